@@ -1,0 +1,47 @@
+# Everything runs in .venv, which is made on the first call and brought up to date whenever pyproject.toml changes.
+
+# The first interpreter that is new enough; `make PYTHON=/path/to/python test` overrides it.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+BIN := .venv/bin
+
+.PHONY: demo test lint format bench clean help
+.NOTPARALLEL:
+
+help:
+	@echo "make demo    train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
+	@echo "make test    run the tests and the doctests"
+	@echo "make lint    check style, formatting and types"
+	@echo "make format  put the sources into the formatter's form"
+	@echo "make bench   time the eager path against its peers"
+	@echo "make clean   remove .venv and what was built"
+
+demo: .venv/installed-examples
+	$(BIN)/python examples/lynx_hare.py
+
+test: .venv/installed-test
+	$(BIN)/pytest -n 2 --dist loadgroup tests
+	$(BIN)/pytest -n 2 --dist loadgroup --doctest-modules src/morula docs
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: .venv/installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/eager.py
+
+clean:
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "morula needs Python 3.11 or newer; none was found. Install one, or name it: make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+.venv/installed-%: pyproject.toml .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@

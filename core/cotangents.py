@@ -1,0 +1,61 @@
+"""Arithmetic on cotangents: zero, sum, and bringing a cotangent into the form of the value it belongs to.
+
+A cotangent of ``None`` stands for zero everywhere, so that what is not reached costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def scale(dy: Any, partial: Any) -> Any:
+    """``dy`` times the conjugate of ``partial``: one element-wise pullback."""
+    if isinstance(partial, (complex, np.complexfloating)) or (
+        type(partial) is np.ndarray and partial.dtype.kind == "c"
+    ):
+        return dy * partial.conjugate()
+    return dy * partial
+
+
+def conform(g: Any, x: Any) -> Any:
+    """``g`` in the form of the number or array ``x``: summed over broadcast axes, real for a real ``x``, in x's dtype.
+
+    >>> conform(np.ones((2, 3)), np.zeros((3,))).tolist()
+    [2.0, 2.0, 2.0]
+    >>> conform(1 + 2j, 3.0)
+    1.0
+    """
+    if isinstance(x, (tuple, list)):
+        return g if g is None else [conform(gi, xi) for gi, xi in zip(g, x)]
+    if g is None:
+        return None
+    if type(x) is np.ndarray:
+        if type(g) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
+            return g
+        return _conform_array(g, x.shape, x.dtype)
+    if isinstance(x, np.generic) and not isinstance(x, (float, complex)):
+        return _conform_array(g, (), x.dtype)[()]
+    if isinstance(g, np.ndarray):
+        g = g.sum() if g.ndim else g[()]
+    if isinstance(g, (complex, np.complexfloating)) and not isinstance(x, (complex, np.complexfloating)):
+        g = g.real
+    return g
+
+
+def _conform_array(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    g = np.asarray(g)
+    if g.dtype.kind == "c" and dtype.kind != "c":
+        g = g.real
+    extra = g.ndim - len(shape)
+    if extra > 0:
+        g = g.sum(axis=tuple(range(extra)))
+    axes = tuple(i for i, (n, m) in enumerate(zip(g.shape, shape[len(shape) - g.ndim :])) if m == 1 and n != 1)
+    if axes:
+        g = g.sum(axis=axes, keepdims=True)
+    if g.shape != shape:
+        g = np.broadcast_to(g, shape)
+    if dtype.kind in "fc" and g.dtype != dtype:
+        g = g.astype(dtype)
+    return g

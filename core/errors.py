@@ -1,0 +1,15 @@
+"""The errors that morula raises, one tree."""
+
+from __future__ import annotations
+
+
+class MorulaError(Exception):
+    """The root of every error that morula raises itself."""
+
+
+class NoDerivative(MorulaError):
+    """A cotangent reached a call that has no derivative rule and no Python source to differentiate."""
+
+
+class BadInput(MorulaError, ValueError, TypeError):
+    """An argument that a public function cannot take: says what was given, what was expected and what to do."""

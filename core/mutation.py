@@ -1,0 +1,144 @@
+"""NumPy's functions and methods that write into an array, in terms of ``setitem`` on the tape."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .call import Handler, call, handles
+from .operate import OPERATORS, evaluate, getitem, setitem
+from .tape import Cotangents, Tape, owner
+
+MUTATORS: dict[str, Handler] = {}
+"""Methods of ``ndarray`` that write into it, by name."""
+
+
+def mutator(name: str) -> Any:
+    def register(handler: Handler) -> Handler:
+        MUTATORS[name] = handler
+        return handler
+
+    return register
+
+
+@mutator("fill")
+def fill(tape: Tape, a: np.ndarray, value: Any) -> None:
+    setitem(tape, a, ..., value)
+
+
+@mutator("sort")
+def sort(tape: Tape, a: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order))
+
+
+@mutator("partition")
+def partition(tape: Tape, a: np.ndarray, kth: Any, axis: int = -1) -> None:
+    places = np.argpartition(a, kth, axis=axis)
+    setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
+
+
+@mutator("itemset")
+@mutator("__setitem__")
+def store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
+    setitem(tape, a, index, value)
+
+
+@mutator("__getitem__")
+def load(tape: Tape, a: np.ndarray, index: Any) -> Any:
+    return getitem(tape, a, index)
+
+
+@mutator("put")
+@handles(np.put)
+def put(tape: Tape, a: np.ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
+    places = np.asarray(ind).reshape(-1)
+    if mode == "wrap":
+        places = places % a.size
+    elif mode == "clip":
+        places = np.clip(places, 0, a.size - 1)
+    values = call(tape, np.resize, v, places.shape) if np.size(v) != 1 else v
+    setitem(tape, a, np.unravel_index(places % a.size, a.shape), values)
+
+
+@handles(np.copyto)
+def copyto(tape: Tape, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not np.can_cast(np.result_type(src), dst.dtype, casting):  # type: ignore[call-overload]
+        np.copyto(dst, src, casting=casting)  # type: ignore[arg-type]
+    setitem(tape, dst, ..., src if where is True else call(tape, np.where, where, src, dst))
+
+
+@handles(np.putmask)
+def putmask(tape: Tape, a: np.ndarray, mask: Any, values: Any) -> None:
+    mask = np.asarray(mask, dtype=bool)
+    setitem(tape, a, mask, getitem(tape, call(tape, np.resize, values, a.shape), mask))
+
+
+@handles(np.place)
+def place(tape: Tape, arr: np.ndarray, mask: Any, vals: Any) -> None:
+    mask = np.asarray(mask, dtype=bool).reshape(arr.shape)
+    setitem(tape, arr, mask, call(tape, np.resize, vals, (int(np.count_nonzero(mask)),)))
+
+
+@handles(np.fill_diagonal)
+def fill_diagonal(tape: Tape, a: np.ndarray, val: Any, wrap: bool = False) -> None:
+    marked = np.zeros(a.shape, dtype=bool)
+    np.fill_diagonal(marked, True, wrap=wrap)
+    values = val if np.ndim(val) == 0 else call(tape, np.resize, val, (int(np.count_nonzero(marked)),))
+    setitem(tape, a, np.nonzero(marked), values)
+
+
+@handles(np.put_along_axis)
+def put_along_axis(tape: Tape, arr: np.ndarray, indices: Any, values: Any, axis: int | None) -> None:
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    index = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    index[axis] = indices
+    setitem(tape, arr, tuple(index), call(tape, np.broadcast_to, values, indices.shape))
+
+
+@handles(np.ndarray.__setitem__)
+def unbound_store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
+    setitem(tape, a, index, value)
+
+
+def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> None:
+    """``np.add.at`` and ``np.subtract.at``: entries that an index names twice are added to twice."""
+    if isinstance(b, (list, tuple)):
+        b = call(tape, np.array, b)
+    index = list(index) if isinstance(index, list) else index
+    old = evaluate(tape.parent, np.copy, a)
+    evaluate(tape.parent, ufunc.at, a, index, b)
+    tape.written.add(id(owner(a)))
+    tape.records.append((_add_at_back, ufunc is np.subtract, a, index, old, b))
+
+
+def _add_at_back(table: Cotangents, negative: bool, a: np.ndarray, index: Any, old: np.ndarray, b: Any) -> None:
+    table.redo.append((a, ..., table.run(np.copy, a)))
+    table.write(a, ..., old)
+    if a.dtype.kind in "fc" and table.reached(a):
+        g = table.run(operator.getitem, table.window(a), index)
+        g = table.run(operator.neg, g) if negative else table.run(np.copy, g)
+        table.add(b, table.run(_conform, g, b))
+
+
+def _conform(g: Any, b: Any) -> Any:
+    from .cotangents import conform
+
+    return conform(g, b)
+
+
+@handles(operator.setitem)
+def _operator_setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
+    setitem(tape, a, i, v)
+
+
+@handles(operator.getitem)
+def _operator_getitem(tape: Tape, a: Any, i: Any) -> Any:
+    return getitem(tape, a, i)
+
+
+for _name, (_recorded, _) in OPERATORS.items():
+    if _name.startswith("i") and _name != "invert":
+        MUTATORS[f"__{_name}__"] = _recorded

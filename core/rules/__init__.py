@@ -1,0 +1,39 @@
+"""Derivative rules, as data: one file per area of Python, NumPy and SciPy.  ``table`` says how a rule is written."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from .table import RULES, Rule
+
+# SciPy is imported by its rules, so these are read when a function of that part is first met.
+_LAZY = {
+    "scipy.special": ("special",),
+    "scipy.linalg": ("scipy_linear_algebra",),
+    "scipy.fft": ("scipy_fourier",),
+}
+_EAGER = (
+    *("operators", "scalar_math", "ufuncs", "reductions", "shapes", "joining", "order", "indexing", "products"),
+    *("linear_algebra", "matrix_factorisations", "matrix_norms", "fourier"),
+)
+
+
+def load(names: tuple[str, ...] = _EAGER) -> None:
+    """Read the files of rules that are named."""
+    for name in names:
+        importlib.import_module(f".{name}", __package__)
+
+
+def find_rule(function: Any) -> Rule | None:
+    """The rule of a function, or None; reads SciPy's rules when SciPy's functions are first seen."""
+    try:
+        rule = RULES.get(function)
+    except TypeError:  # an unhashable callable object
+        return None
+    if rule is None and _LAZY:
+        for package in [p for p in _LAZY if p in sys.modules]:
+            load(_LAZY.pop(package))
+        rule = RULES.get(function)
+    return rule

@@ -1,0 +1,234 @@
+"""Reading parts of arrays: the transpose of reading is adding to zeros, ``scatter``.
+
+Also what chooses between arrays (``where``, ``select``, ``choose``), which passes exactly nothing to what is not taken.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import order  # noqa: F401  its rules are registered with these
+from .table import joint, vjp, zero
+from .transposes import along, scatter, unbroadcast
+
+
+def getitem_pullback(dy, y, a, b):
+    return scatter(dy, b, np.shape(a))
+
+
+vjp(operator.getitem, getitem_pullback)
+
+
+def take_pullback(dy, y, a, indices, axis=None, out=None, mode="raise"):
+    shape = np.shape(a)
+    n = np.size(a) if axis is None else shape[axis]
+    if mode == "wrap":
+        indices = np.mod(indices, n)
+    elif mode == "clip":
+        indices = np.clip(indices, 0, n - 1)
+    elif not isinstance(indices, (int, np.integer)):
+        indices = np.asarray(indices)
+    if axis is None:
+        return np.reshape(scatter(dy, indices, (n,)), shape)
+    return scatter(dy, (slice(None),) * (axis % len(shape)) + (indices,), shape)
+
+
+vjp(np.take, take_pullback)
+
+
+def take_along_axis_pullback(dy, y, arr, indices, axis=-1):
+    shape = np.shape(arr)
+    if axis is None:
+        return np.reshape(scatter(dy, np.asarray(indices), (np.size(arr),)), shape)
+    return scatter(dy, along(indices, shape, axis), shape)
+
+
+vjp(np.take_along_axis, take_along_axis_pullback)
+
+
+def compress_pullback(dy, y, condition, a, axis=None, out=None):
+    return take_pullback(dy, y, a, np.flatnonzero(condition), axis)
+
+
+vjp(np.compress, None, compress_pullback)
+vjp(np.extract, None, lambda dy, y, condition, arr: take_pullback(dy, y, arr, np.flatnonzero(condition)))
+
+
+# Choosing
+
+
+vjp(
+    np.where,
+    None,
+    lambda dy, y, condition, x, y_: unbroadcast(np.where(condition, dy, 0), np.shape(x)),
+    lambda dy, y, condition, x, y_: unbroadcast(np.where(condition, 0, dy), np.shape(y_)),
+)
+
+
+def select_pullback(dy, y, condlist, choicelist, default=0):
+    left = np.ones((), bool)
+    parts = []
+    for condition, choice in zip(condlist, choicelist):
+        parts.append(unbroadcast(np.where(left & condition, dy, 0), np.shape(choice)))
+        left = left & ~np.asarray(condition)
+    if isinstance(choicelist, np.ndarray):
+        parts = np.stack(parts)
+    return None, parts, unbroadcast(np.where(left, dy, 0), np.shape(default))
+
+
+joint(np.select, select_pullback)
+
+
+def choose_pullback(dy, y, a, choices, out=None, mode="raise"):
+    n = len(choices)
+    if mode == "wrap":
+        a = np.mod(a, n)
+    elif mode == "clip":
+        a = np.clip(a, 0, n - 1)
+    parts = [unbroadcast(np.where(np.equal(a, k), dy, 0), np.shape(choice)) for k, choice in enumerate(choices)]
+    return np.stack(parts) if isinstance(choices, np.ndarray) else parts
+
+
+vjp(np.choose, None, choose_pullback)
+
+
+# Tables: interpolation and weighted counts
+
+
+def interp_pullback(dy, y, x, xp, fp, left=None, right=None, period=None):
+    """On the segment that holds x, with its ends (x0, f0) and (x1, f1), slope s and t = (x - x0) / (x1 - x0):
+
+    dy/dx = s,  dy/df0 = 1 - t,  dy/df1 = t,  dy/dx0 = -s (1 - t),  dy/dx1 = -s t.  A knot belongs to the segment that
+    begins there, the last knot to the last segment.
+    """
+    if period is not None:
+        return periodic_interp_pullback(dy, y, x, xp, fp, period)
+    x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    n = len(xp)
+    j = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(n - 2, 0))
+    k = np.minimum(j + 1, n - 1)
+    below, above = x < xp[0], x > xp[n - 1]
+    inside = ~(below | above)
+    width = np.where(j == k, 1, xp[k] - xp[j])
+    slope = (fp[k] - fp[j]) / width
+    t = np.where(inside, (x - xp[j]) / width, 0)
+    within = np.where(inside, dy, 0)
+    to_first = within * (1 - t) + (np.where(below, dy, 0) if left is None else 0) * (j == 0)
+    to_last = within * t
+    to_end = np.sum(np.where(above, dy, 0)) if right is None else 0.0
+    gfp = scatter(to_first, j, (n,)) + scatter(to_last, k, (n,)) + scatter(to_end, n - 1, (n,))
+    rise = np.real(within * np.conj(slope))
+    gxp = -scatter(rise * (1 - t), j, (n,)) - scatter(rise * t, k, (n,))
+    return (
+        rise,
+        gxp,
+        gfp,
+        None if left is None else np.sum(np.where(below, dy, 0)),
+        None if right is None else np.sum(np.where(above, dy, 0)),
+    )
+
+
+def periodic_interp_pullback(dy, y, x, xp, fp, period):
+    """``interp`` reduces x and xp by the period, sorts the knots, and repeats the last before them and the first after."""
+    p = abs(period)
+    turns, turns_xp = np.floor_divide(x, p), np.floor_divide(xp, p)
+    knots = np.asarray(xp) - turns_xp * p
+    by_size = np.argsort(knots)
+    knots, values = knots[by_size], np.asarray(fp)[by_size]
+    knots = np.concatenate((knots[-1:] - p, knots, knots[:1] + p))
+    values = np.concatenate((values[-1:], values, values[:1]))
+    gx, gk, gv, *_ = interp_pullback(dy, y, np.asarray(x) - turns * p, knots, values)
+    n = len(by_size)
+    back = np.argsort(by_size)
+    gxp = folded(gk, n)[back]
+    gp = gk[n + 1] - gk[0] - np.sum(gx * turns) - np.sum(gxp * turns_xp)
+    return gx, gxp, folded(gv, n)[back], None, None, np.sign(period) * gp
+
+
+def folded(g: Any, n: int) -> Any:
+    """The cotangent of ``n`` knots from that of the same with the last put before them and the first after."""
+    return g[1 : n + 1] + scatter(g[n + 1], 0, (n,)) + scatter(g[0], n - 1, (n,))
+
+
+joint(np.interp, interp_pullback)
+
+vjp(np.bincount, None, lambda dy, y, x, weights=None, minlength=0: dy[np.asarray(x)])
+
+
+def histogram_pullback(dy, y, a, bins=10, range=None, density=None, weights=None):
+    """The counts do not change with ``a``; the edges do, where they are found from its least and greatest element."""
+    d_counts, d_edges = dy
+    counts, edges = y
+    ga = None
+    if d_edges is not None and range is None and np.ndim(bins) == 0 and np.size(a) > 0:
+        low, high = np.min(a), np.max(a)
+        t = np.linspace(0, 1, len(edges))
+        ga = np.sum(d_edges * (1 - t)) * shares(a, low) + np.sum(d_edges * t) * shares(a, high)
+    if weights is None or d_counts is None:
+        gw = None
+    else:
+        place = np.ravel(np.searchsorted(edges[1:-1], a, side="right"))
+        inside = np.ravel((edges[0] <= a) & (a <= edges[-1]))
+        if density:
+            width = np.diff(edges)
+            total = np.sum(np.where(inside, np.ravel(weights), 0))
+            d_counts = (d_counts / width - np.sum(d_counts * counts)) / total
+        gw = np.reshape(np.where(inside, d_counts[place], 0), np.shape(weights))
+    gb = d_edges if np.ndim(bins) == 1 else None
+    return ga, gb, None, None, gw
+
+
+def shares(a: Any, extremum: Any) -> Any:
+    """One, shared among the elements of ``a`` that are equal to its extremum."""
+    equal = np.equal(a, extremum)
+    return equal / np.sum(equal)
+
+
+joint(np.histogram, histogram_pullback)
+
+
+# Convolutions
+
+
+def convolve_pullback(dy, y, a, v, mode="full"):
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    full = embedded(dy, kept_of_full(len(a), len(v), mode), len(a) + len(v) - 1)
+    # np.correlate conjugates its second argument, which is what the transpose asks for.
+    return np.correlate(full, v, "valid") if len(full) >= len(v) else None, np.correlate(full, a, "valid")
+
+
+def correlate_pullback(dy, y, a, v, mode="valid"):
+    """``correlate(a, v)`` is ``convolve(a, conj(v[::-1]))``, except that "same" may lean to the other side."""
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    start = kept_of_full(len(a), len(v), mode)
+    if mode in ("same", 1) and len(v) > len(a):
+        start = len(a) + len(v) - 1 - len(v) - start
+    full = embedded(dy, start, len(a) + len(v) - 1)
+    ga = np.convolve(full, v, "valid") if len(full) >= len(v) else None
+    gv = np.conj(np.flip(np.correlate(full, a, "valid")))
+    return ga, gv
+
+
+def kept_of_full(n: int, m: int, mode: Any) -> int:
+    """Where in the full convolution of lengths ``n`` and ``m`` the result of ``mode`` begins."""
+    short = min(n, m)
+    if mode in ("full", "f", 2):
+        return 0
+    return short - 1 if mode in ("valid", "v", 0) else short - 1 - short // 2
+
+
+def embedded(dy: Any, start: int, length: int) -> Any:
+    return dy if len(dy) == length else scatter(dy, slice(start, start + len(dy)), (length,))
+
+
+joint(np.convolve, convolve_pullback)
+joint(np.correlate, correlate_pullback)
+
+
+zero(np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize, np.ix_, np.indices)
+zero(np.isin, np.unravel_index, np.ravel_multi_index, np.diag_indices, np.diag_indices_from, np.mask_indices)
+zero(np.tril_indices, np.tril_indices_from, np.triu_indices, np.triu_indices_from)
+zero(np.shares_memory, np.may_share_memory)

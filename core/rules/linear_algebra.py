@@ -1,0 +1,210 @@
+"""Derivatives of ``numpy.linalg``: equations, inverses, determinants, powers, least squares.
+
+Each is the transpose of the differential of the equation that defines the function: A x = b gives A dx = db - dA x, so
+that b receives z with A^H z = dx, and A receives -z x^H.  X^H is the conjugate transpose, the matrices may be complex,
+and all of it holds for stacks.  Factorisations and norms stand in files of their own, which this one loads.
+
+Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008 (inverse, determinant,
+equations); G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose
+variables separate", SIAM J. Numer. Anal. 10, 1973, eq. 4.12.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoDerivative
+from . import matrix_norms as matrix_norms
+from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
+from .products import hermitian as dagger
+from .table import joint, vjp, zero
+from .transposes import scatter
+
+# Equations
+
+
+def solve_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    if np.ndim(b) == 1:
+        z = np.linalg.solve(dagger(a), dy[..., None])
+        return -z * np.conj(y)[..., None, :], z[..., 0]
+    z = np.linalg.solve(dagger(a), dy)
+    return -z @ dagger(y), z
+
+
+def inv_pullback(dy: Any, y: Any, a: Any) -> Any:
+    return -dagger(y) @ dy @ dagger(y)
+
+
+def tensorsolve_pullback(dy: Any, y: Any, a: Any, b: Any, axes: Any = None) -> tuple[Any, Any]:
+    moved = [axis % np.ndim(a) for axis in (axes or ())]
+    order = [axis for axis in range(np.ndim(a)) if axis not in moved] + moved
+    a = np.transpose(a, order)
+    n = np.size(y)
+    z = np.linalg.solve(dagger(np.reshape(a, (n, n))), np.ravel(dy))
+    da = np.reshape(-z[:, None] * np.conj(np.ravel(y)), a.shape)
+    return np.transpose(da, [order.index(axis) for axis in range(len(order))]), np.reshape(z, np.shape(b))
+
+
+def tensorinv_pullback(dy: Any, y: Any, a: Any, ind: int = 2) -> Any:
+    n = int(np.prod(np.shape(a)[:ind]))
+    return np.reshape(inv_pullback(np.reshape(dy, (n, n)), np.reshape(y, (n, n)), a), np.shape(a))
+
+
+joint(np.linalg.solve, solve_pullback)
+vjp(np.linalg.inv, inv_pullback)
+joint(np.linalg.tensorsolve, tensorsolve_pullback)
+vjp(np.linalg.tensorinv, tensorinv_pullback)
+
+
+# Determinants: d det A = det A tr(A^-1 dA), the cofactors of A where A is singular
+
+
+def cofactors(a: Any) -> Any:
+    """d det(a) / da, row by row from the determinants of the minors; polynomial, so exact where ``a`` is singular."""
+    n = a.shape[-1]
+    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
+    rows = []
+    for i in range(n):
+        minors = np.moveaxis(a[..., others[i], :][..., others], -2, -3)
+        rows = [*rows, np.linalg.det(minors) * (-1.0) ** (i + np.arange(n))]
+    return np.stack(rows, axis=-2)
+
+
+def det_pullback(dy: Any, y: Any, a: Any) -> Any:
+    a = np.asarray(a)
+    if np.all(y != 0):
+        return np.asarray(dy * np.conj(y))[..., None, None] * dagger(np.linalg.inv(a))
+    return np.asarray(dy)[..., None, None] * np.conj(cofactors(a))
+
+
+def slogdet_pullback(dy: Any, y: Any, a: Any) -> Any:
+    """The sign of a complex determinant turns with the imaginary part of tr(A^-1 dA), its logarithm grows with the real."""
+    dsign, dlog = dy
+    trace = 0.0 if dlog is None else np.asarray(dlog)
+    if dsign is not None:
+        trace = trace + 1j * np.imag(np.asarray(np.conj(y[0]) * dsign))
+    return trace[..., None, None] * dagger(np.linalg.inv(a))
+
+
+vjp(np.linalg.det, det_pullback)
+vjp(np.linalg.slogdet, slogdet_pullback)
+
+
+# Products and powers
+
+
+def matrix_power_cotangent(dy: Any, a: Any, n: int) -> Any:
+    """The cotangent of ``a`` from that of its ``n``-th power, n >= 1, by repeated squaring."""
+    if n == 1:
+        return dy
+    if n % 2:
+        rest = dagger(np.linalg.matrix_power(a, n - 1))
+        return dy @ rest + matrix_power_cotangent(dagger(a) @ dy, a, n - 1)
+    half = dagger(np.linalg.matrix_power(a, n // 2))
+    return matrix_power_cotangent(dy @ half + half @ dy, a, n // 2)
+
+
+def matrix_power_pullback(dy: Any, y: Any, a: Any, n: int) -> Any:
+    n = index(n)
+    if n == 0:
+        return np.zeros_like(a)
+    if n > 0:
+        return matrix_power_cotangent(dy, a, n)
+    inverse = np.linalg.inv(a)
+    return inv_pullback(matrix_power_cotangent(dy, inverse, -n), inverse, a)
+
+
+def multi_dot_pullback(dy: Any, y: Any, arrays: Any, out: Any = None) -> Any:
+    first, last = np.asarray(arrays[0]), np.asarray(arrays[-1])
+    left = first[None, :] if first.ndim == 1 else first
+    right = last[:, None] if last.ndim == 1 else last
+    chain = [left, *arrays[1:-1], right]
+    dy = np.reshape(dy, (left.shape[0], right.shape[1]))
+    gradients = []
+    for factor, given in zip(chain, arrays):
+        rest = chain[len(gradients) + 1 :]
+        g = dy @ dagger(np.linalg.multi_dot(rest) if len(rest) > 1 else rest[0]) if rest else dy
+        gradients = [*gradients, np.reshape(g, np.shape(given))]
+        dy = dagger(factor) @ dy
+    return gradients
+
+
+vjp(np.linalg.matrix_power, matrix_power_pullback)
+vjp(np.linalg.multi_dot, multi_dot_pullback)
+
+
+# Pseudo-inverse and least squares, at points where the rank does not change
+
+
+def refuse_truncation(dropped: Any, size: Any, function: str) -> None:
+    """Singular values that were cut off must have been zero: the formulas hold for a rank that is that of the matrix."""
+    if np.any(dropped > np.sqrt(np.spacing(size) * size)):
+        raise NoDerivative(
+            f"{function} was given a tolerance that cuts off singular values that are not zero; its derivative is "
+            "known only at the matrix's own rank. Lower the tolerance, or write the truncation with numpy.linalg.svd."
+        )
+
+
+def pinv_cotangent(dy: Any, p: Any, a: Any) -> Any:
+    """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P (Golub and Pereyra, eq. 4.12), transposed."""
+    ph, gh = dagger(p), dagger(dy)
+    through = gh @ p @ ph
+    across = ph @ p @ gh
+    return -ph @ dy @ ph + (through - a @ (p @ through)) + (across - (across @ p) @ a)
+
+
+def pinv_pullback(dy: Any, y: Any, a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+    a = np.asarray(a)
+    whole = from_triangle(a, True) if hermitian else a
+    size = np.max(np.abs(whole), initial=0.0)
+    refuse_truncation(np.max(np.abs(whole - whole @ (y @ whole)), initial=0.0), size, "numpy.linalg.pinv")
+    g = pinv_cotangent(dy, y, whole)
+    return onto_triangle(g, True) if hermitian else g
+
+
+def lstsq_cotangents(dx: Any, dresiduals: Any, x: Any, a: Any, b: Any, p: Any) -> tuple[Any, Any]:
+    """The cotangents of ``a`` and ``b``, x = P b, without the matrix that P's own cotangent would be."""
+    r = b - a @ x
+    da, db = 0.0, 0.0
+    if dx is not None:
+        z = dagger(p) @ dx
+        da = -z @ dagger(x) + r @ dagger(p @ z) + (dagger(p) @ x) @ dagger(dx - dagger(a) @ z)
+        db = z
+    if dresiduals is not None:
+        da, db = da - 2 * (r * dresiduals) @ dagger(x), db + 2 * r * dresiduals
+    return da, db
+
+
+def lstsq_pullback(dy: Any, y: Any, a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any]:
+    a, b = np.asarray(a), np.asarray(b)
+    dx, dresiduals, _, ds = dy
+    x, residuals, rank, s = y
+    refuse_truncation(s[rank:], np.max(s, initial=0.0), "numpy.linalg.lstsq")
+    if b.ndim == 1:
+        x, dx = x[:, None], None if dx is None else dx[:, None]
+    columns = b[:, None] if b.ndim == 1 else b
+    p = np.linalg.pinv(a, rtol=None if rcond is None or rcond < 0 else rcond)
+    da, db = lstsq_cotangents(dx, None if residuals.size == 0 else dresiduals, x, a, columns, p)
+    if ds is not None:
+        da = da + singular_values_cotangent(ds, a)
+    return da + np.zeros_like(a), np.reshape(db + np.zeros_like(columns), b.shape)
+
+
+vjp(np.linalg.pinv, pinv_pullback)
+joint(np.linalg.lstsq, lstsq_pullback)
+zero(np.linalg.matrix_rank)
+
+
+# The diagonal of each matrix in a stack
+
+
+def diagonal_pullback(dy: Any, y: Any, x: Any, offset: int = 0) -> Any:
+    place = np.arange(np.shape(y)[-1])
+    rows, columns = place + max(-offset, 0), place + max(offset, 0)
+    return scatter(dy, (..., rows, columns), np.shape(x), unique=True)
+
+
+vjp(np.linalg.diagonal, diagonal_pullback)

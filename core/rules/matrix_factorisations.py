@@ -1,0 +1,273 @@
+"""Derivatives of ``numpy.linalg``'s factorisations: Cholesky, QR, eigenvalues, singular values.
+
+Written for A = f(factors), the differential of each factor follows from that of A; a pullback is its transpose.  For the
+real inner product <X, Y> = Re tr(X^H Y), with X^H the conjugate transpose, everything below holds for complex matrices
+as well as for real ones, and for stacks of matrices.
+
+What is read.  ``cholesky``, ``eigh`` and ``eigvalsh`` read one triangle of their argument and take it to stand for a
+Hermitian matrix.  The gradient is that of this function of the array: zero in the triangle that is not read, and with
+the contribution of an off-diagonal pair in the entry that is.  For a loss of A = B + B^T it is the usual one.
+
+What is not determined.  Eigenvectors have an arbitrary sign (or phase), and within the eigenspace of a repeated
+eigenvalue an arbitrary rotation; so have singular vectors, and the added columns of ``svd(full_matrices=True)`` and
+``qr(mode="complete")``.  The derivative chosen is that of parallel transport: a vector does not turn within what is
+undetermined, v^H dv = 0.  A loss that does not depend on the choice has the gradient that is given.  ``eig`` is an
+exception: LAPACK fixes the phase (unit length, largest component real), and so it is the derivative of that.
+
+Repeated values.  Differences of eigenvalues that rounding cannot tell from zero have their reciprocal taken as zero, so
+that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient.  No
+rule can know the limit 0/0 for a loss that weighs eigenvectors of one eigenspace by functions of their eigenvalues
+(``v @ diag(f(lam)) @ v.T``): there the term f'(lam) is missing.  Matrix functions of their own (``expm``, ``sqrtm``,
+``logm``, ``inv``, ``pinv``, ``matrix_power``) have derivatives that need no eigenvalues; use those.
+
+Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; I. Murray,
+"Differentiation of the Cholesky decomposition", arXiv:1602.07527; M. Seeger et al., "Auto-differentiating linear
+algebra", arXiv:1710.08717; S. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+application in optimum experimental design", 2010; D. Roberts and L. Roberts, "QR and LQ decomposition matrix
+backpropagation algorithms", arXiv:2009.10071; Z.-Q. Wan and S.-X. Zhang, "AD for complex valued SVD", arXiv:1909.02659.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoDerivative
+from .products import hermitian as dagger
+from .table import vjp
+
+
+def diagonal_matrix(d: Any) -> Any:
+    """The matrices with the last axis of ``d`` on their diagonal."""
+    return np.where(np.eye(d.shape[-1], dtype=bool), d[..., None, :], 0.0)
+
+
+def onto_triangle(g: Any, lower: bool) -> Any:
+    """The cotangent of an array of which one triangle is read, from that of the Hermitian matrix it stands for."""
+    both = g + dagger(g)
+    off = np.tril(both, -1) if lower else np.triu(both, 1)
+    return np.where(np.eye(g.shape[-1], dtype=bool), np.real(g), off)
+
+
+def from_triangle(a: Any, lower: bool) -> Any:
+    """The Hermitian matrix that one triangle of ``a`` stands for."""
+    off = np.tril(a, -1) if lower else np.triu(a, 1)
+    return np.where(np.eye(a.shape[-1], dtype=bool), np.real(a), off + dagger(off))
+
+
+def from_upper(m: Any) -> Any:
+    """The Hermitian matrix with the upper triangle of ``m``."""
+    return from_triangle(m, False)
+
+
+def safe_reciprocal(d: Any, tolerance: Any = 0.0) -> Any:
+    """1/d, and zero where ``d`` is not above ``tolerance`` in size."""
+    small = np.abs(d) <= tolerance
+    return np.where(small, 0.0, 1.0 / np.where(small, 1.0, d))
+
+
+def resolution(s: Any) -> Any:
+    """The size below which a difference of the eigenvalues or singular values ``s`` (..., n) is rounding: (..., 1)."""
+    return 8.0 * s.shape[-1] * np.spacing(np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0))
+
+
+def reciprocal_gaps(s: Any) -> Any:
+    """F with F_ij = 1 / (s_j - s_i), zero where the two are equal to rounding."""
+    return safe_reciprocal(s[..., None, :] - s[..., :, None], resolution(s)[..., None])
+
+
+def without_complement(du: Any, u: Any, k: int) -> tuple[Any, Any]:
+    """The first ``k`` columns of the unitary ``u`` and their cotangent, into which that of the other columns is folded.
+
+    The columns span the complement, so that dU2 = -U1 dU1^H U2.
+    """
+    if u.shape[-1] == k:
+        return u, du
+    if du is None:
+        return u[..., :k], None
+    u1, u2 = u[..., :k], u[..., k:]
+    return u1, du[..., :k] - u2 @ dagger(du[..., k:]) @ u1
+
+
+# Cholesky: A = L L^H, dL = L Phi(L^-1 dA L^-H), Phi the lower triangle with half the diagonal (Murray, eq. 8)
+
+
+def cholesky_cotangent(dl: Any, l: Any) -> Any:  # noqa: E741
+    """The cotangent of the Hermitian A = L L^H."""
+    phi = np.tril(dagger(l) @ dl)
+    phi = phi - 0.5 * diagonal_matrix(np.diagonal(phi, axis1=-2, axis2=-1))
+    left = np.linalg.solve(dagger(l), phi)
+    return dagger(np.linalg.solve(dagger(l), dagger(left)))
+
+
+def cholesky_pullback(dy: Any, y: Any, a: Any, upper: bool = False) -> Any:
+    if upper:
+        return onto_triangle(cholesky_cotangent(dagger(dy), dagger(y)), False)
+    return onto_triangle(cholesky_cotangent(dy, y), True)
+
+
+vjp(np.linalg.cholesky, cholesky_pullback)
+
+
+# QR (Roberts and Roberts, section 3; Walter and Lehmann, section 4; the diagonal of R is real)
+
+
+def qr_square_cotangent(dq: Any, dr: Any, q: Any, r: Any) -> Any:
+    """The cotangent of A = Q R for square R and Q with orthonormal columns; ``dq`` may be None."""
+    m = np.triu(dr) @ dagger(r)
+    if dq is not None:
+        m = m - dagger(q) @ dq
+    g = q @ from_upper(m)
+    if dq is not None:
+        g = g + dq
+    return dagger(np.linalg.solve(r, dagger(g)))
+
+
+def qr_cotangent(dq: Any, dr: Any, q: Any, r: Any) -> Any:
+    """The cotangent of A = Q R, A of shape (..., m, n) with n columns in ``r``; ``dq`` or ``dr`` may be None."""
+    k, n = min(q.shape[-2], r.shape[-1]), r.shape[-1]
+    q, dq = without_complement(dq, q, k)
+    r = r[..., :k, :]
+    dr = np.zeros_like(r) if dr is None else dr[..., :k, :]
+    if k == n:
+        return qr_square_cotangent(dq, dr, q, r)
+    r2, dr2 = r[..., k:], dr[..., k:]  # Q^H A2 = R2 for the columns A2 beyond the square part
+    through_q = q @ r2 @ dagger(dr2)
+    dq = through_q if dq is None else dq + through_q
+    square = qr_square_cotangent(dq, dr[..., :k], q, r[..., :k])
+    return np.concatenate([square, q @ dr2], axis=-1)
+
+
+def qr_pullback(dy: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
+    if mode == "r":
+        return qr_cotangent(None, dy, np.linalg.qr(a)[0], y)
+    if mode in ("reduced", "complete"):
+        return qr_cotangent(dy[0], dy[1], y[0], y[1])
+    raise NoDerivative(f"numpy.linalg.qr has no derivative for mode={mode!r}; use 'reduced', 'complete' or 'r'")
+
+
+vjp(np.linalg.qr, qr_pullback)
+
+
+# Hermitian eigenvalues: A = V diag(lam) V^H, dV = V (F o V^H dA V), dlam = diag(V^H dA V) (Giles, section 3.1)
+
+
+def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
+    """The cotangent of the Hermitian matrix with eigenvalues ``lam`` and eigenvectors ``v``; one may be None."""
+    middle = 0.0 if dlam is None else diagonal_matrix(dlam)
+    if dv is not None:
+        middle = middle + reciprocal_gaps(lam) * (dagger(v) @ dv)
+    return v @ middle @ dagger(v)
+
+
+def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
+    return onto_triangle(eigh_cotangent(dy[0], dy[1], y[0], y[1]), UPLO in ("L", "l"))
+
+
+def eigvalsh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
+    v = np.linalg.eigh(a, UPLO)[1]
+    return onto_triangle((v * dy[..., None, :]) @ dagger(v), UPLO in ("L", "l"))
+
+
+vjp(np.linalg.eigh, eigh_pullback)
+vjp(np.linalg.eigvalsh, eigvalsh_pullback)
+
+
+# General eigenvalues: A = V diag(lam) V^-1, dV = V (F o V^-1 dA V) before the columns are scaled
+
+
+def before_scaling(dv: Any, v: Any) -> Any:
+    """The cotangent of eigenvectors that LAPACK's ``geev`` then scales: to length one, the largest component real."""
+    if v.dtype.kind == "c":
+        row = np.argmax(np.where(np.imag(v) == 0, np.abs(v), -1.0), axis=-2)
+        real_row = np.arange(v.shape[-2])[:, None] == row[..., None, :]
+        pivot = np.sum(np.where(real_row, np.real(v), 0.0), axis=-2, keepdims=True)
+        turn = np.imag(np.sum(np.conj(v) * dv, axis=-2, keepdims=True)) / pivot
+        dv = dv - np.where(real_row, 1j * turn, 0.0)
+    return dv - v * np.real(np.sum(np.conj(v) * dv, axis=-2, keepdims=True))
+
+
+def eig_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
+    """The cotangent of the matrix with eigenvalues ``lam`` and eigenvectors ``v``; one cotangent may be None."""
+    middle = 0.0 if dlam is None else diagonal_matrix(dlam)
+    if dv is not None and v.shape[-1]:
+        middle = middle + np.conj(reciprocal_gaps(lam)) * (dagger(v) @ before_scaling(dv, v))
+    return np.linalg.solve(dagger(v), middle @ dagger(v))
+
+
+def in_the_order_of(lam: Any, y: Any) -> Any:
+    """W with W_ij = 1 where y_i is lam_j, equal ones sharing: LAPACK may order eigenvalues differently without vectors."""
+    distance = np.abs(y[..., :, None] - lam[..., None, :])
+    nearest = np.min(distance, axis=-1, keepdims=True, initial=np.inf)
+    same = np.where(distance <= nearest + resolution(lam)[..., None], 1.0, 0.0)
+    return same / np.sum(same, axis=-1, keepdims=True)
+
+
+def eigvals_cotangent(dy: Any, y: Any, a: Any) -> Any:
+    lam, v = np.linalg.eig(a)
+    return eig_cotangent((dy[..., None, :] @ in_the_order_of(lam, y))[..., 0, :], None, lam, v)
+
+
+vjp(np.linalg.eig, lambda dy, y, a: eig_cotangent(dy[0], dy[1], y[0], y[1]))
+vjp(np.linalg.eigvals, eigvals_cotangent)
+
+
+# Singular values: A = U diag(s) V^H (Wan and Zhang, eqs. 8 to 12; the phase that U and V share is split evenly)
+
+
+def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -> Any:
+    """The cotangent of U diag(s) V^H, any of the three cotangents None; u (..., m, k or m), v (..., n, k or n)."""
+    k = s.shape[-1]
+    u, du = without_complement(du, u, k)
+    v, dv = without_complement(dv, v, k)
+    tolerance = resolution(s)
+    s_inverse = safe_reciprocal(s, tolerance)
+    squared_gaps = reciprocal_gaps(s) * safe_reciprocal(s[..., None, :] + s[..., :, None], tolerance[..., None])
+    middle = 0.0 if ds is None else diagonal_matrix(ds)
+    turn, outside = 0.0, 0.0
+    if du is not None:
+        m = dagger(u) @ du
+        middle = middle + squared_gaps * (m - dagger(m)) * s[..., None, :]
+        turn = turn + np.imag(np.diagonal(m, axis1=-2, axis2=-1))
+        if u.shape[-2] > k:
+            outside = outside + ((du - u @ m) * s_inverse[..., None, :]) @ dagger(v)
+    if dv is not None:
+        m = dagger(v) @ dv
+        middle = middle + s[..., :, None] * squared_gaps * (m - dagger(m))
+        turn = turn - np.imag(np.diagonal(m, axis1=-2, axis2=-1))
+        if v.shape[-2] > k:
+            outside = outside + (u * s_inverse[..., None, :]) @ dagger(dv - v @ m)
+    if u.dtype.kind == "c" and not (du is None and dv is None):
+        middle = middle + diagonal_matrix(0.5j * turn * s_inverse)
+    return u @ middle @ dagger(v) + outside
+
+
+def hermitian_svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -> Any:
+    """The same for a Hermitian matrix: U holds its eigenvectors, and V = U sign(lam)."""
+    sign = np.sign(np.real(np.sum(np.conj(u) * v, axis=-2)))
+    if dv is not None:
+        du = dv * sign[..., None, :] + (0.0 if du is None else du)
+    return eigh_cotangent(None if ds is None else ds * sign, du, s * sign, u)
+
+
+def singular_values_cotangent(ds: Any, a: Any, hermitian: bool = False) -> Any:
+    """The cotangent of ``a`` from that of its singular values."""
+    u, _, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+    g = (u * ds[..., None, :]) @ vh
+    return onto_triangle(g, True) if hermitian else g
+
+
+def svd_pullback(
+    dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    if not compute_uv:
+        return singular_values_cotangent(dy, a, hermitian)
+    dv = None if dy[2] is None else dagger(dy[2])
+    if hermitian:
+        return onto_triangle(hermitian_svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2])), True)
+    return svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2]))
+
+
+vjp(np.linalg.svd, svd_pullback)
+vjp(np.linalg.svdvals, lambda dy, y, x: singular_values_cotangent(dy, x))

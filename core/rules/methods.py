@@ -1,0 +1,281 @@
+"""The methods and attributes of arrays, and the methods of ufuncs, as the functions that have the rules.
+
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``; where a method takes its arguments in another form than the function, as
+``x.reshape(2, 3)`` does, it is paired with what brings the array and its arguments into the function's form:
+
+    function, adapt = METHODS["reshape"]
+    args, kwargs = adapt(x, 2, 3)               # (x, (2, 3)), {}
+    x.reshape(2, 3) == function(*args, **kwargs)
+
+Methods that write into the array (``sort``, ``fill``, ``put``, ``partition``, ``resize``) are not among them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .reductions import attained
+from .table import vjp
+from .transposes import assemble, scatter, unstack
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Adapt = Callable[..., Arguments] | None
+
+
+def packed(x: Any, *shape: Any, **kwargs: Any) -> Arguments:
+    """Several integers as one shape: ``x.reshape(2, 3)``."""
+    return (x, shape[0] if len(shape) == 1 else shape), kwargs
+
+
+def permuted(x: Any, *axes: Any) -> Arguments:
+    """Several integers as one permutation; none, or None, reverses the axes."""
+    return (x, axes[0] if len(axes) == 1 else axes or None), {}
+
+
+def second(x: Any, first: Any, *args: Any, **kwargs: Any) -> Arguments:
+    """The array is the function's second argument: ``np.compress(condition, x)``."""
+    return (first, x, *args), kwargs
+
+
+def alone(x: Any, *args: Any, **kwargs: Any) -> Arguments:
+    """What else is given (``memo`` to ``__deepcopy__``) makes no difference."""
+    return (x,), {}
+
+
+# Methods that no function does in quite the same way
+
+
+def astype(
+    x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    return x.astype(dtype, order=order, casting=casting, subok=subok, copy=copy)
+
+
+def flatten(x: Any, order: str = "C") -> Any:
+    return x.flatten(order)
+
+
+def item(x: Any, *place: Any) -> Any:
+    return x.item(*place)
+
+
+def tolist(x: Any) -> Any:
+    return x.tolist()
+
+
+def view(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return x.view(*args, **kwargs)
+
+
+def as_array(x: Any, dtype: Any = None, copy: Any = None) -> Any:
+    return np.array(x, dtype=dtype, copy=copy)
+
+
+def number(x: Any) -> Any:
+    """``float(x)`` or ``complex(x)`` of an array with one element."""
+    return x.item()
+
+
+def item_pullback(dy, y, x, *place):
+    shape = np.shape(x)
+    if not place:
+        return np.reshape(dy, shape)
+    if len(place) == 1 and not isinstance(place[0], tuple):
+        return np.reshape(scatter(dy, place[0], (np.size(x),), True), shape)
+    return scatter(dy, place[0] if len(place) == 1 else place, shape, True)
+
+
+def view_pullback(dy, y, x, *args, **kwargs):
+    """A view in another dtype shows complex numbers as pairs of reals, or other bits, which have no derivative."""
+    if y.dtype == x.dtype:
+        return dy
+    if x.dtype.kind == "c" and y.dtype == x.real.dtype:
+        pairs = np.reshape(dy, (*np.shape(x), 2))
+        return pairs[..., 0] + 1j * pairs[..., 1]
+    if y.dtype.kind == "c" and x.dtype == y.real.dtype:
+        return np.reshape(np.stack((np.real(dy), np.imag(dy)), axis=-1), np.shape(x))
+    return None
+
+
+def flatten_pullback(dy, y, x, order="C"):
+    if order in ("A", "K"):
+        places = np.empty_like(x, dtype=np.intp, order="K", subok=False)
+        places[...] = np.reshape(np.arange(np.size(x)), np.shape(x))
+        return np.reshape(scatter(dy, places.flatten(order), (np.size(x),), True), np.shape(x))
+    return np.reshape(dy, np.shape(x), order=order)
+
+
+def tolist_pullback(dy, y, x):
+    return assemble(dy, np.shape(x))
+
+
+vjp(astype, lambda dy, y, x, *args, **kwargs: dy if y.dtype.kind in "fc" else None)
+vjp(flatten, flatten_pullback)
+vjp(item, item_pullback)
+vjp(tolist, tolist_pullback)
+vjp(view, view_pullback)
+vjp(as_array, lambda dy, y, x, dtype=None, copy=None: unstack(dy, x) if y.dtype.kind in "fc" else None)
+vjp(number, lambda dy, y, x: np.reshape(dy, np.shape(x)))
+
+
+METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
+    "all": (np.all, None),
+    "any": (np.any, None),
+    "argmax": (np.argmax, None),
+    "argmin": (np.argmin, None),
+    "argpartition": (np.argpartition, None),
+    "argsort": (np.argsort, None),
+    "astype": (astype, None),
+    "choose": (np.choose, None),
+    "clip": (np.clip, None),
+    "compress": (np.compress, second),
+    "conj": (np.conj, None),
+    "conjugate": (np.conj, None),
+    "copy": (np.copy, None),
+    "cumprod": (np.cumprod, None),
+    "cumsum": (np.cumsum, None),
+    "diagonal": (np.diagonal, None),
+    "dot": (np.dot, None),
+    "flatten": (flatten, None),
+    "item": (item, None),
+    "max": (np.max, None),
+    "mean": (np.mean, None),
+    "min": (np.min, None),
+    "nonzero": (np.nonzero, None),
+    "prod": (np.prod, None),
+    "ravel": (np.ravel, None),
+    "repeat": (np.repeat, None),
+    "reshape": (np.reshape, packed),
+    "round": (np.round, None),
+    "searchsorted": (np.searchsorted, None),
+    "squeeze": (np.squeeze, None),
+    "std": (np.std, None),
+    "sum": (np.sum, None),
+    "swapaxes": (np.swapaxes, None),
+    "take": (np.take, None),
+    "tolist": (tolist, None),
+    "trace": (np.trace, None),
+    "transpose": (np.transpose, permuted),
+    "var": (np.var, None),
+    "view": (view, None),
+    "__array__": (as_array, None),
+    "__complex__": (number, None),
+    "__copy__": (np.copy, None),
+    "__deepcopy__": (np.copy, alone),
+    "__float__": (number, None),
+    "__getitem__": (operator.getitem, None),
+    "__matmul__": (operator.matmul, None),
+}
+"""Methods of arrays, by name: the function, and what turns the array and its arguments into the function's."""
+
+ATTRIBUTES: dict[str, Callable[..., Any]] = {
+    "T": np.transpose,
+    "mT": np.matrix_transpose,
+    "real": np.real,
+    "imag": np.imag,
+    "flat": np.ravel,
+}
+"""Attributes of arrays whose values depend on the elements, as functions of the array."""
+
+
+# Methods of ufuncs, which work along the first axis where the functions take all
+
+
+def extremum(function: Any, array: Any, axis: Any = 0, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``np.maximum.reduce`` and its relatives, as a function that takes no ``dtype``."""
+    return function(array if dtype is None else np.asarray(array, dtype), axis, *args, **kwargs)
+
+
+def running_extremum(ufunc: Any, array: Any, axis: int = 0) -> Any:
+    """The greatest (``np.maximum``) or least (``np.minimum``) element so far along ``axis``."""
+    return ufunc.accumulate(array, axis)
+
+
+def running_extremum_pullback(dy, y, ufunc, array, axis=0):
+    """Equal extrema share equally: the i-th result belongs in equal parts to those equal to it among the first i."""
+    rank = np.ndim(array)
+    x, y, dy = (np.moveaxis(np.asarray(v), axis, -1) for v in (array, y, dy))
+    n = x.shape[-1]
+    held = attained(np.expand_dims(y, -1), np.expand_dims(x, -2)) & np.tri(n, dtype=bool)
+    shares = np.where(held, np.expand_dims(dy, -1) / np.maximum(np.sum(held, axis=-1, keepdims=True), 1), 0)
+    return np.moveaxis(np.sum(shares, axis=-2), -1, axis % rank)
+
+
+vjp(running_extremum, None, running_extremum_pullback)
+
+
+def fold(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """``ufunc.reduce``: the elements along ``axis`` combined from the left."""
+    array = np.asarray(array)
+    axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(i % array.ndim for i in axes)
+    kept = tuple(i for i in range(array.ndim) if i not in axes)
+    lines = np.reshape(np.transpose(array, axes + kept), (-1, *(array.shape[i] for i in kept)))
+    y = lines[0]
+    for i in range(1, len(lines)):
+        y = ufunc(y, lines[i])
+    return np.reshape(y, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if keepdims else y
+
+
+def running(ufunc: Any, array: Any, axis: int = 0) -> Any:
+    """``ufunc.accumulate``: the results of combining the elements along ``axis`` from the left."""
+    lines = np.moveaxis(np.asarray(array), axis, 0)
+    found = [lines[0]]
+    for i in range(1, len(lines)):
+        found.append(ufunc(found[-1], lines[i]))
+    return np.moveaxis(np.stack(found), 0, axis)
+
+
+def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
+    """``ufunc.outer``: every element of ``a`` with every element of ``b``."""
+    return ufunc(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
+
+
+def add_reduceat(array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    return np.add.reduceat(array, indices, axis, dtype)
+
+
+def add_reduceat_pullback(dy, y, array, indices, axis=0, dtype=None):
+    """A segment runs to the next index, or holds one element if the next index is not beyond it."""
+    shape = np.shape(array)
+    axis = axis % len(shape)
+    starts = np.asarray(indices)
+    ends = np.concatenate((starts[1:], [shape[axis]]))
+    lengths = np.where(ends > starts, ends - starts, 1)
+    segment = np.repeat(np.arange(len(starts)), lengths)
+    places = np.arange(len(segment)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + starts[segment]
+    return scatter(np.take(dy, segment, axis=axis), (slice(None),) * axis + (places,), shape)
+
+
+vjp(add_reduceat, add_reduceat_pullback)
+
+
+UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
+"""Methods of ufuncs, by ufunc and name, as functions that have a rule or whose source can be differentiated."""
+
+for _ufunc in {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None and f.nout == 1}:
+    if _ufunc.nin == 2:
+        UFUNC_METHODS[_ufunc, "reduce"] = partial(fold, _ufunc)
+        UFUNC_METHODS[_ufunc, "accumulate"] = partial(running, _ufunc)
+        UFUNC_METHODS[_ufunc, "outer"] = partial(outer, _ufunc)
+
+UFUNC_METHODS |= {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): partial(extremum, np.max),
+    (np.minimum, "reduce"): partial(extremum, np.min),
+    (np.fmax, "reduce"): partial(extremum, np.nanmax),
+    (np.fmin, "reduce"): partial(extremum, np.nanmin),
+    (np.logical_and, "reduce"): partial(extremum, np.all),
+    (np.logical_or, "reduce"): partial(extremum, np.any),
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+    (np.maximum, "accumulate"): partial(running_extremum, np.maximum),
+    (np.minimum, "accumulate"): partial(running_extremum, np.minimum),
+    (np.add, "reduceat"): add_reduceat,
+}

@@ -1,0 +1,78 @@
+"""Rules of Python's operators and of the built-in functions on numbers; they act on arrays by broadcasting as well.
+
+The partials keep to Python's own arithmetic, so that floats stay fast.  Where that arithmetic raises, as for the slope
+of ``x ** 0.5`` at ``0.0``, so does the derivative; NumPy values give ``inf`` or ``nan`` with NumPy's warning instead.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from .table import elementwise, joint, vjp, zero
+
+
+def exponent_partial(y: Any, x: Any, n: Any) -> Any:
+    """The partial derivative of ``y = x ** n`` in ``n``, with 0 for ``0 ** n``.
+
+    For a negative ``x`` and a real ``y`` there is none: a real power exists at integers only.  The result is NaN
+    there, which reaches ``n`` alone, and only where ``n`` is differentiated.
+
+    >>> exponent_partial(8.0, 2.0, 3.0) == 8 * math.log(2)
+    True
+    """
+    if isinstance(x, (int, float)) and isinstance(y, (int, float)):
+        return y * math.log(x) if x > 0 else math.nan if x < 0 else 0.0
+    if isinstance(x, (int, float, complex)) and isinstance(y, complex):
+        return y * cmath.log(x) if x != 0 else 0.0
+    # Zeros become one and negative numbers NaN (or complex) before the logarithm, which then has nothing to warn of.
+    kept = np.where(x == 0, 1, x)
+    return y * np.log(kept + 0j if np.iscomplexobj(y) else np.where(kept < 0, np.nan, kept))
+
+
+def power_pullback(dy: Any, y: Any, base: Any, exp: Any, mod: Any = None) -> tuple[Any, Any]:
+    """The pullback of the built-in ``pow``; modular powers are arithmetic of integers and have derivative zero."""
+    if mod is not None:
+        return 0 * dy, 0 * dy
+    return dy * np.conj(exp * base ** (exp - 1 + (exp == 0))), dy * np.conj(exponent_partial(y, base, exp))
+
+
+def absolute_pullback(dy: Any, y: Any, x: Any) -> Any:
+    """The pullback of the absolute value: the sign, and the phase for a complex number; 0 at 0."""
+    if isinstance(x, (int, float)):
+        return dy if x > 0 else -dy if x < 0 else 0 * dy
+    if isinstance(x, complex):
+        return dy * (x / y) if y != 0 else 0 * dy
+    return dy * np.sign(x)
+
+
+def divmod_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """The pullback of quotient and remainder: the quotient is constant between its jumps."""
+    return (None, None) if dy[1] is None else (dy[1], -dy[1] * y[0])
+
+
+elementwise(operator.pos, lambda y, x: 1)
+elementwise(operator.neg, lambda y, x: -1)
+elementwise(operator.add, lambda y, a, b: 1, lambda y, a, b: 1)
+elementwise(operator.sub, lambda y, a, b: 1, lambda y, a, b: -1)
+elementwise(operator.mul, lambda y, a, b: b, lambda y, a, b: a)
+elementwise(operator.truediv, lambda y, a, b: 1 / b, lambda y, a, b: -y / b)
+elementwise(operator.mod, lambda y, a, b: 1, lambda y, a, b: -(a // b))
+
+# n - 1, but 0 where n is 0, so that the slope of x ** 0 is 0 at x = 0 too.
+elementwise(operator.pow, lambda y, x, n: n * x ** (n - 1 + (n == 0)), exponent_partial)
+joint(pow, power_pullback)
+joint(divmod, divmod_pullback)
+
+vjp((abs, operator.abs), absolute_pullback)
+elementwise(float, lambda y, x: 1)
+vjp(complex, lambda dy, y, real=0, imag=0: dy, lambda dy, y, real=0, imag=0: dy * -1j)
+
+zero(operator.floordiv, int, round, bool)
+zero(operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt)
+zero(operator.is_, operator.is_not, operator.not_, operator.truth, operator.contains, operator.index)
+zero(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)

@@ -1,0 +1,163 @@
+"""Rules of the modules ``math`` and ``cmath``, in their own terms, so that floats stay floats."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .operators import exponent_partial
+from .table import elementwise, joint, vjp, zero
+
+
+def digamma(x: float) -> float:
+    """The logarithmic derivative of the gamma function at a real ``x``.
+
+    The recurrence ``digamma(x) = digamma(x + 1) - 1/x`` leads to x >= 12, where the asymptotic series is good to
+    rounding; the reflection formula leads from the negative axis.  It is written so that its own derivatives, the
+    polygamma functions, are as accurate.
+
+    Source: Abramowitz & Stegun 6.3.5, 6.3.7, 6.3.18.
+
+    >>> round(digamma(1.0), 12)
+    -0.577215664902
+    """
+    shift = 0.0
+    if x < 0.5:
+        # cot(pi x), by the distance to the nearest integer: pi x itself would lose the digits of a small distance.
+        shift = -math.pi / math.tan(math.pi * (x - round(x)))
+        x = 1.0 - x
+    while x < 12.0:
+        shift -= 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12))))))
+    return shift + math.log(x) - 0.5 / x - series
+
+
+def product_pullback(dy: Any, y: Any, iterable: Sequence[Any], start: Any = 1) -> tuple[list[Any], Any]:
+    """The pullback of ``math.prod``: for each factor the product of the others, which zeros do not spoil."""
+    factors = list(iterable)
+    before = [start]
+    for factor in factors:
+        before.append(before[-1] * factor)
+    after = [1] * (len(factors) + 1)
+    for i in range(len(factors) - 1, -1, -1):
+        after[i] = after[i + 1] * factors[i]
+    return [dy * (before[i] * after[i + 1]).conjugate() for i in range(len(factors))], dy * after[0].conjugate()
+
+
+def hypotenuse_pullback(dy: Any, y: Any, *coordinates: Any) -> tuple[Any, ...]:
+    """The pullback of ``math.hypot``: the unit vector, and 0 at the origin."""
+    return tuple(dy * (x / y) if y else 0 * dy for x in coordinates)
+
+
+def distance_pullback(dy: Any, y: Any, p: Sequence[Any], q: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The pullback of ``math.dist``: the unit vector from ``q`` to ``p``, and 0 where they meet."""
+    pull = [dy * ((a - b) / y) if y else 0 * dy for a, b in zip(p, q)]
+    return pull, [-g for g in pull]
+
+
+def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
+    """The pullback of mantissa and exponent; the exponent is constant between its jumps."""
+    return (None if dy[0] is None else math.ldexp(dy[0], -y[1]),)
+
+
+def polar_pullback(dy: Any, y: Any, z: Any) -> tuple[Any]:
+    """The pullback of modulus and phase, which together see a complex number whole; 0 for the modulus at 0."""
+    r, phi = y
+    unit = complex(math.cos(phi), math.sin(phi))
+    radial = 0 if dy[0] is None or r == 0 else dy[0] * unit
+    return (radial if dy[1] is None else radial + dy[1] * (1j * unit / r),)
+
+
+# Powers, exponentials and logarithms.
+elementwise(math.sqrt, lambda y, x: 0.5 / y)
+elementwise(math.exp, lambda y, x: y)
+elementwise(math.expm1, lambda y, x: y + 1)
+elementwise(math.log1p, lambda y, x: 1 / (1 + x))
+elementwise(math.log2, lambda y, x: 1.4426950408889634 / x)
+elementwise(math.log10, lambda y, x: 0.4342944819032518 / x)
+elementwise(
+    math.log,
+    lambda y, x, base=None: 1 / x if base is None else 1 / (x * math.log(base)),
+    lambda y, x, base: -y / (base * math.log(base)),
+)
+elementwise(math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0)), exponent_partial)
+elementwise(math.cbrt, lambda y, x: 1 / (3 * y * y))
+elementwise(math.exp2, lambda y, x: y * 0.6931471805599453)
+
+# Trigonometry and its hyperbolic counterpart.
+elementwise(math.sin, lambda y, x: math.cos(x))
+elementwise(math.cos, lambda y, x: -math.sin(x))
+elementwise(math.tan, lambda y, x: 1 + y * y)
+elementwise(math.asin, lambda y, x: 1 / math.sqrt(1 - x * x))
+elementwise(math.acos, lambda y, x: -1 / math.sqrt(1 - x * x))
+elementwise(math.atan, lambda y, x: 1 / (1 + x * x))
+elementwise(math.atan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
+elementwise(math.sinh, lambda y, x: math.cosh(x))
+elementwise(math.cosh, lambda y, x: math.sinh(x))
+elementwise(math.tanh, lambda y, x: 1 - y * y)
+elementwise(math.asinh, lambda y, x: 1 / math.sqrt(1 + x * x))
+elementwise(math.acosh, lambda y, x: 1 / math.sqrt(x * x - 1))
+elementwise(math.atanh, lambda y, x: 1 / (1 - x * x))
+elementwise(math.degrees, lambda y, x: 57.29577951308232)
+elementwise(math.radians, lambda y, x: 0.017453292519943295)
+
+# The gamma and error functions.
+elementwise(math.gamma, lambda y, x: y * digamma(x))
+elementwise(math.lgamma, lambda y, x: digamma(x))
+elementwise(math.erf, lambda y, x: 1.1283791670955126 * math.exp(-x * x))
+elementwise(math.erfc, lambda y, x: -1.1283791670955126 * math.exp(-x * x))
+
+# Parts, signs and remainders of a float.
+vjp(math.fabs, lambda dy, y, x: dy if x > 0 else -dy if x < 0 else 0 * dy)
+elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0)
+elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b))
+elementwise(math.ldexp, lambda y, x, i: math.ldexp(1.0, i), 0)
+elementwise(math.nextafter, lambda y, x, towards: 1, 0)
+joint(math.frexp, frexp_pullback)
+joint(math.modf, lambda dy, y, x: (dy[0],))
+
+# Sums and products of many.
+joint(math.hypot, hypotenuse_pullback)
+joint(math.dist, distance_pullback)
+joint(math.prod, product_pullback)
+joint(math.fsum, lambda dy, y, seq: ([dy for _ in seq],))
+if hasattr(math, "sumprod"):  # Python 3.12
+    joint(math.sumprod, lambda dy, y, p, q: ([dy * b for b in q], [dy * a for a in p]))
+if hasattr(math, "fma"):  # Python 3.13
+    elementwise(math.fma, lambda y, a, b, c: b, lambda y, a, b, c: a, lambda y, a, b, c: 1)
+
+zero(math.floor, math.ceil, math.trunc, math.ulp, math.isclose, math.isfinite, math.isinf, math.isnan)
+zero(math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt)
+
+# Complex numbers.
+elementwise(cmath.sqrt, lambda y, z: 0.5 / y)
+elementwise(cmath.exp, lambda y, z: y)
+elementwise(cmath.log10, lambda y, z: 0.4342944819032518 / z)
+elementwise(
+    cmath.log,
+    lambda y, z, base=None: 1 / z if base is None else 1 / (z * cmath.log(base)),
+    lambda y, z, base: -y / (base * cmath.log(base)),
+)
+elementwise(cmath.sin, lambda y, z: cmath.cos(z))
+elementwise(cmath.cos, lambda y, z: -cmath.sin(z))
+elementwise(cmath.tan, lambda y, z: 1 + y * y)
+elementwise(cmath.asin, lambda y, z: 1 / (cmath.sqrt(1 - z) * cmath.sqrt(1 + z)))
+elementwise(cmath.acos, lambda y, z: -1 / (cmath.sqrt(1 - z) * cmath.sqrt(1 + z)))
+elementwise(cmath.atan, lambda y, z: 1 / (1 + z * z))
+elementwise(cmath.sinh, lambda y, z: cmath.cosh(z))
+elementwise(cmath.cosh, lambda y, z: cmath.sinh(z))
+elementwise(cmath.tanh, lambda y, z: 1 - y * y)
+elementwise(cmath.asinh, lambda y, z: 1 / (cmath.sqrt(1 - 1j * z) * cmath.sqrt(1 + 1j * z)))
+elementwise(cmath.acosh, lambda y, z: 1 / (cmath.sqrt(z - 1) * cmath.sqrt(z + 1)))
+elementwise(cmath.atanh, lambda y, z: 1 / (1 - z * z))
+
+# Modulus and phase are not holomorphic: their pullbacks are written out.
+joint(cmath.polar, polar_pullback)
+vjp(cmath.phase, lambda dy, y, z: dy * 1j / complex(z).conjugate())
+elementwise(cmath.rect, lambda y, r, phi: cmath.rect(1.0, phi), lambda y, r, phi: 1j * y)
+
+zero(cmath.isclose, cmath.isfinite, cmath.isinf, cmath.isnan)

@@ -1,0 +1,115 @@
+"""The table of derivative rules: how one is written, and how one is found.
+
+A rule is data.  It names no engine, tape or graph, and its functions are ordinary NumPy that the front end can read,
+so a rule can be inlined into an adjoint, differentiated again, batched and compiled.  Four forms exist:
+
+``elementwise(f, *partials)``
+    ``f`` acts element by element with broadcasting.  ``partials[i](y, *x)`` is the partial derivative with respect to
+    operand ``i`` in terms of the result and the operands; for a complex operand it is the holomorphic derivative.
+    The engine multiplies the cotangent by its conjugate and sums over broadcast axes.  ``None``: no derivative is
+    known for that operand.  ``0``: it is zero.
+
+``vjp(f, *pullbacks)``
+    ``pullbacks[i](dy, y, *args, **kwargs)`` is the cotangent of positional argument ``i``.  Its parameters after
+    ``dy, y`` carry the names and defaults of ``f``'s own.
+
+``joint(f, pullback)``
+    ``pullback(dy, y, *args, **kwargs)`` returns the cotangents of the leading positional arguments at once, as a tuple,
+    where computing them together saves work or where their number varies.
+
+``zero(*functions)``
+    The derivative is zero wherever it exists (``floor``, ``sign``, comparisons, shapes).
+
+In every form a pullback maps the cotangent by the conjugate transpose of the derivative, so that for a real loss the
+gradient with respect to z = x + iy is dL/dx + i dL/dy.  A cotangent may come back in a wider shape or type than its
+argument: ``conform`` sums over broadcast axes, drops the imaginary part for a real argument, and restores the dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from typing import Any
+
+from ..cotangents import conform, scale
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The derivative of ``function``; exactly one of the three forms below is filled, or none for ``zero``."""
+
+    function: Function
+    partials: tuple[Function | int | None, ...] = ()
+    pullbacks: tuple[Function | None, ...] = ()
+    together: Function | None = None
+    parameters: tuple[str, ...] = field(default=())
+
+    @property
+    def is_zero(self) -> bool:
+        return not (self.partials or self.pullbacks or self.together)
+
+    def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """``args`` and ``kwargs`` with differentiable arguments that were given by name moved to their position."""
+        if not kwargs or not self.parameters:
+            return args, kwargs
+        names = self.parameters[len(args) :]
+        while names and names[0] in kwargs:
+            args = (*args, kwargs[names[0]])
+            kwargs = {k: v for k, v in kwargs.items() if k != names[0]}
+            names = names[1:]
+        return args, kwargs
+
+
+RULES: dict[Any, Rule] = {}
+
+
+def elementwise(functions: Function | Sequence[Function], *partials: Function | int | None) -> None:
+    """Register the partial derivatives of an element-wise function (or of several that share them)."""
+    for function in _each(functions):
+        RULES[function] = Rule(function, partials=partials)
+
+
+def vjp(functions: Function | Sequence[Function], *pullbacks: Function | None) -> None:
+    """Register one pullback per positional argument; ``None`` marks an argument that has no derivative."""
+    for function in _each(functions):
+        RULES[function] = Rule(function, pullbacks=pullbacks, parameters=_names(pullbacks))
+
+
+def joint(functions: Function | Sequence[Function], pullback: Function) -> None:
+    """Register a pullback that returns the cotangents of the leading positional arguments as one tuple."""
+    for function in _each(functions):
+        RULES[function] = Rule(function, together=pullback, parameters=_names((pullback,)))
+
+
+def zero(*functions: Function) -> None:
+    """Register functions whose derivative is zero wherever it exists."""
+    for function in functions:
+        RULES[function] = Rule(function)
+
+
+def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The cotangents of the positional arguments; None for those without a derivative (or where it is zero)."""
+    if rule.partials:
+        return [
+            None if p is None or p == 0 else conform(scale(dy, p(y, *args)), x)
+            for p, x in zip(rule.partials, args)
+        ]  # fmt: skip
+    if rule.together is not None:
+        return [g if g is None else conform(g, x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
+    return [None if p is None else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)]
+
+
+def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:
+    return functions if isinstance(functions, (tuple, list)) else (functions,)  # type: ignore[return-value]
+
+
+def _names(pullbacks: Sequence[Function | None]) -> tuple[str, ...]:
+    """The names of the arguments, read from the first pullback's parameters after ``dy, y``."""
+    for pullback in pullbacks:
+        if pullback is not None:
+            parameters = list(signature(pullback).parameters.values())[2:]
+            return tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD)
+    return ()

@@ -1,0 +1,170 @@
+"""Rules of NumPy's universal functions, and of its other functions that act element by element.
+
+Conventions at kinks and singular points: ``abs``, ``hypot`` and ``sign`` have slope 0 at 0; equal maxima share the
+cotangent equally; ``clip`` passes it to the array at the bounds.  ``sqrt`` and ``cbrt`` have slope ``inf`` at 0.
+"""
+
+from __future__ import annotations
+
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from .operators import absolute_pullback, divmod_pullback, exponent_partial
+from .table import elementwise, joint, vjp, zero
+
+
+def larger_share(y: Any, a: Any, b: Any) -> Any:
+    """The slope of ``maximum(a, b)``, or of ``minimum``, in ``a``: 1 where it is taken, and half where both are."""
+    return (a == y) * (1 - 0.5 * (a == b))
+
+
+def clip_pullback(dy: Any, y: Any, a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> tuple[Any, ...]:
+    """The pullback of ``clip``; at a bound the cotangent goes to the array.
+
+    Like NumPy, it takes the upper bound everywhere where the bounds are the wrong way round.
+    """
+    lower, upper = kwargs.get("min", a_min), kwargs.get("max", a_max)
+    kept = y == a
+    raised = False if lower is None or lower is np._NoValue else ~kept & (a < lower) & (y == lower)
+    lowered = False if upper is None or upper is np._NoValue else ~(kept | raised)
+    return dy * kept, dy * raised, dy * lowered
+
+
+def sign_pullback(dy: Any, y: Any, x: Any) -> Any:
+    """The pullback of ``sign``: zero for a real number; for z/|z|, the part across z, shrunk by 1/|z|."""
+    if not np.iscomplexobj(x):
+        return 0 * dy
+    return (dy - y * np.real(np.conj(y) * dy)) / np.where(x == 0, 1, np.abs(x)) * (x != 0)
+
+
+def sinc_partial(y: Any, x: Any) -> Any:
+    """The slope of ``sin(pi x)/(pi x)``: by its Taylor series where the closed form cancels."""
+    u = (np.pi * x) ** 2
+    series = 0.0
+    for k in range(9, 0, -1):  # sinc(x) is the sum of (-u)^k / (2k + 1)!
+        series = series * -u - 2 * k / factorial(2 * k + 1)
+    small = np.abs(x) < 0.3
+    away = np.where(small, 1.0, x)
+    return np.where(small, np.pi**2 * x * series, (np.cos(np.pi * away) - np.sinc(away)) / away)
+
+
+def i0_partial(y: Any, x: Any) -> Any:
+    """The slope of the modified Bessel function of order 0 is that of order 1."""
+    from scipy.special import i1  # loaded only by those who differentiate np.i0
+
+    return i1(x)
+
+
+def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
+    """The pullback of mantissa and exponent; the exponent is constant between its jumps."""
+    return (None if dy[0] is None else np.ldexp(dy[0], -y[1]),)
+
+
+def finite_pullback(dy: Any, y: Any, x: Any, *args: Any, **kwargs: Any) -> tuple[Any]:
+    """The pullback of ``nan_to_num``: what was replaced, by real and imaginary parts, receives nothing."""
+    if np.iscomplexobj(x):
+        return (np.real(dy) * np.isfinite(np.real(x)) + 1j * (np.imag(dy) * np.isfinite(np.imag(x))),)
+    return (dy * np.isfinite(x),)
+
+
+# Arithmetic.
+elementwise(np.positive, lambda y, x: 1)
+elementwise(np.negative, lambda y, x: -1)
+elementwise(np.add, lambda y, a, b: 1, lambda y, a, b: 1)
+elementwise(np.subtract, lambda y, a, b: 1, lambda y, a, b: -1)
+elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a)
+elementwise(np.divide, lambda y, a, b: 1 / b, lambda y, a, b: -y / b)
+elementwise(np.power, lambda y, x, n: n * np.power(x, n - 1 + (n == 0)), exponent_partial)
+elementwise(np.float_power, lambda y, x, n: n * np.float_power(x, n - 1 + (n == 0)), exponent_partial)
+elementwise(np.square, lambda y, x: 2 * x)
+elementwise(np.reciprocal, lambda y, x: -y * y)
+elementwise(np.remainder, lambda y, a, b: 1, lambda y, a, b: -np.floor_divide(a, b))
+elementwise(np.fmod, lambda y, a, b: 1, lambda y, a, b: -np.rint((a - y) / b))
+joint(np.divmod, divmod_pullback)
+
+# Roots, exponentials and logarithms.
+elementwise(np.sqrt, lambda y, x: 0.5 / y)
+elementwise(np.cbrt, lambda y, x: 1 / (3 * y * y))
+elementwise(np.exp, lambda y, x: y)
+elementwise(np.exp2, lambda y, x: y * 0.6931471805599453)
+elementwise(np.expm1, lambda y, x: y + 1)
+elementwise(np.log, lambda y, x: 1 / x)
+elementwise(np.log2, lambda y, x: 1.4426950408889634 / x)
+elementwise(np.log10, lambda y, x: 0.4342944819032518 / x)
+elementwise(np.log1p, lambda y, x: 1 / (1 + x))
+
+# Where both operands are -inf, so is the result; both slopes are then 0 and not the NaN of inf - inf.
+elementwise(
+    np.logaddexp,
+    lambda y, a, b: np.exp(a - np.where(y == -np.inf, 0, y)),
+    lambda y, a, b: np.exp(b - np.where(y == -np.inf, 0, y)),
+)
+elementwise(
+    np.logaddexp2,
+    lambda y, a, b: np.exp2(a - np.where(y == -np.inf, 0, y)),
+    lambda y, a, b: np.exp2(b - np.where(y == -np.inf, 0, y)),
+)
+
+# Trigonometry and its hyperbolic counterpart.  The products of two roots have the branch cuts of the function itself.
+elementwise(np.sin, lambda y, x: np.cos(x))
+elementwise(np.cos, lambda y, x: -np.sin(x))
+elementwise(np.tan, lambda y, x: 1 + y * y)
+elementwise(np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
+elementwise(np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
+elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
+elementwise(np.arctan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
+elementwise(np.sinh, lambda y, x: np.cosh(x))
+elementwise(np.cosh, lambda y, x: np.sinh(x))
+elementwise(np.tanh, lambda y, x: 1 - y * y)
+elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
+elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+elementwise(np.arctanh, lambda y, x: 1 / (1 - x * x))
+elementwise((np.degrees, np.rad2deg), lambda y, x: 57.29577951308232)
+elementwise((np.radians, np.deg2rad), lambda y, x: 0.017453292519943295)
+elementwise(
+    np.hypot,
+    lambda y, a, b: a / np.where(y == 0, 1, y),
+    lambda y, a, b: b / np.where(y == 0, 1, y),
+)
+
+# Sizes, signs and bounds.
+vjp(np.absolute, absolute_pullback)
+vjp(np.fabs, absolute_pullback)
+vjp(np.sign, sign_pullback)
+elementwise(np.copysign, lambda y, x, s: np.copysign(1.0, x) * np.copysign(1.0, s), 0)
+elementwise(np.heaviside, 0, lambda y, x, h: x == 0)
+elementwise(
+    (np.maximum, np.minimum, np.fmax, np.fmin), larger_share, lambda y, a, b: larger_share(y, b, a)
+)  # fmt: skip
+joint(np.clip, clip_pullback)
+
+# Parts of a number, real or complex.
+vjp(np.real, lambda dy, y, val: dy)
+vjp(np.real_if_close, lambda dy, y, a, tol=100: dy)
+vjp(np.imag, lambda dy, y, val: dy * 1j)
+vjp(np.conjugate, lambda dy, y, x: np.conj(dy))
+vjp(np.angle, lambda dy, y, z, deg=False: dy * 1j / np.conj(z) * (57.29577951308232 if deg else 1))
+joint(np.modf, lambda dy, y, x: (dy[0],))
+joint(np.frexp, frexp_pullback)
+elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), 0)
+elementwise(np.nextafter, lambda y, x, towards: 1, 0)
+joint(np.nan_to_num, finite_pullback)
+
+# Other functions of one variable.
+elementwise(np.sinc, sinc_partial)
+elementwise(np.i0, i0_partial)
+
+# Conversions of a number.
+elementwise((np.float16, np.float32, np.float64, np.longdouble), lambda y, x: 1)
+elementwise((np.complex64, np.complex128, np.clongdouble), lambda y, x: 1)
+
+# Steps and predicates.
+zero(np.floor, np.ceil, np.trunc, np.rint, np.fix, np.round, np.around, np.floor_divide, np.spacing, np.signbit)
+zero(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal)
+zero(np.isfinite, np.isinf, np.isnan, np.isnat, np.isneginf, np.isposinf, np.iscomplex, np.isreal)
+zero(np.iscomplexobj, np.isrealobj, np.isscalar, np.isclose, np.allclose, np.array_equal, np.array_equiv)
+zero(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
+zero(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_count, np.invert, np.left_shift, np.right_shift)
+zero(np.gcd, np.lcm)

@@ -1,0 +1,116 @@
+"""The syntax tree of a function, found from its code object."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from .errors import BadInput
+
+
+class NoSource(BadInput):
+    """The Python source of a function cannot be read."""
+
+
+def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
+    """The node that defines ``function``, with the line numbers of the user's file."""
+    code = function.__code__
+    lines = _lines(code.co_filename, function.__globals__)
+    if not lines or code.co_firstlineno > len(lines):
+        raise _no_source(function)
+    if code.co_name == "<lambda>":
+        node = _find_lambda(code, "".join(lines))
+    else:
+        node = _parse_definition(code, lines)
+    if node is None:
+        raise _no_source(function)
+    return node
+
+
+def owner_class(function: FunctionType) -> str | None:
+    """The class in whose body ``function`` was written, for the mangling of private names."""
+    parts = function.__qualname__.split(".")
+    return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else None
+
+
+def describe(function: object) -> str:
+    """A function's name with the user's file and line, for messages."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    module = getattr(function, "__module__", None)
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType):
+        return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    return f"{module}.{name}" if module and not name.startswith(module) else str(name)
+
+
+def _no_source(function: FunctionType) -> NoSource:
+    return NoSource(
+        f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"
+        "Functions typed at a prompt before Python 3.13, or made by exec/eval, have no file to read. "
+        "Put the function in a .py file or a notebook cell, or give it a derivative with @morula.adjoint."
+    )
+
+
+def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
+    lines = linecache.getlines(filename, module_globals)
+    if not lines and filename == "<string>" and "-c" in sys.orig_argv:
+        # `python -c PROGRAM` keeps its program on the command line.
+        return sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
+    return lines
+
+
+def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    first = code.co_firstlineno
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        indented = block[0][:1] in " \t"
+        # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
+        tree = ast.parse(("if True:\n" if indented else "") + "".join(block))
+    except (SyntaxError, IndentationError):
+        return None
+    node = tree.body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
+        return None
+    ast.increment_lineno(node, first - (2 if indented else 1))
+    return node
+
+
+@lru_cache(maxsize=64)
+def _lambdas(source: str) -> list[ast.Lambda]:
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+
+
+def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    candidates = []
+    for node in _lambdas(source):
+        arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        if node.lineno == code.co_firstlineno and arguments == list(names):
+            candidates.append(node)
+    if len(candidates) <= 1:
+        return candidates[0] if candidates else None
+    spans = {p for p in code.co_positions() if None not in p and p[2] != p[3]}
+    for node in candidates:
+        body = node.body
+        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in spans:
+            return node
+    starts = {(p[0], p[2]) for p in spans}
+    inside = [
+        node
+        for node in candidates
+        if all(
+            (node.lineno, node.col_offset) <= start <= (node.end_lineno or 0, node.end_col_offset or 0)
+            for start in starts
+        )
+    ]
+    return min(inside, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)

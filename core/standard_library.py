@@ -1,0 +1,284 @@
+"""Built-in functions and the standard library on the tape: what iterates, selects, folds or calls back.
+
+These are handlers: ``handler(tape, *args, **kwargs)`` stands for the function in recorded code.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import operator
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .call import CALLERS, HANDLERS, call, call_method, handles, recording
+from .operate import (
+    NUMBERS,
+    OPERATORS,
+    delete_item,
+    get_attribute,
+    getitem,
+    iterate,
+    set_attribute,
+)
+from .tape import Int, Tape
+
+add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
+
+
+def _passive(function: Any) -> Any:
+    return lambda tape, *args, **kwargs: function(*args, **kwargs)
+
+
+# Nothing differentiable comes out of these, and no code of the user's runs in them that could compute something.
+for _function in (isinstance, issubclass, id, type, range, callable, hasattr, print, repr, ascii, format, hash, slice):
+    HANDLERS[_function] = _passive(_function)
+HANDLERS[object] = _passive(object)
+
+
+def _dunder(function: Any, method: str) -> None:
+    def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
+        own = getattr(type(x), method, None)
+        if isinstance(own, FunctionType):
+            return function_result(call(tape, own, x, *args))
+        return function(x, *args)
+
+    function_result = function if function in (len, bool, str) else lambda y: y
+    if function is len:
+        function_result = int
+    HANDLERS[function] = handler
+
+
+for _function, _method in ((len, "__len__"), (bool, "__bool__"), (round, "__round__"), (divmod, "__divmod__")):
+    _dunder(_function, _method)
+_dunder(str, "__str__")
+
+
+@handles(int)
+def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    return x if type(x) is Int and not args else int(x, *args, **kwargs)
+
+
+def _conversion(cls: Any, method: str) -> None:
+    def handler(tape: Tape, x: Any = 0.0, *args: Any) -> Any:
+        own = getattr(type(x), method, None)
+        if isinstance(own, FunctionType):
+            return call(tape, own, x)
+        if isinstance(x, str) or args and type(x) is int and type(args[0]) is int:
+            return cls(x, *args)
+        from .call import _call_rule
+        from .rules import find_rule
+
+        return _call_rule(tape, find_rule(cls), (x, *args), {})
+
+    HANDLERS[cls] = handler
+
+
+_conversion(float, "__float__")
+_conversion(complex, "__complex__")
+
+
+@handles(divmod)
+def divmod_(tape: Tape, a: Any, b: Any) -> Any:
+    for own, x, other in ((getattr(type(a), "__divmod__", None), a, b), (getattr(type(b), "__rdivmod__", None), b, a)):
+        if isinstance(own, FunctionType):
+            return call(tape, own, x, other)
+    return OPERATORS["floordiv"][0](tape, a, b), OPERATORS["mod"][0](tape, a, b)
+
+
+@handles(pow)
+def pow_(tape: Tape, base: Any, exp: Any, mod: Any = None) -> Any:
+    return OPERATORS["pow"][0](tape, base, exp) if mod is None else pow(base, exp, mod)
+
+
+@handles(sum)
+def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
+    total = start
+    for x in iterate(tape, iterable):
+        total = add(tape, total, x)
+    return total
+
+
+@handles(min)
+def min_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    return _select(tape, min, args, kwargs)
+
+
+@handles(max)
+def max_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    return _select(tape, max, args, kwargs)
+
+
+def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``min`` and ``max`` return one of the objects that they are given."""
+    if len(args) == 1:
+        args = (iterate(tape, args[0]),)
+    return function(*args, **_recording_key(tape, kwargs))
+
+
+def _recording_key(tape: Tape, kwargs: dict[str, Any]) -> dict[str, Any]:
+    key = kwargs.get("key")
+    return kwargs if key is None else {**kwargs, "key": recording(tape, key)}
+
+
+@handles(sorted)
+def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
+    return sorted(iterate(tape, iterable), **_recording_key(tape, kwargs))
+
+
+@handles(reversed)
+def reversed_(tape: Tape, x: Any) -> Any:
+    own = getattr(type(x), "__reversed__", None)
+    if isinstance(own, FunctionType):
+        return call(tape, own, x)
+    if isinstance(x, np.ndarray) or isinstance(getattr(type(x), "__getitem__", None), FunctionType):
+        return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
+    return reversed(x)
+
+
+@handles(map)
+def map_(tape: Tape, function: Any, *iterables: Any) -> Iterator[Any]:
+    return map(recording(tape, function), *(iterate(tape, i) for i in iterables))
+
+
+@handles(filter)
+def filter_(tape: Tape, function: Any, iterable: Any) -> Iterator[Any]:
+    return filter(function if function is None else recording(tape, function), iterate(tape, iterable))
+
+
+@handles(functools.reduce)
+def reduce_(tape: Tape, function: Any, iterable: Any, *initial: Any) -> Any:
+    return functools.reduce(recording(tape, function), iterate(tape, iterable), *initial)
+
+
+@handles(itertools.accumulate)
+def accumulate_(tape: Tape, iterable: Any, func: Any = None, *, initial: Any = None) -> Iterator[Any]:
+    return itertools.accumulate(iterate(tape, iterable), recording(tape, func or operator.add), initial=initial)
+
+
+def _calling_back(function: Any) -> Any:
+    """Iterators whose first argument is a function."""
+    return lambda tape, callback, *iterables: function(
+        recording(tape, callback) if callback is not None else None, *(iterate(tape, i) for i in iterables)
+    )
+
+
+for _function in (itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
+    HANDLERS[_function] = _calling_back(_function)
+
+
+@handles(itertools.groupby)
+def groupby_(tape: Tape, iterable: Any, key: Any = None) -> Any:
+    return itertools.groupby(iterate(tape, iterable), None if key is None else recording(tape, key))
+
+
+def _iterating(function: Any) -> Any:
+    """Containers and iterators that are made of other iterables."""
+    return lambda tape, *iterables, **kwargs: function(*(iterate(tape, i) for i in iterables), **kwargs)
+
+
+for _function in (list, tuple, set, frozenset, dict, zip, enumerate, all, any):
+    HANDLERS[_function] = _iterating(_function)
+
+
+@handles(iter)
+def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
+    return iter(recording(tape, x), *sentinel) if sentinel else iter(iterate(tape, x))
+
+
+@handles(next)
+def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
+    step = getattr(type(iterator), "__next__", None)
+    if not isinstance(step, FunctionType):
+        return next(iterator, *default)
+    try:
+        return call(tape, step, iterator)
+    except StopIteration:
+        if default:
+            return default[0]
+        raise
+
+
+@handles(getattr)
+def getattr_(tape: Tape, x: Any, name: str, *default: Any) -> Any:
+    try:
+        return get_attribute(tape, x, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+HANDLERS[object.__setattr__] = _passive(object.__setattr__)
+HANDLERS[object.__getattribute__] = _passive(object.__getattribute__)
+
+
+HANDLERS[setattr] = set_attribute
+HANDLERS[operator.delitem] = delete_item
+HANDLERS[operator.index] = _passive(operator.index)
+HANDLERS[operator.contains] = _passive(operator.contains)
+
+
+@handles(operator.call)
+def call_(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
+    return call(tape, function, *args, **kwargs)
+
+
+@handles(copy.copy)
+def copy_(tape: Tape, x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return call(tape, np.copy, x)
+    own = getattr(type(x), "__copy__", None)
+    return call(tape, own, x) if isinstance(own, FunctionType) else copy.copy(x)
+
+
+@handles(copy.deepcopy)
+def deepcopy_(tape: Tape, x: Any, memo: dict[int, Any] | None = None) -> Any:
+    """Numbers stay the objects that they are, as in ``copy.deepcopy``; each array in ``x`` is copied on the tape."""
+    memo = {} if memo is None else memo
+    _copy_arrays(tape, x, memo, set())
+    return copy.deepcopy(x, memo)
+
+
+def _copy_arrays(tape: Tape, x: Any, memo: dict[int, Any], seen: set[int]) -> None:
+    if id(x) in seen or type(x) in NUMBERS and not isinstance(x, np.ndarray):
+        return
+    seen.add(id(x))
+    if isinstance(x, np.ndarray):
+        memo[id(x)] = call(tape, np.copy, x)
+    elif isinstance(x, dict):
+        for value in x.values():
+            _copy_arrays(tape, value, memo, seen)
+    elif isinstance(x, (list, tuple, set, frozenset)):
+        for value in x:
+            _copy_arrays(tape, value, memo, seen)
+    elif hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType)):
+        for value in vars(x).values():
+            _copy_arrays(tape, value, memo, seen)
+
+
+def _call_itemgetter(tape: Tape, getter: Any, x: Any) -> Any:
+    found = tuple(getitem(tape, x, i) for i in getter.__reduce__()[1])
+    return found if len(found) > 1 else found[0]
+
+
+def _call_attrgetter(tape: Tape, getter: Any, x: Any) -> Any:
+    names = getter.__reduce__()[1]
+    found = tuple(functools.reduce(lambda y, n: get_attribute(tape, y, n), name.split("."), x) for name in names)
+    return found if len(found) > 1 else found[0]
+
+
+def _call_methodcaller(tape: Tape, caller: Any, x: Any) -> Any:
+    make, args = caller.__reduce__()
+    if isinstance(make, functools.partial):
+        return call_method(tape, x, make.args[0], *args, **make.keywords)
+    return call_method(tape, x, *args)
+
+
+CALLERS[operator.itemgetter] = _call_itemgetter
+CALLERS[operator.attrgetter] = _call_attrgetter
+CALLERS[operator.methodcaller] = _call_methodcaller

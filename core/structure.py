@@ -1,0 +1,197 @@
+"""Arguments of a derivative: given a fresh identity on the way in, and their gradient collected on the way out.
+
+A value is known by its identity, so an argument must not be the same object as a constant of the program: ``w`` may be
+the argument and a global at once, and the two entries of ``[1.0, 1.0]`` are one object.  Numbers and arrays are
+therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects, which stay the
+caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .errors import BadInput
+from .operate import PASSIVE, evaluate, setitem
+from .tape import Cotangents, Int, Tape, attributes, owner
+
+Collect = Callable[[Cotangents, dict[int, Any]], Any]
+OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype)
+
+
+class Arguments:
+    """The differentiated arguments of one run."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.collectors: list[Collect] = []
+        self.replaced: list[tuple[Callable[[], Any], Callable[[Any], None], Any, Any]] = []
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+        self.known: dict[int, tuple[Any, Collect]] = {}
+
+    def enter(self, x: Any) -> Any:
+        """``x`` with a fresh identity, for the function to be called with."""
+        self.known = {}
+        fresh, collect = self.freshen(x)
+        self.collectors.append(collect)
+        return fresh
+
+    def leave(self) -> None:
+        """Put the caller's objects back; arrays that the run wrote to take over what was written."""
+        for read, write, original, fresh in self.replaced:
+            if read() is fresh:
+                write(original)
+        owners = [id(owner(original)) for original, _ in self.arrays]
+        for (original, fresh), key in zip(self.arrays, owners):
+            if id(fresh) in self.tape.written:
+                if owners.count(key) > 1:
+                    raise BadInput(
+                        "the function writes into an array that is given to it twice, or that shares memory with "
+                        "another differentiated argument; give it separate copies"
+                    )
+                if self.tape.parent is None:
+                    original[...] = fresh
+                else:
+                    setitem(self.tape.parent, original, ..., fresh)
+
+    def gradients(self, table: Cotangents) -> tuple[Any, ...]:
+        return tuple(collect(table, {}) for collect in self.collectors)
+
+    def freshen(self, x: Any) -> tuple[Any, Collect]:
+        kind = type(x)
+        if isinstance(x, (bool, np.bool_)) or x is None or isinstance(x, OPAQUE):
+            return x, _nothing
+        if isinstance(x, int) and kind in (int, Int):
+            fresh: Any = Int(x)
+            return fresh, lambda table, done: _number(table, fresh, x)
+        if kind in PASSIVE:
+            return x, _nothing
+        if kind in (float, complex) or isinstance(x, np.inexact):
+            fresh = evaluate(self.tape.parent, same_number, x)
+            return fresh, lambda table, done: _number(table, fresh, x)
+        if isinstance(x, np.ndarray):
+            if x.dtype.kind not in "fc":
+                return x, _nothing
+            fresh = evaluate(self.tape.parent, np.copy, x)
+            self.arrays.append((x, fresh))
+            return fresh, lambda table, done: _array(table, fresh)
+        if id(x) in self.known:
+            return self.known[id(x)]
+        if isinstance(x, tuple):
+            parts = [self.freshen(e) for e in x]
+            elements = [p[0] for p in parts]
+            fresh = kind._make(elements) if hasattr(kind, "_make") else tuple(elements)
+            return fresh, lambda table, done: _same_tuple(kind, [collect(table, done) for _, collect in parts])
+        return self.freshen_mutable(x)
+
+    def freshen_mutable(self, x: Any) -> tuple[Any, Collect]:
+        """Lists, dicts and objects keep their identity; their entries are replaced one by one."""
+        collectors: dict[Any, Collect] = {}
+        if isinstance(x, list):
+            kind, entries, read, write = "list", list(enumerate(x)), x.__getitem__, x.__setitem__
+        elif isinstance(x, dict):
+            kind, entries, read, write = "dict", list(x.items()), x.__getitem__, x.__setitem__
+        else:
+            kind, entries = "object", attributes(x)
+            read, write = (lambda name: getattr(x, name, None)), (lambda name, v: object.__setattr__(x, name, v))
+            if not entries and not hasattr(x, "__dict__"):
+                return x, _nothing
+
+        def collect(table: Cotangents, done: dict[int, Any]) -> Any:
+            if id(x) in done:
+                return done[id(x)]
+            if kind == "list":
+                done[id(x)] = found = []
+                found.extend(c(table, done) for c in collectors.values())
+            elif kind == "dict":
+                done[id(x)] = found = {}
+                found.update((k, c(table, done)) for k, c in collectors.items())
+            else:
+                done[id(x)] = found = object.__new__(type(x))
+                for name, c in collectors.items():
+                    object.__setattr__(found, name, c(table, done))
+            return found
+
+        self.known[id(x)] = x, collect
+        for key, value in entries:
+            fresh, collectors[key] = self.freshen(value)
+            if fresh is not value:
+                write(key, fresh)
+                self.replaced.append(
+                    (lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh)
+                )
+        return x, collect
+
+
+def same_number(x: Any) -> Any:
+    """An equal number that is another object."""
+    return x * type(x)(1)
+
+
+def is_structure_of_numbers(x: Any) -> bool:
+    """Whether ``x`` holds anything that a gradient can be taken of."""
+    if isinstance(x, (bool, np.bool_, *OPAQUE)) or x is None:
+        return False
+    if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, np.integer):
+        return True
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fc"
+    if isinstance(x, (list, tuple)):
+        return any(map(is_structure_of_numbers, x)) or not x
+    if isinstance(x, dict):
+        return any(map(is_structure_of_numbers, x.values())) or not x
+    return hasattr(x, "__dict__") or bool(attributes(x))
+
+
+def plain(x: Any) -> Any:
+    """``x`` without ``Int``, which a result may contain."""
+    if type(x) is Int:
+        return int(x)
+    if type(x) is tuple and any(type(e) is Int or isinstance(e, (tuple, list, dict)) for e in x):
+        return tuple(map(plain, x))
+    if type(x) is list:
+        x[:] = map(plain, x)
+    elif type(x) is dict:
+        for k in x:
+            x[k] = plain(x[k])
+    return x
+
+
+def _read(read: Callable[[Any], Any], key: Any) -> Any:
+    try:
+        return read(key)
+    except (IndexError, KeyError):
+        return None
+
+
+def _nothing(table: Cotangents, done: dict[int, Any]) -> None:
+    return None
+
+
+def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
+    g = table.take(fresh)
+    if table.evaluate is not None:
+        return type(x)(0) if g is None else g
+    if g is None:
+        return type(x)(0)
+    if isinstance(x, int):
+        return int(g) if isinstance(g, (int, np.integer)) else float(g)
+    return type(x)(g)
+
+
+def _array(table: Cotangents, fresh: np.ndarray) -> np.ndarray:
+    shared = id(fresh) not in table.exclusive
+    g = table.take(fresh)
+    if g is None:
+        return np.zeros_like(fresh)
+    if table.evaluate is None:
+        # What is handed out is the caller's alone.
+        return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g
+    return g
+
+
+def _same_tuple(kind: type, parts: list[Any]) -> Any:
+    return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)

@@ -1,0 +1,397 @@
+"""Proof of a gradient by numbers: what morula derives from the source against what differences of the function show.
+
+Differences are central and extrapolated to step zero by Ridders' method, which also says how far it may be trusted.
+Everything works on nested structures: numbers, arrays, dicts, lists, tuples, and objects of any class.
+
+Source: C. J. F. Ridders, Accurate computation of F'(x) and F'(x)F''(x), Adv. Eng. Software 4 (1982) 75-76; Press et
+al., Numerical Recipes, 3rd ed., section 5.7.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from functools import reduce
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+Path = tuple[tuple[str, Any], ...]
+
+_REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
+"""What a function may raise when a point is outside its domain, or when a count has become a float."""
+
+_FIRST_STEP = 0.1234
+"""The widest step, for arguments of size one; an odd number, so that no grid or period of the function divides it."""
+
+
+def ridders(
+    phi: Callable[[float], float], step: float, levels: int = 12, resolution: float = 2.0**-53
+) -> tuple[float, float]:
+    """The derivative of ``phi`` at 0 by central differences extrapolated to step zero, and an estimate of its error.
+
+    Args:
+        phi: a real function of a real number, smooth within ``step`` of 0.
+        step: the widest step; each level halves it.  Where ``phi`` raises or is not finite, the step shrinks first.
+        levels: the most steps tried; two evaluations each.
+        resolution: the relative rounding error of ``phi``, below which two equal differences prove nothing.
+
+    Returns:
+        The derivative and the estimated error; both NaN where ``phi`` has no finite value on both sides of 0.
+
+    Source: Ridders (1982), with steps halved.
+
+    >>> slope, error = ridders(math.exp, 0.1)
+    >>> abs(slope - 1) < 1e-10 and error < 1e-8
+    True
+    """
+    best, least = math.nan, math.inf
+    column: list[float] = []
+    for _ in range(levels):
+        difference, size = _central(phi, step)
+        while not math.isfinite(difference) and not column and step > 1e-9:
+            step *= 0.1
+            difference, size = _central(phi, step)
+        if not math.isfinite(difference):
+            break
+        rounding = resolution * size / step
+        previous, column = column, [difference]
+        for order, coarser in enumerate(previous, start=1):
+            finer = column[-1]
+            column.append(finer + (finer - coarser) / (4.0**order - 1.0))
+            error = max(abs(column[-1] - finer), abs(column[-1] - coarser), rounding)
+            if error < least:
+                best, least = column[-1], error
+        if len(column) > 3 and least <= 1e-11 * abs(best):
+            break
+        step *= 0.5
+    return (best, least) if column[1:] else (math.nan, math.nan)
+
+
+def numerical_vjp(f: Callable[..., Any], dy: Any, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The pullback of ``f`` at ``args``, applied to ``dy``, by extrapolated differences: slow, and free of rules.
+
+    Args:
+        f: the function; it may return any structure of numbers and arrays.
+        dy: a cotangent with the structure of ``f(*args)``; None for the leaves that carry none.
+        args: where to differentiate: numbers, floating-point arrays, dicts, lists, tuples, objects.
+        kwargs: passed on unchanged.
+
+    Returns:
+        The cotangents, one per argument, in its structure, and the estimated errors in the same structure.  Complex
+        leaves follow the convention dL/dx + i dL/dy.  Leaves that cannot be differentiated hold None; where ``f`` has
+        no value on both sides of a leaf, the cotangent is NaN.
+
+    >>> (slope, _), _ = numerical_vjp(lambda x, y: x * x * y, 1.0, 3.0, 2.0)
+    >>> round(slope, 8)
+    12.0
+    """
+    loss = _loss(f, dy, args, kwargs)
+    slopes: dict[Path, Any] = {}
+    errors: dict[Path, Any] = {}
+    for path, x in leaves(args):
+        value = np.zeros(np.shape(x), complex if np.iscomplexobj(x) else float)
+        error = np.zeros(np.shape(x))
+        for unit in _units(x):
+            slope, uncertainty = _slope(loss, path, x, unit)
+            value = value + slope * unit
+            error = np.maximum(error, uncertainty * np.abs(unit))
+        slopes[path] = value.astype(x.dtype) if isinstance(x, np.ndarray) else value.item()
+        errors[path] = error if isinstance(x, np.ndarray) else error.item()
+
+    def pick(found: dict[Path, Any]) -> tuple[Any, ...]:
+        return rebuild(args, lambda path, _: found[path], other=lambda _: None)
+
+    return pick(slopes), pick(errors)
+
+
+def check_gradients(
+    f: Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    rtol: float | None = None,
+    atol: float | None = None,
+    seed: int = 0,
+    **kwargs: Any,
+) -> None:
+    """Check morula's gradients of ``f`` at ``args`` against differences of ``f``; for tests of your own programs.
+
+    Every output is weighted by a random cotangent.  Every differentiable leaf of every argument is then perturbed:
+    element by element where it is small, in random directions where it is large.
+
+    Args:
+        f: any function that morula differentiates, with any structure of numbers and arrays as its result.
+        args: the point: numbers, floating-point arrays, dicts, lists, tuples, objects.  Choose it away from kinks.
+            A Python int is a number like any other, unless ``f`` raises when it is made a float (a count, an index).
+        order: how many derivatives to check; 2 also checks the gradient of the gradient.
+        rtol, atol: tolerances; by default 1e-6 and 1e-8, or 2e-3 and 2e-3 if anything is in single precision.
+        seed: of the random cotangents and directions.
+        kwargs: passed on to ``f``; not differentiated.
+
+    Raises:
+        AssertionError: the value of ``f`` changes by being differentiated, a gradient does not have the structure,
+            shape and dtype of its argument, or it disagrees with the differences.  The message names the leaf.
+
+    >>> import morula as mo
+    >>> mo.testing.check_gradients(lambda x, n: x**n, 1.5, 2.5)
+    """
+    from .api import pullback  # the engine is loaded only by those who ask for it
+
+    if order < 1:
+        raise ValueError(f"check_gradients: order must be at least 1, not {order}")
+    name = getattr(f, "__qualname__", None) or repr(f)
+    names = _argument_names(f, args)
+    random = np.random.default_rng(seed)
+    plain = f(*_fresh(args), **_fresh(kwargs))
+    cotangent = _random_cotangent(plain, random)
+    y, back = pullback(f, *_fresh(args), **_fresh(kwargs))
+    differing = _first_difference(plain, y)
+    if differing is not None:
+        raise AssertionError(f"check_gradients({name}): {differing}, so differentiating f has changed its value")
+    gradients = back(_fresh(cotangent))
+    if not isinstance(gradients, tuple) or len(gradients) != len(args):
+        raise AssertionError(
+            f"check_gradients({name}): {len(args)} arguments, but the pullback returned {gradients!r}; "
+            "expected a tuple with one cotangent per argument"
+        )
+    single = any(_is_single(x) for _, x in [*leaves(args), *leaves(plain)])
+    rtol = (2e-3 if single else 1e-6) if rtol is None else rtol
+    atol = (2e-3 if single else 1e-8) if atol is None else atol
+
+    loss = _loss(f, cotangent, args, kwargs)
+    for path, x in leaves(args):
+        where = f"check_gradients({name}): the gradient of {_spell(path, names)}"
+        g = _at(gradients, path)
+        if g is None:
+            raise AssertionError(f"{where} is None; expected {_describe(x)}")
+        if np.shape(g) != np.shape(x) or (isinstance(x, np.ndarray) and np.asarray(g).dtype != x.dtype):
+            raise AssertionError(f"{where} is {_describe(g)}; expected {_describe(x)}, as the argument")
+        for direction, element in _directions(x, random):
+            expected, error = _slope(loss, path, x, direction)
+            if math.isnan(expected) and isinstance(x, int):
+                continue
+            ours = float(np.sum(np.real(np.conj(direction) * g)))
+            tolerance = atol + rtol * max(abs(ours), abs(expected))
+            if not error <= 10 * tolerance:
+                raise AssertionError(
+                    f"{where}{element} cannot be checked: differences give {expected!r} with an error of {error:.1e}; "
+                    "is f random, not smooth there, or less accurate than rtol and atol ask?"
+                )
+            if not abs(ours - expected) <= tolerance + 2 * error:
+                raise AssertionError(
+                    f"{where}{element} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} "
+                    f"(weighted by a random cotangent, seed={seed})"
+                )
+    if order > 1:
+
+        def gradient_of(*xs: Any) -> Any:
+            return pullback(f, *xs, **kwargs)[1](cotangent)
+
+        gradient_of.__qualname__ = f"gradient of {name}"
+        check_gradients(gradient_of, *args, order=order - 1, rtol=10 * rtol, atol=10 * atol, seed=seed + 1)
+
+
+def leaves(value: Any) -> list[tuple[Path, Any]]:
+    """Every differentiable leaf of a structure with the path that leads to it, in order.
+
+    >>> [x for _, x in leaves({"w": [1.0, "name"], "n": (2, None)})]
+    [1.0, 2]
+    """
+    found: list[tuple[Path, Any]] = []
+    rebuild(value, lambda path, x: found.append((path, x)))
+    return found
+
+
+def rebuild(
+    value: Any,
+    leaf: Callable[[Path, Any], Any],
+    other: Callable[[Any], Any] = lambda x: x,
+    path: Path = (),
+    seen: dict[int, Any] | None = None,
+) -> Any:
+    """A copy of a structure with ``leaf(path, x)`` in place of its differentiable leaves, ``other(x)`` of the rest.
+
+    >>> rebuild({"w": [1.0, "name"]}, lambda path, x: 2 * x)
+    {'w': [2.0, 'name']}
+    """
+    if _is_leaf(value):
+        return leaf(path, value)
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return seen[id(value)]
+    if isinstance(value, tuple):
+        items = [rebuild(x, leaf, other, (*path, ("item", i)), seen) for i, x in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, list):
+        result = seen[id(value)] = copy.copy(value)
+        result[:] = [rebuild(x, leaf, other, (*path, ("item", i)), seen) for i, x in enumerate(value)]
+    elif isinstance(value, dict):
+        result = seen[id(value)] = copy.copy(value)
+        result.update({k: rebuild(x, leaf, other, (*path, ("item", k)), seen) for k, x in value.items()})
+    elif _is_object(value):
+        result = seen[id(value)] = object.__new__(type(value))
+        for name, x in _attributes(value):
+            object.__setattr__(result, name, rebuild(x, leaf, other, (*path, ("attribute", name)), seen))
+    else:
+        return other(value)
+    return result
+
+
+def _is_leaf(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fc"
+    return isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, bool)
+
+
+def _is_object(x: Any) -> bool:
+    opaque = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ndarray, np.generic, np.ufunc)
+    return not isinstance(x, opaque) and next(_attributes(x), None) is not None
+
+
+def _attributes(x: Any) -> Iterator[tuple[str, Any]]:
+    yield from getattr(x, "__dict__", {}).items()
+    for cls in type(x).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
+                yield name, getattr(x, name)
+
+
+def _fresh(value: Any) -> Any:
+    """A copy that shares nothing writable with ``value``, so that a function may write into its arguments."""
+    return rebuild(value, lambda path, x: copy.copy(x), other=_copied)
+
+
+def _copied(x: Any) -> Any:
+    try:
+        return copy.deepcopy(x)
+    except Exception:  # a generator, a lock, a module: shared, as any caller would share it
+        return x
+
+
+def _loss(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[Path, Any], float]:
+    """The real inner product of ``dy`` with ``f``, as a function of a displacement of one leaf of ``args``."""
+    weights = dict(leaves(dy))
+
+    def loss(path: Path, displacement: Any) -> float:
+        def displace(p: Path, x: Any) -> Any:
+            if p != path:
+                return copy.copy(x)
+            moved = x + displacement
+            return np.asarray(moved, x.dtype) if isinstance(x, np.ndarray) else type(x)(moved) if _typed(x) else moved
+
+        y = f(*rebuild(args, displace, other=_copied), **_fresh(kwargs))
+        outputs = dict(leaves(y))
+        # Summed exactly: a rounded sum would be the largest error in a difference of two nearly equal losses.
+        terms = [np.ravel(np.real(np.conj(w) * np.asarray(outputs[p], np.clongdouble))) for p, w in weights.items()]
+        return float(np.sum(np.concatenate(terms))) if terms else 0.0
+
+    return loss
+
+
+def _slope(loss: Callable[[Path, Any], float], path: Path, x: Any, direction: Any) -> tuple[float, float]:
+    reached = np.abs(np.asarray(x))[np.asarray(direction) != 0]
+    size = max(1.0, float(np.max(reached, initial=0.0))) / float(np.max(np.abs(direction), initial=1e-30))
+    resolution = 2.0**-24 if _is_single(x) else 2.0**-53
+    return ridders(lambda t: loss(path, t * direction), _FIRST_STEP * size, resolution=resolution)
+
+
+def _typed(x: Any) -> bool:
+    return isinstance(x, np.inexact)
+
+
+def _central(phi: Callable[[float], float], step: float) -> tuple[float, float]:
+    """The central difference, and the size of the values it is made of."""
+    try:
+        with np.errstate(all="ignore"):
+            after, before = phi(step), phi(-step)
+            return (after - before) / (2 * step), max(abs(after), abs(before))
+    except _REFUSED:
+        return math.nan, math.nan
+
+
+def _units(x: Any) -> Iterator[Any]:
+    """Every coordinate direction of ``x``; the imaginary ones too where it is complex."""
+    for index in np.ndindex(np.shape(x)):
+        for one in (1.0, 1j) if np.iscomplexobj(x) else (1.0,):
+            unit = np.zeros(np.shape(x), type(one))
+            unit[index] = one
+            yield unit if isinstance(x, np.ndarray) else one
+
+
+def _directions(x: Any, random: np.random.Generator) -> Iterator[tuple[Any, str]]:
+    """Every coordinate of a small leaf; three random directions of a large one.  Each with the text of its place."""
+    if np.size(x) <= 8:
+        for unit in _units(x):
+            index = "".join(f"[{', '.join(map(str, i))}]" for i in np.argwhere(unit))
+            part = "" if not np.iscomplexobj(x) else " (imaginary part)" if np.iscomplexobj(unit) else " (real part)"
+            yield unit, index * isinstance(x, np.ndarray) * (np.ndim(x) > 0) + part
+    else:
+        for _ in range(3):
+            yield _random_like(np.asarray(x), random), " along a random direction"
+
+
+def _random_like(x: Any, random: np.random.Generator) -> Any:
+    shape = np.shape(x)
+    draw = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+    if np.iscomplexobj(x):
+        draw = draw + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+    if isinstance(x, np.ndarray):
+        return np.asarray(draw, x.dtype)
+    return type(x)(draw) if _typed(x) else draw.item() if isinstance(draw, np.ndarray | np.generic) else draw
+
+
+def _random_cotangent(y: Any, random: np.random.Generator) -> Any:
+    return rebuild(y, lambda path, x: _random_like(x, random), other=lambda _: None)
+
+
+def _at(value: Any, path: Path) -> Any:
+    def step(container: Any, key: tuple[str, Any]) -> Any:
+        try:
+            return getattr(container, key[1], None) if key[0] == "attribute" else container[key[1]]
+        except (TypeError, KeyError, IndexError):
+            return None
+
+    return reduce(step, path, value)
+
+
+def _spell(path: Path, names: list[str]) -> str:
+    rest = "".join(f".{key}" if kind == "attribute" else f"[{key!r}]" for kind, key in path[1:])
+    return names[path[0][1]] + rest
+
+
+def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """What the error message calls each argument: its parameter's name where ``f`` has a signature."""
+    names = [f"args[{i}]" for i in range(len(args))]
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return names
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (plain + names[len(plain) :])[: len(args)]
+
+
+def _describe(x: Any) -> str:
+    return f"an array of shape {x.shape} and dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+
+
+def _is_single(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype in (np.float16, np.float32, np.complex64)
+
+
+def _first_difference(a: Any, b: Any) -> str | None:
+    """What differs between two results, in words; None where they agree in structure, type, dtype and value."""
+    if type(a) is not type(b):
+        return f"f returns a {type(a).__name__}, and a {type(b).__name__} when differentiated"
+    left, right = leaves(a), leaves(b)
+    if [path for path, _ in left] != [path for path, _ in right]:
+        return "f returns another structure when it is differentiated"
+    for (_, x), (_, y) in zip(left, right, strict=True):
+        if np.shape(x) != np.shape(y) or getattr(x, "dtype", None) != getattr(y, "dtype", None):
+            return f"f returns {_describe(x)}, and {_describe(y)} when differentiated"
+        if not np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True):
+            return f"f returns {x!r}, and {y!r} when differentiated"
+    return None

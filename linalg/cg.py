@@ -1,0 +1,220 @@
+"""Conjugate gradients, with the gradient of the solution it converges to.
+
+M.R. Hestenes and E. Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. NBS 49 (1952) 409-436;
+preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 9.1.
+
+The iteration is not differentiated.  From A x = b follows A dx = d(b - A x) at fixed x, so a cotangent of x is taken back
+by a second solve with A, which is its own adjoint: A λ = x̄, and λ is the cotangent of the residual b - A x.  That residual
+is computed once more, with x held fixed, as a program like any other; its own derivative brings λ to b and to whatever A
+is made of.  Time and memory are those of the solve, whatever it took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core import BadInput, MorulaError, adjoint
+from .operators import LinearOperator, as_operator
+
+
+@dataclass
+class Solution:
+    """What ``cg`` found: ``x`` (n,), the number of products with A, the norm of b - A x, and whether that is small enough."""
+
+    x: Any
+    iterations: int
+    residual_norm: float
+    converged: bool
+
+
+def cg(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    preconditioner: Any = None,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    max_iterations: int | None = None,
+) -> Solution:
+    """The solution of A x = b for a Hermitian positive definite A.
+
+    Args:
+        A: linear operator or matrix (n, n), real symmetric or complex Hermitian, positive definite.
+        b: right-hand side (n,).
+        x0: where to start, zeros unless given; gradients do not depend on it.
+        preconditioner: operator or matrix (n, n) close to the inverse of A, Hermitian positive definite as well;
+            gradients do not depend on it.
+        rtol, atol: converged when ``|b - A x| <= max(rtol * |b|, atol)``, with the residual computed afresh; an ``rtol``
+            below the reach of the dtype is raised to eps ** (2 / 3), 2e-5 in float32.
+        max_iterations: number of steps at most, 10 n unless given.
+
+    Returns:
+        Solution: not converged is no error here, but its gradient would be wrong, so taking it is.
+
+    Raises:
+        BadInput: shapes that do not fit, NaN or Inf in ``b`` or ``x0``.
+        MorulaError: A (or the preconditioner) turns out not to be positive definite, or not Hermitian.
+
+    Source: Hestenes and Stiefel (1952); Saad (2003), section 9.2.
+
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> cg(A, np.array([1.0, 2.0])).x.round(6).tolist()
+    [0.090909, 0.636364]
+    """
+    A = as_operator(A)
+    if A.shape[0] != A.shape[1]:
+        raise BadInput(f"cg: A has shape {A.shape}, expected a square operator")
+    n = A.shape[1]
+    if np.shape(b) != (n,):
+        hint = "; solve for one column at a time" if np.ndim(b) == 2 else ""
+        raise BadInput(f"cg: b has shape {np.shape(b)}, expected ({n},) for A of shape {A.shape}{hint}")
+    if x0 is not None and np.shape(x0) != (n,):
+        raise BadInput(f"cg: x0 has shape {np.shape(x0)}, expected ({n},) for A of shape {A.shape}")
+    M = None if preconditioner is None else as_operator(preconditioner, "preconditioner")
+    if M is not None and M.shape != A.shape:
+        raise BadInput(f"cg: the preconditioner has shape {M.shape}, expected {A.shape} like A")
+    if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
+        raise BadInput(f"cg: rtol is {rtol!r} and atol is {atol!r}, expected one of them positive, none negative")
+    limit = 10 * n if max_iterations is None else max_iterations
+    x, iterations, residual_norm, converged = _solve(A, b, x0, M, rtol, atol, limit)
+    return Solution(x, iterations, residual_norm, converged)
+
+
+def _solve(
+    A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
+) -> tuple[Any, int, float, bool]:
+    """The solution as a differentiable function of ``b`` and of whatever A is made of."""
+    x, iterations, norm, converged = _held(A, b, x0, M, rtol, atol, limit)
+    return _correct(x, b - A @ x, A, M, rtol, limit, norm, converged), iterations, norm, converged
+
+
+def _held(
+    A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
+) -> tuple[Any, int, float, bool]:
+    """The solution as a constant."""
+    dtype = np.result_type(A.dtype, np.asarray(b).dtype, np.float32)
+    b = np.asarray(b, dtype=dtype)
+    x = np.zeros_like(b) if x0 is None else np.array(x0, dtype=dtype)
+    if not (np.all(np.isfinite(b)) and np.all(np.isfinite(x))):
+        raise BadInput(f"cg: {'b' if not np.all(np.isfinite(b)) else 'x0'} holds NaN or Inf, expected finite numbers")
+    target = max(max(rtol, float(np.finfo(dtype).eps) ** (2 / 3)) * _norm(b), atol)
+    iterations = 0
+    last = np.inf
+    residual = b if x0 is None else b - A @ x
+    while True:
+        norm = _norm(residual)
+        # The recursion in _iterate has met the target, the true residual maybe not: start afresh, while that helps.
+        if norm <= target or iterations >= limit or not norm < 0.5 * last:
+            return x, iterations, norm, norm <= target
+        last = norm
+        # Solved for a residual of norm 1, so that no product underflows.
+        dx, iterations = _iterate(A, residual / norm, M, target / norm, iterations, limit)
+        x = x + norm * dx
+        residual = b - A @ x
+
+
+def _iterate(
+    A: LinearOperator, r: Any, M: LinearOperator | None, target: float, iterations: int, limit: int
+) -> tuple[Any, int]:
+    """The solution of A x = r, in steps from zero until the residual that is carried along meets the target."""
+    x = np.zeros_like(r)
+    z = r if M is None else M @ r
+    rz = _inner(r, z, "the preconditioner")
+    p, before = z, None
+    while iterations < limit and np.linalg.norm(r) > target:
+        Ap = A @ p
+        curvature = _inner(p, Ap, "A")
+        if before is not None:
+            _check_hermitian(*before, p, Ap)
+        alpha = rz / curvature
+        x = x + alpha * p
+        r = r - alpha * Ap
+        before = (p, Ap) if iterations == 0 else None
+        iterations += 1
+        if not np.any(r):
+            break
+        z = r if M is None else M @ r
+        rz, last = _inner(r, z, "the preconditioner"), rz
+        p = z + (rz / last) * p
+    return x, iterations
+
+
+def _norm(v: Any) -> float:
+    """The Euclidean norm, also where the squares would overflow or underflow."""
+    largest = float(np.max(np.abs(v), initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
+
+
+def _inner(p: Any, Ap: Any, name: str) -> float:
+    """p·Ap, which must be real and positive."""
+    value = np.vdot(p, Ap)
+    if not np.isfinite(value):
+        raise MorulaError(f"cg: {name} applied to a finite vector gave NaN or Inf")
+    bound = float(np.linalg.norm(p) * np.linalg.norm(Ap))
+    if abs(value.imag) > np.sqrt(np.finfo(value.dtype).eps) * bound:
+        raise MorulaError(f"cg: {name} is not Hermitian: p·Ap = {value:.6g} is not real")
+    if not value.real > 0.0:
+        raise MorulaError(
+            f"cg: {name} is not positive definite: p·Ap = {value.real:.6g} for a p of norm {np.linalg.norm(p):.6g}"
+        )
+    return value.real
+
+
+def _check_hermitian(q: Any, Aq: Any, p: Any, Ap: Any) -> None:
+    """The first two directions are conjugate from one side for any A, from the other only if A is Hermitian."""
+    lengths = np.linalg.norm(q) * np.linalg.norm(Ap) + np.linalg.norm(q) * np.linalg.norm(Aq)
+    if abs(np.vdot(q, Ap)) > np.sqrt(np.finfo(p.dtype).eps) * lengths:
+        raise MorulaError(
+            "cg: A (or the preconditioner) is not Hermitian: q·Ap and Aq·p differ; cg needs A equal to A.H"
+        )
+
+
+@adjoint(_held)
+def _held_with_pullback(
+    A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
+) -> tuple[Any, Any]:
+    # A derivative that encloses this one still sees how the solution depends on A and b.
+    return _solve(A, b, x0, M, rtol, atol, limit), lambda dy: (None,) * 7
+
+
+def _correct(
+    x: Any,
+    residual: Any,
+    A: LinearOperator,
+    M: LinearOperator | None,
+    rtol: float,
+    limit: int,
+    norm: float,
+    converged: bool,
+) -> Any:
+    """``x``, to which the vanishing ``residual`` is attached: a change dr of it changes the solution by A⁻¹ dr."""
+    return np.copy(x)
+
+
+@adjoint(_correct)
+def _correct_with_pullback(
+    x: Any,
+    residual: Any,
+    A: LinearOperator,
+    M: LinearOperator | None,
+    rtol: float,
+    limit: int,
+    norm: float,
+    converged: bool,
+) -> tuple[Any, Any]:
+    def back(dx: Any) -> tuple[Any, ...]:
+        remedy = "raise max_iterations, loosen rtol or give a preconditioner"
+        if not converged:
+            raise MorulaError(f"cg: no gradient, since the solve did not converge (residual norm {norm:.3g}); {remedy}")
+        cotangent, steps, left, solved = _solve(A, dx, None, M, rtol, 0.0, limit)
+        if not solved:
+            raise MorulaError(
+                f"cg: no gradient, since the adjoint solve did not converge in {steps} steps (residual norm {left:.3g},"
+                f" of {np.linalg.norm(dx):.3g} at the start); {remedy}"
+            )
+        return (None, cotangent, None, None, None, None, None, None)
+
+    return np.copy(x), back

@@ -1,0 +1,40 @@
+"""A small neural-network module: layers are callable objects, their attributes are the parameters.
+
+The gradient of a model is an object of the same class whose attributes hold the cotangents, an optimiser takes the two
+to a new model, and ``train`` repeats that.  There is no parameter list, no registration and no global state.
+
+>>> import numpy as np
+>>> x = np.linspace(-1, 1, 32)[:, None]
+>>> model = Chain(Dense(1, 8, np.tanh, rng=np.random.default_rng(0)), Dense(8, 1, rng=np.random.default_rng(1)))
+>>> def loss(model):
+...     return mean_squared_error(model(x), x**2)
+>>> model, losses = train(loss, model, 200, adam(0.05), progress=False)
+>>> bool(losses[-1] < 0.01 * losses[0])
+True
+"""
+
+from .layers import Chain, Dense, glorot_uniform
+from .losses import cross_entropy, mean_squared_error
+from .optimisers import SGD, Adam, Optimiser, State, adam, sgd
+from .structure import leaves, map_leaves, with_leaves
+from .training import Diverged, minibatches, train
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "Chain",
+    "Dense",
+    "Diverged",
+    "Optimiser",
+    "State",
+    "adam",
+    "cross_entropy",
+    "glorot_uniform",
+    "leaves",
+    "map_leaves",
+    "mean_squared_error",
+    "minibatches",
+    "sgd",
+    "train",
+    "with_leaves",
+]

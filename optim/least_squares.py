@@ -1,0 +1,343 @@
+"""Nonlinear least squares: Levenberg-Marquardt in a scaled trust region, with the parameters' standard deviations.
+
+J.J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630 (1978)
+105-116: the step p minimises |r + J p| subject to |D p| <= Δ, where D holds the largest norms that the columns of J have
+had, so that the units of the parameters do not matter.  In place of his QR factorisations with Givens rotations one
+singular value decomposition J D⁻¹ = U S Vᵀ turns the search for the multiplier λ into a scalar equation, and shows which
+combinations of parameters the data do not determine.
+
+The fit is done when the residual is orthogonal to the tangent plane of the model (D.M. Bates and D.G. Watts,
+Technometrics 23 (1981) 179-183), a test with neither units nor scale.  Close to that point a sum of squares no longer
+shows which of two steps is better, since it is flat to rounding; there the orthogonality itself decides, so that the
+parameters come out to nearly all their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import BadInput, jacobian as derived_jacobian, pullback
+from .flatten import Layout, Vector
+
+
+@dataclass
+class Fit:
+    """What ``least_squares`` found, for m residuals and n unknowns.
+
+    ``x`` and ``standard_deviations`` have the structure of ``x0``.  ``covariance`` (n, n) is ``rss / (m - n) · (JᵀJ)⁻¹``,
+    its order that of the unknowns; an unknown that the data do not determine has an infinite variance and NaN
+    covariances; with ``degrees_of_freedom`` m - n not positive it is NaN throughout.  ``rss`` is the sum of the squared
+    residuals, ``jacobian`` (m, n) their derivative at ``x``; ``evaluations`` counts residuals; ``message`` says why it
+    stopped.
+    """
+
+    x: Any
+    standard_deviations: Any
+    covariance: np.ndarray
+    rss: float
+    residual: np.ndarray
+    jacobian: np.ndarray
+    degrees_of_freedom: int
+    iterations: int
+    evaluations: int
+    converged: bool
+    message: str
+
+    @property
+    def residual_standard_deviation(self) -> float:
+        """The estimate of the standard deviation of one observation, ``sqrt(rss / (m - n))``."""
+        return float(np.sqrt(self.rss / self.degrees_of_freedom)) if self.degrees_of_freedom > 0 else float("nan")
+
+
+def least_squares(
+    r: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    method: str = "lm",
+    tol: float = 1e-8,
+    max_iterations: int = 1000,
+    jacobian: Callable[..., Any] | None = None,
+    first_radius: float = 0.1,
+    callback: Callable[[Fit], Any] | None = None,
+) -> Fit:
+    """The ``x`` with the least sum of squares of the residuals ``r(x, *args)``, from ``x0``.
+
+    Args:
+        r: function that returns an array of real residuals; differentiated from its source unless ``jacobian`` is given.
+        x0: where to start: a number, an array, or dicts, lists, tuples and objects of them, as for ``minimize``.
+        method: "lm", Levenberg-Marquardt.
+        tol: converged when the part of the residual that lies in the tangent plane of the model, which is what the
+            parameters could still take away, is at most ``tol`` times the whole.  Distances to the solution are then
+            about ``tol * sqrt(m - n)`` standard deviations.
+        max_iterations: number of trial steps at most.
+        jacobian: ``jacobian(x, *args)`` in place of the derived one: an array of shape ``r.shape + x.shape``, or (m, n)
+            where ``x0`` is a structure of n numbers.
+        first_radius: radius of the first trust region as a part of the scaled length of ``x0``; larger is bolder.
+        callback: called with the running ``Fit`` after every step taken; a true value from it stops the search.
+
+    Returns:
+        Fit: not converged is no error; ask ``converged`` and read ``message``.
+
+    Raises:
+        BadInput: what was given cannot be fitted (not callable, no numbers in ``x0``, NaN at the start, residuals that
+            are complex or not an array, a Jacobian of another shape).
+
+    Source: Moré (1978); Bates and Watts (1981).
+
+    >>> t, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([2.0, 1.2, 0.8, 0.4])
+    >>> def misfit(b):
+    ...     return b[0] * np.exp(-b[1] * t) - y
+    >>> fit = least_squares(misfit, np.array([1.0, 1.0]))
+    >>> fit.converged, fit.x.round(3).tolist(), fit.standard_deviations.round(3).tolist()
+    (True, [2.003, 0.499], [0.046, 0.021])
+    """
+    if not callable(r):
+        raise BadInput(f"least_squares(r, x0): r is a {type(r).__name__}, expected a function of x0")
+    if jacobian is not None and not callable(jacobian):
+        raise BadInput(f"least_squares: jacobian is a {type(jacobian).__name__}, expected a function of x0 or None")
+    if method != "lm":
+        raise BadInput(f"least_squares: no method {method!r}; there is 'lm'")
+    if not tol > 0:
+        raise BadInput(f"least_squares: tol is {tol!r}, expected a positive number")
+    if not first_radius > 0:
+        raise BadInput(f"least_squares: first_radius is {first_radius!r}, expected a positive number")
+    if max_iterations < 0:
+        raise BadInput(f"least_squares: max_iterations is {max_iterations!r}, expected 0 or more")
+    problem = _Residuals(r, jacobian, Layout(x0), args)
+    x = problem.layout.vector(problem.layout.start)
+    residual = problem(x)
+    if not np.all(np.isfinite(residual)):
+        raise BadInput("least_squares: r(x0) holds NaN or Inf; expected a start at which every residual is finite")
+    slopes = problem.jacobian(x)
+    if not np.all(np.isfinite(slopes)):
+        raise BadInput("least_squares: the Jacobian at x0 holds NaN or Inf; expected a start at which r is smooth")
+    return _levenberg_marquardt(problem, x, residual, slopes, tol, max_iterations, first_radius, callback)
+
+
+class _Residuals:
+    """The residuals on vectors: counts their evaluations and checks what comes back."""
+
+    def __init__(
+        self, r: Callable[..., Any], jacobian: Callable[..., Any] | None, layout: Layout, args: tuple[Any, ...]
+    ) -> None:
+        self.r, self.args, self.layout = r, args, layout
+        self.shape: tuple[int, ...] | None = None
+        self.evaluations = 0
+        x = layout.start
+        if jacobian is not None:
+            self.given = jacobian
+        elif isinstance(x, (float, np.ndarray)) and not np.iscomplexobj(x):
+            self.given = derived_jacobian(r)
+        else:
+            self.given = self._by_rows
+
+    def __call__(self, x: Vector) -> Vector:
+        self.evaluations += 1
+        with np.errstate(all="ignore"):  # A trial step may leave the domain; the values say so.
+            residual = self.r(self.layout.structure(x), *self.args)
+        if not isinstance(residual, (np.ndarray, np.generic, float, int)) or np.iscomplexobj(residual):
+            kind = "complex numbers" if np.iscomplexobj(residual) else f"a {type(residual).__name__}"
+            raise BadInput(
+                f"least_squares: r returned {kind}, expected an array of real residuals (np.array, np.stack)"
+            )
+        if self.shape is not None and np.shape(residual) != self.shape:
+            raise BadInput(f"least_squares: r returned shape {np.shape(residual)}, and {self.shape} at first")
+        self.shape = np.shape(residual)
+        if np.size(residual) == 0:
+            raise BadInput("least_squares: r returned an empty array, expected at least one residual")
+        return np.array(residual, dtype=np.float64).reshape(-1)
+
+    def jacobian(self, x: Vector) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            slopes = np.asarray(self.given(self.layout.structure(x), *self.args))
+        m = int(np.prod(self.shape or ()))
+        if slopes.size != m * self.layout.size or np.iscomplexobj(slopes):
+            raise BadInput(
+                f"least_squares: the Jacobian has shape {slopes.shape} and dtype {slopes.dtype}, expected"
+                f" real numbers for {m} residuals by {self.layout.size} unknowns"
+            )
+        return slopes.astype(np.float64).reshape(m, self.layout.size)
+
+    def _by_rows(self, x: Any, *args: Any) -> np.ndarray:
+        residual, back = pullback(self.r, x, *args)
+        if np.ndim(residual) == 0:
+            return self.layout.vector(back(1.0)[0], "the gradient")[None]
+        rows = []
+        for i in np.ndindex(np.shape(residual)):
+            unit = np.zeros_like(residual)
+            unit[i] = 1.0
+            rows.append(self.layout.vector(back(unit)[0], "the gradient"))
+        return np.stack(rows)
+
+
+class _Tangent(NamedTuple):
+    """The model's tangent plane at one point, J D⁻¹ = U S Vᵀ, and the residual's component ``g = Uᵀ r`` in it."""
+
+    S: Vector
+    Vt: np.ndarray
+    g: Vector
+    determined: np.ndarray
+
+    @property
+    def offset(self) -> float:
+        return float(np.linalg.norm(self.g[self.determined]))
+
+
+def _tangent(residual: Vector, slopes: np.ndarray, D: Vector) -> _Tangent:
+    Q, R = np.linalg.qr(slopes / D)  # Of (m, n), only (n, n) is left for the decomposition.
+    U, S, Vt = np.linalg.svd(R, full_matrices=False)
+    determined = np.finfo(np.float64).eps * max(slopes.shape) * S[0] < S
+    return _Tangent(S, Vt, U.T @ (Q.T @ residual), determined)
+
+
+def _bounded_step(tangent: _Tangent, radius: float) -> tuple[Vector, float]:
+    """The step in the units of D that minimises the model within ``radius``, and its multiplier λ (Moré, section 5)."""
+    S, Vt, g, determined = tangent
+    q = np.divide(g, S, out=np.zeros_like(g), where=determined)
+    length = np.linalg.norm(q)
+    multiplier = 0.0
+    if length > 1.1 * radius:
+        Sg = S * g
+        high = np.linalg.norm(Sg) / radius
+        low = 0.0
+        if determined.all():
+            low = (length - radius) * length / np.sum((q / S) ** 2)
+        multiplier = low if low > 0.0 else 1e-3 * high
+        for _ in range(50):
+            if not low <= multiplier <= high:
+                multiplier = max(1e-3 * high, np.sqrt(low * high))
+            q = Sg / (S**2 + multiplier)
+            length = np.linalg.norm(q)
+            excess = length - radius
+            if abs(excess) <= 0.1 * radius:
+                break
+            if excess > 0.0:
+                low = max(low, multiplier)
+            else:
+                high = multiplier
+            # Newton on 1/length = 1/radius, which is nearly linear in the multiplier.
+            multiplier += (length / radius) * excess * length / np.sum(Sg**2 / (S**2 + multiplier) ** 3)
+    return -(Vt.T @ q), float(multiplier)
+
+
+def _levenberg_marquardt(
+    problem: _Residuals,
+    x: Vector,
+    residual: Vector,
+    slopes: np.ndarray,
+    tol: float,
+    max_iterations: int,
+    first_radius: float,
+    callback: Callable[[Fit], Any] | None,
+) -> Fit:
+    eps = problem.layout.eps
+    iterations = 0
+
+    def fit(converged: bool, message: str) -> Fit:
+        return _fit(problem, x, residual, slopes, iterations, converged, message)
+
+    D = np.linalg.norm(slopes, axis=0)
+    D[D == 0.0] = 1.0
+    start = norm = float(np.linalg.norm(residual))
+    tangent = _tangent(residual, slopes, D)
+    radius = first_radius * (np.linalg.norm(D * x) or norm)
+    while True:
+        if norm <= eps * tol * start:
+            return fit(True, "the residual vanishes")
+        offset = tangent.offset
+        if offset <= max(tol, eps) * norm:
+            return fit(True, "the residual is orthogonal to the model's tangent plane within tol")
+
+        taken = False
+        while not taken:
+            if iterations >= max_iterations:
+                return fit(False, f"no minimum within max_iterations = {max_iterations}")
+            iterations += 1
+            q, multiplier = _bounded_step(tangent, radius)
+            length = float(np.linalg.norm(q))
+            if length <= eps * np.linalg.norm(D * x):
+                # What the model says could still be gained, against what rounding of x alone does to the residuals.
+                rounding = 100.0 * eps * np.linalg.norm(np.linalg.norm(slopes, axis=0) * x)
+                if offset <= max(np.sqrt(1e3 * eps) * norm, rounding):
+                    return fit(True, "steps are below the rounding of x")
+                return fit(
+                    False,
+                    "steps are below the rounding of x but the residual is not orthogonal to the tangent plane:"
+                    " the Jacobian is wrong or nearly singular, or r is not smooth here",
+                )
+            p = q / D
+            trial = x + p
+            there = problem(trial)
+            finite = bool(np.all(np.isfinite(there)))
+            linear = float(np.sum((slopes @ p) ** 2)) / norm**2
+            damped = multiplier * length**2 / norm**2
+            predicted = linear + 2.0 * damped
+
+            if finite and multiplier == 0.0 and predicted <= 1e3 * eps:
+                # The sums of squares agree to rounding: the better point is the one closer to orthogonality.
+                ahead = problem.jacobian(trial)
+                tangent_there = _tangent(there, ahead, D) if np.all(np.isfinite(ahead)) else tangent
+                if not tangent_there.offset < 0.95 * offset:
+                    return fit(True, "the residual is orthogonal to the model's tangent plane within rounding")
+                taken = True
+            else:
+                actual = 1.0 - (np.linalg.norm(there) / norm) ** 2 if finite else -np.inf
+                ratio = actual / predicted
+                if ratio <= 0.25:
+                    # The minimiser of the parabola through both sums of squares along the step, within bounds.
+                    slope = -(linear + damped)
+                    shrink = 0.5 if actual >= 0.0 else np.clip(0.5 * slope / (slope + 0.5 * actual), 0.1, 0.5)
+                    radius = float(shrink) * min(radius, 10.0 * length) if finite else 0.1 * length
+                elif multiplier == 0.0 or ratio >= 0.75:
+                    radius = 2.0 * length
+                if ratio > 1e-4:
+                    ahead = problem.jacobian(trial)
+                    taken = bool(np.all(np.isfinite(ahead)))
+                    if not taken:
+                        radius = 0.1 * length
+
+        x, residual, slopes = trial, there, ahead
+        norm = float(np.linalg.norm(residual))
+        D = np.maximum(D, np.linalg.norm(slopes, axis=0))
+        tangent = _tangent(residual, slopes, D)
+        if callback is not None and callback(fit(False, "running")):
+            return fit(False, "stopped by callback")
+
+
+def _fit(
+    problem: _Residuals, x: Vector, residual: Vector, slopes: np.ndarray, iterations: int, converged: bool, message: str
+) -> Fit:
+    rss = float(residual @ residual)
+    freedom = len(residual) - len(x)
+    covariance = _covariance(slopes, rss / freedom) if freedom > 0 else np.full((len(x), len(x)), np.nan)
+    return Fit(
+        x=problem.layout.structure(x),
+        standard_deviations=problem.layout.structure(np.sqrt(np.diag(covariance))),
+        covariance=covariance,
+        rss=rss,
+        residual=residual.reshape(problem.shape or ()),
+        jacobian=slopes,
+        degrees_of_freedom=freedom,
+        iterations=iterations,
+        evaluations=problem.evaluations,
+        converged=converged,
+        message=message,
+    )
+
+
+def _covariance(slopes: np.ndarray, variance: float) -> np.ndarray:
+    """``variance · (JᵀJ)⁻¹`` from the columns of J brought to norm 1, so that units do not decide the rank."""
+    norms = np.linalg.norm(slopes, axis=0)
+    norms = np.where(norms > 0.0, norms, 1.0)
+    _, S, Vt = np.linalg.svd(np.linalg.qr(slopes / norms, mode="r"), full_matrices=False)
+    determined = np.finfo(np.float64).eps * max(slopes.shape) * S[0] < S
+    half = Vt[determined].T / S[determined] / norms[:, None]
+    covariance = variance * (half @ half.T)
+    lost = np.linalg.norm(Vt[~determined], axis=0) > np.sqrt(np.finfo(np.float64).eps)
+    covariance[lost, :] = covariance[:, lost] = np.nan
+    covariance[lost, lost] = np.inf
+    return covariance

@@ -1,0 +1,55 @@
+"""Simulators in plain NumPy, with the quantities that they conserve.
+
+`pendulum` and `nbody` hold the equations of motion, written for `ode.odesolve`, their accelerations, and closed forms
+to compare with.  `splitting` integrates q'' = a(q) so that the energy does not drift.
+"""
+
+from .nbody import (
+    NEWTON,
+    SOLAR_GRAVITATION,
+    angular_momentum,
+    centre_of_mass,
+    figure_eight,
+    gravity,
+    kepler_orbit,
+    momentum,
+    nbody_energy,
+    nbody_ode,
+)
+from .pendulum import (
+    STANDARD_GRAVITY,
+    double_pendulum_energy,
+    double_pendulum_ode,
+    pendulum_acceleration,
+    pendulum_energy,
+    pendulum_ode,
+    pendulum_period,
+    small_swing_period,
+)
+from .splitting import SPLITTINGS, Splitting, Trajectory, compose, symplectic
+
+__all__ = [
+    "NEWTON",
+    "SOLAR_GRAVITATION",
+    "SPLITTINGS",
+    "STANDARD_GRAVITY",
+    "Splitting",
+    "Trajectory",
+    "angular_momentum",
+    "centre_of_mass",
+    "compose",
+    "double_pendulum_ode",
+    "double_pendulum_energy",
+    "nbody_energy",
+    "figure_eight",
+    "gravity",
+    "kepler_orbit",
+    "momentum",
+    "nbody_ode",
+    "pendulum_ode",
+    "pendulum_acceleration",
+    "pendulum_energy",
+    "pendulum_period",
+    "small_swing_period",
+    "symplectic",
+]

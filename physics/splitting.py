@@ -1,0 +1,130 @@
+"""Symplectic integrators for q'' = a(q): the energy of a conservative system does not drift.
+
+The flow is split into drifts, q += d h v, and kicks, v += k h a(q).  A method is the list of its coefficients, and one
+loop runs them all.  Every method here is symmetric except symplectic Euler, so it is reversible in time, of even order,
+and its energy error stays bounded over exponentially long times (E. Hairer, C. Lubich, G. Wanner, Geometric Numerical
+Integration, 2nd edition, Springer 2006, chapters II.4, V.3 and IX).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import BadInput
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Drifts and kicks of one step in turn, beginning with a drift: d_1, k_1, d_2, k_2, ..., d_n."""
+
+    name: str
+    order: int
+    drifts: tuple[float, ...]
+    kicks: tuple[float, ...]
+
+
+def compose(name: str, order: int, base: Splitting, weights: tuple[float, ...]) -> Splitting:
+    """`base` run with the steps weights * h, one after another; neighbouring drifts are joined.
+
+    >>> compose("twice", 2, LEAPFROG, (0.5, 0.5)).drifts
+    (0.25, 0.5, 0.25)
+    """
+    drifts, kicks = [0.0], []
+    for w in weights:
+        drifts[-1] += w * base.drifts[0]
+        drifts.extend(w * d for d in base.drifts[1:])
+        kicks.extend(w * k for k in base.kicks)
+    return Splitting(name, order, tuple(drifts), tuple(kicks))
+
+
+EULER = Splitting("symplectic_euler", 1, (0.0, 1.0), (1.0,))
+
+# C. Stoermer 1907, L. Verlet 1967, in its drift-kick-drift form.
+LEAPFROG = Splitting("leapfrog", 2, (0.5, 0.5), (1.0,))
+
+# E. Forest, R. D. Ruth, Physica D 43 (1990) 105; H. Yoshida, Phys. Lett. A 150 (1990) 262: the triple jump.
+_Z1 = 1 / (2 - 2 ** (1 / 3))
+YOSHIDA4 = compose("yoshida4", 4, LEAPFROG, (_Z1, 1 - 2 * _Z1, _Z1))
+
+# Yoshida 1990, table 1, solution A.
+_W = (0.784513610477560, 0.235573213359357, -1.17767998417887)
+YOSHIDA6 = compose("yoshida6", 6, LEAPFROG, (*_W, 1 - 2 * sum(_W), *_W[::-1]))
+
+# I. P. Omelyan, I. M. Mryglod, R. Folk, Comput. Phys. Commun. 146 (2002) 188: the position-extended Forest-Ruth-like
+# method, whose error is about 26 times smaller than that of yoshida4 for 4 kicks instead of 3.
+_XI, _LAMBDA, _CHI = 0.1786178958448091, -0.2123418310626054, -0.06626458266981849
+PEFRL = Splitting(
+    "pefrl",
+    4,
+    (_XI, _CHI, 1 - 2 * (_CHI + _XI), _CHI, _XI),
+    (0.5 - _LAMBDA, _LAMBDA, _LAMBDA, 0.5 - _LAMBDA),
+)
+
+SPLITTINGS = {s.name: s for s in (EULER, LEAPFROG, YOSHIDA4, PEFRL, YOSHIDA6)}
+
+
+@dataclass
+class Trajectory:
+    """Times (m,), positions (m, ...) and velocities (m, ...)."""
+
+    ts: NDArray[Any]
+    positions: NDArray[Any]
+    velocities: NDArray[Any]
+
+
+def symplectic(
+    acceleration: Callable[..., Any],
+    position: Any,
+    velocity: Any,
+    ts: ArrayLike,
+    *args: Any,
+    method: str | Splitting = "leapfrog",
+    steps: int = 1,
+) -> Trajectory:
+    """Solve q'' = acceleration(q, *args) with `steps` equal steps between neighbouring times `ts`.
+
+    acceleration: takes q in the form of `position` and returns q'' in the same form; it must not depend on velocity.
+    position, velocity: numbers, or arrays of one shape.
+    ts: (m,) times, rising or falling; the first belongs to `position` and `velocity`.
+    method: "symplectic_euler" (order 1), "leapfrog" (2), "yoshida4", "pefrl" (4), "yoshida6" (6), or a `Splitting`.
+
+    Raises BadInput for shapes that differ, an unknown method, or steps below 1.
+
+    >>> orbit = symplectic(lambda q: -q, 1.0, 0.0, np.linspace(0, 2 * np.pi, 5), method="yoshida6", steps=10)
+    >>> bool(abs(orbit.positions - [1, 0, -1, 0, 1]).max() < 1e-6)
+    True
+    """
+    splitting = SPLITTINGS.get(method) if isinstance(method, str) else method
+    if not isinstance(splitting, Splitting):
+        raise BadInput(f"method {method!r} is not known; choose one of {', '.join(SPLITTINGS)}, or give a Splitting")
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+        raise BadInput(f"steps = {steps!r}; it is the whole number of steps between neighbouring ts, at least 1")
+    if not callable(acceleration):
+        raise BadInput(f"acceleration is {type(acceleration).__name__}; it is a function acceleration(q, *args)")
+    times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
+    if times.ndim != 1 or not times.size or not np.isfinite(times).all():
+        raise BadInput(f"ts is {ts!r}; it is a sequence of finite times, as in np.linspace(0, 1, 11)")
+    q, v = 1.0 * position, 1.0 * velocity
+    shape = np.shape(acceleration(q, *args))
+    if not np.shape(q) == np.shape(v) == shape:
+        raise BadInput(
+            f"position has shape {np.shape(q)}, velocity {np.shape(v)} and what acceleration returned {shape}; "
+            "the three must agree"
+        )
+
+    positions, velocities = [q], [v]
+    for i in range(len(times) - 1):
+        h = (float(times[i + 1]) - float(times[i])) / steps
+        for _ in range(steps):
+            q = q + (splitting.drifts[0] * h) * v
+            for d, k in zip(splitting.drifts[1:], splitting.kicks):
+                v = v + (k * h) * acceleration(q, *args)
+                q = q + (d * h) * v
+        positions.append(q)
+        velocities.append(v)
+    return Trajectory(times, np.stack(positions), np.stack(velocities))

@@ -1,0 +1,93 @@
+"""Differentiable programming for Python: gradients of the program you already have, from its own source.
+
+>>> import morula as mo
+>>> def pow(x, n):
+...     r = 1
+...     while n > 0:
+...         n -= 1
+...         r *= x
+...     return r
+>>> mo.gradient(pow, 5, 3)
+(75, 0)
+
+The functions here are those of `morula.core`; the packages `ode`, `linalg`, `optim`, `physics` and `ml` are ordinary
+Python written on them, and `testing` holds what a user's own tests need.  Everything is loaded when it is first used,
+so that importing morula costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import core, linalg, ml, ode, optim, physics, testing
+    from .core.api import (
+        adjoint,
+        checkpoint,
+        forwarddiff,
+        grad,
+        gradient,
+        hessian,
+        hook,
+        ir,
+        jacobian,
+        nestlevel,
+        pullback,
+        show,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+    from .core.errors import BadInput, MorulaError, NoDerivative
+
+__all__ = [
+    "BadInput",
+    "MorulaError",
+    "NoDerivative",
+    "__version__",
+    "adjoint",
+    "checkpoint",
+    "core",
+    "forwarddiff",
+    "grad",
+    "gradient",
+    "hessian",
+    "hook",
+    "ir",
+    "jacobian",
+    "linalg",
+    "ml",
+    "nestlevel",
+    "ode",
+    "optim",
+    "physics",
+    "pullback",
+    "show",
+    "stop_gradient",
+    "testing",
+    "value_and_grad",
+    "vjp",
+]
+
+_PACKAGES = frozenset({"core", "linalg", "ml", "ode", "optim", "physics", "testing"})
+_ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative"})
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module 'morula' has no attribute {name!r}")
+    if name in _PACKAGES:
+        value = import_module(f".{name}", __name__)
+    else:
+        home = import_module(".core.errors" if name in _ERRORS else ".core.api", __name__)
+        value = getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,103 @@
+"""Symplectic integrators: order, reversibility, area, and an energy that stays where it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.physics import (
+    SPLITTINGS,
+    figure_eight,
+    gravity,
+    kepler_orbit,
+    nbody_energy,
+    pendulum_acceleration,
+    pendulum_energy,
+    symplectic,
+)
+
+
+def attraction(q, mu=1.0):
+    return -mu * q / np.sum(q * q) ** 1.5
+
+
+@pytest.mark.parametrize("method", SPLITTINGS.values(), ids=SPLITTINGS)
+def test_the_coefficients_advance_by_one_step(method):
+    assert np.isclose(sum(method.drifts), 1, atol=1e-15)
+    assert np.isclose(sum(method.kicks), 1, atol=1e-15)
+    assert len(method.drifts) == len(method.kicks) + 1
+
+
+@pytest.mark.parametrize("name, steps", [
+    ("symplectic_euler", 8000), ("leapfrog", 800), ("yoshida4", 400), ("pefrl", 200), ("yoshida6", 200),
+])  # fmt: skip
+def test_halving_the_step_divides_the_error_by_two_to_the_order(name, steps):
+    e, t = 0.3, 3.0
+    start, end = kepler_orbit(0.0, eccentricity=e), kepler_orbit(t, eccentricity=e)
+    errors = [
+        abs(symplectic(attraction, *start, [0.0, t], method=name, steps=n).positions[-1] - end[0]).max()
+        for n in (steps, 2 * steps)
+    ]
+    assert abs(np.log2(errors[0] / errors[1]) - SPLITTINGS[name].order) < 0.25
+
+
+@pytest.mark.parametrize("name", [name for name, method in SPLITTINGS.items() if method.order > 1])
+def test_symmetric_methods_return(name):
+    there = symplectic(pendulum_acceleration, 2.0, 0.5, [0.0, 3.0], method=name, steps=60)
+    back = symplectic(pendulum_acceleration, there.positions[-1], there.velocities[-1], [3, 0], method=name, steps=60)
+    assert np.allclose([back.positions[-1], back.velocities[-1]], [2.0, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SPLITTINGS)
+def test_areas_in_phase_space_are_kept(name):
+    def end(q, v):
+        orbit = symplectic(pendulum_acceleration, q, v, [0.0, 1.0], 1.0, 1.0, method=name, steps=5)
+        return np.array([orbit.positions[-1], orbit.velocities[-1]])
+
+    d = 1e-6
+    columns = [(end(1 + d, 0.5) - end(1 - d, 0.5)) / (2 * d), (end(1, 0.5 + d) - end(1, 0.5 - d)) / (2 * d)]
+    assert np.isclose(np.linalg.det(np.stack(columns)), 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("name, bound", [("leapfrog", 2e-2), ("yoshida4", 2e-3), ("pefrl", 1e-4), ("yoshida6", 1e-4)])
+def test_the_energy_does_not_drift(name, bound):
+    ts = np.linspace(0.0, 300.0, 301)
+    orbit = symplectic(pendulum_acceleration, 1.5, 0.0, ts, 1.0, 1.0, method=name, steps=5)
+    energy = pendulum_energy(orbit.positions, orbit.velocities, 1.0, 1.0)
+    deviation = abs(energy / energy[0] - 1)
+    assert deviation.max() < bound
+    assert deviation[-60:].max() < 1.2 * deviation[:60].max()
+
+
+def test_the_figure_eight_stays_an_eight():
+    positions, velocities, masses, period = figure_eight()
+    orbit = symplectic(
+        gravity, positions, velocities, np.linspace(0, 3 * period, 4), masses, method="yoshida4", steps=300
+    )
+    assert abs(orbit.positions[-1] - positions).max() < 1e-4
+    energy = nbody_energy(orbit.positions, orbit.velocities, masses)
+    assert np.ptp(energy) < 1e-6
+
+
+def test_times_may_be_uneven_and_repeated():
+    ts = np.array([0.0, 0.3, 0.3, 1.0])
+    orbit = symplectic(lambda q: -q, 1.0, 0.0, ts, method="yoshida6", steps=20)
+    assert np.allclose(orbit.positions, np.cos(ts), atol=1e-9)
+    assert np.allclose(orbit.velocities, -np.sin(ts), atol=1e-9)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"method": "verlet"}, "method 'verlet' is not known; choose one of symplectic_euler, leapfrog"),
+    ({"steps": 0}, "steps = 0; it is the whole number"),
+    ({"steps": 1.5}, "steps = 1.5"),
+    ({"acceleration": 1}, "acceleration is int; it is a function"),
+    ({"ts": [[0, 1]]}, "it is a sequence of finite times"),
+    ({"ts": [0, np.nan]}, "it is a sequence of finite times"),
+    ({"velocity": np.zeros(3)}, r"position has shape \(2,\), velocity \(3,\)"),
+    ({"acceleration": lambda q: 1.0}, r"what acceleration returned \(\); the three must agree"),
+])  # fmt: skip
+def test_bad_input(change, message):
+    arguments = {"acceleration": attraction, "position": np.ones(2), "velocity": np.ones(2), "ts": [0, 1]} | change
+    with pytest.raises(mo.BadInput, match=message):
+        symplectic(**arguments)
