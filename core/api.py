@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from . import mutation, rules, standard_library
-from .call import HANDLERS, call, handles
+from .call import HANDLERS, call, handles, parameters
 from .cotangents import conform
 from .errors import BadInput
 from .instrument import instrument, instrumented_source
 from .operate import evaluate
 from .source import describe
-from .structure import Arguments, is_structure_of_numbers, plain, same_number
+from .structure import Arguments, as_gradient, is_structure_of_numbers, plain, same_number
+from .structured import Compiled, compiled_for, forget
 from .tape import Cotangents, Int, Tape, sweep
 
 __all__ = [
@@ -63,13 +64,49 @@ class Back:
         return self.arguments.gradients(table)
 
 
+class CompiledBack:
+    """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
+
+    def __init__(self, compiled: Compiled, saved: Any, y: Any, args: Sequence[Any], active: Sequence[bool]) -> None:
+        self.compiled, self.saved, self.y, self.args, self.active = compiled, saved, y, args, active
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        return self.run(None, dy)
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        dy = check_cotangent(self.y, dy)
+        found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy))
+        gradients: list[Any] = []
+        for x, is_active in zip(self.args, self.active):
+            g = next(found, None) if is_active else None
+            if not is_structure_of_numbers(x):
+                gradients.append(None)
+            elif isinstance(x, np.ndarray):
+                zero = g is None or isinstance(g, int)
+                if parent is None and (g is dy or any(g is other for other in gradients)):
+                    g = np.copy(g)  # type: ignore[arg-type]
+                gradients.append(np.zeros_like(x) if zero else g)
+            elif parent is not None and g is not None:
+                gradients.append(g)
+            else:
+                gradients.append(as_gradient(0 if g is None else g, x))
+        return tuple(gradients)
+
+
 def record(
     parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Sequence[int] | None = None
-) -> tuple[Any, Back]:
-    """Run ``f`` on a tape of its own; argnums of None differentiates every positional argument."""
+) -> tuple[Any, Back | CompiledBack]:
+    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument."""
+    chosen = range(len(args)) if argnums is None else argnums
+    if type(f) is FunctionType and not kwargs and f not in HANDLERS:
+        compiled = _record_compiled(parent, f, args, chosen)
+        if compiled is not None:
+            return compiled
     tape = Tape(parent)
     arguments = Arguments(tape)
-    chosen = range(len(args)) if argnums is None else argnums
     fresh = list(args)
     try:
         for i in chosen:
@@ -78,6 +115,38 @@ def record(
     finally:
         arguments.leave()
     return y, Back(tape, arguments, y)
+
+
+def _record_compiled(
+    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int]
+) -> tuple[Any, CompiledBack] | None:
+    """Run the compiled form of ``f``; None if it has none, or if it raises: the tape then raises on the user's lines."""
+    values = parameters(f, args)
+    if values is None or rules.find_rule(f) is not None:
+        return None
+    active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
+    compiled = compiled_for(f, values, active)
+    if compiled is None:
+        return None
+    try:
+        y, saved = evaluate(parent, compiled.forward, *values)
+    except Exception:
+        return None
+    chosen_args = [args[i] for i in chosen]
+    return y, CompiledBack(compiled, saved, y, chosen_args, [active[i] for i in chosen])
+
+
+def check_cotangent(y: Any, dy: Any) -> Any:
+    """The cotangent of a number, an array or a tuple of these, in its form."""
+    if dy is None:
+        return None
+    if isinstance(y, tuple):
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise BadInput(f"the result is a tuple of {len(y)}; its cotangent must be one too, not {dy!r}")
+        return [check_cotangent(e, de) for e, de in zip(y, dy)]
+    if np.shape(dy) != np.shape(y):
+        raise BadInput(f"the result has shape {np.shape(y)}, but its cotangent has shape {np.shape(dy)}")
+    return conform(dy, y)
 
 
 def seed(table: Cotangents, y: Any, dy: Any) -> None:
@@ -226,8 +295,9 @@ def _value_and_gradients(
         if not isinstance(y, tuple) or len(y) != 2:
             raise BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {_kind(y)}")
         value = y[0]
-        back = Back(back.tape, back.arguments, value)
-    gradients = back.run(parent, _unit(f, value))
+        gradients = back.run(parent, (_unit(f, value), None))
+    else:
+        gradients = back.run(parent, _unit(f, value))
     return y, gradients
 
 
@@ -385,6 +455,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             return y
 
         HANDLERS[f] = handler
+        forget()
         return definition
 
     return register

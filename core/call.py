@@ -7,17 +7,19 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
+from .analyse import type_of
 from .errors import NoDerivative
 from .instrument import instrument
 from .operate import NUMBERS, OPERATORS, PASSIVE, apply_rule, differentiable, evaluate, get_attribute, iterate, setitem
 from .rules import find_rule
 from .source import NoSource, describe
+from .structured import compiled_for
 from .tape import Cotangents, Int, Tape, owner
 
 Handler = Callable[..., Any]
@@ -118,6 +120,20 @@ def _is_static(kind: type, name: str) -> bool:
 
 
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not kwargs:
+        values = parameters(function, args)
+        if values is not None:
+            compiled = compiled_for(function, values)
+            if compiled is not None:
+                try:
+                    y, saved = evaluate(tape.parent, compiled.forward, *values)
+                except Exception:
+                    pass  # the recorded form raises it again, on the user's lines
+                else:
+                    if type(y) is int and any(type(x) is Int for x in values):
+                        y = Int(y)
+                    tape.records.append((_pull_compiled, y, compiled, saved, values))
+                    return y
     try:
         recorded = instrument(function)
     except NoSource:
@@ -125,6 +141,32 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             return _initialise_dataclass(tape, function, args, kwargs)
         return call_opaque(tape, function, args, kwargs)
     return recorded(tape, *args, **kwargs)
+
+
+def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The arguments of a call and the contents of the closure, or None if they do not fit one to one."""
+    if function.__code__.co_argcount != len(args):
+        return None
+    if function.__closure__ is None:
+        return tuple(args)
+    try:
+        return (*args, *(cell.cell_contents for cell in function.__closure__))
+    except ValueError:  # a variable that is not assigned yet
+        return None
+
+
+def _pull_compiled(table: Cotangents, y: Any, compiled: Any, saved: Any, values: tuple[Any, ...]) -> None:
+    dy = table.take(y)
+    if dy is None:
+        return
+    gradients = iter(table.run(compiled.pull, saved, dy))
+    for x in values:
+        if _type_is_active(x):
+            table.add(x, next(gradients))
+
+
+def _type_is_active(x: Any) -> bool:
+    return type_of(x).kind in ("real", "array", "number")
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -177,6 +177,11 @@ def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
         return type(x)(0) if g is None else g
     if g is None:
         return type(x)(0)
+    return as_gradient(g, x)
+
+
+def as_gradient(g: Any, x: Any) -> Any:
+    """A cotangent as a number of the type of ``x``; that of an integer may be a float."""
     if isinstance(x, int):
         return int(g) if isinstance(g, (int, np.integer)) else float(g)
     return type(x)(g)

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import BadInput
+
 Path = tuple[tuple[str, Any], ...]
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
@@ -132,6 +134,7 @@ def check_gradients(
         kwargs: passed on to ``f``; not differentiated.
 
     Raises:
+        BadInput: ``f`` is not callable, or ``order`` is less than 1.
         AssertionError: the value of ``f`` changes by being differentiated, a gradient does not have the structure,
             shape and dtype of its argument, or it disagrees with the differences.  The message names the leaf.
 
@@ -141,7 +144,9 @@ def check_gradients(
     from .api import pullback  # the engine is loaded only by those who ask for it
 
     if order < 1:
-        raise ValueError(f"check_gradients: order must be at least 1, not {order}")
+        raise BadInput(f"check_gradients: order must be at least 1, not {order}")
+    if not callable(f):
+        raise BadInput(f"check_gradients: f must be a function, not {f!r}; give its arguments after it")
     name = getattr(f, "__qualname__", None) or repr(f)
     names = _argument_names(f, args)
     random = np.random.default_rng(seed)
@@ -384,14 +389,15 @@ def _is_single(x: Any) -> bool:
 
 def _first_difference(a: Any, b: Any) -> str | None:
     """What differs between two results, in words; None where they agree in structure, type, dtype and value."""
-    if type(a) is not type(b):
+    if not isinstance(b, type(a)):  # a NumPy double is a float
         return f"f returns a {type(a).__name__}, and a {type(b).__name__} when differentiated"
     left, right = leaves(a), leaves(b)
     if [path for path, _ in left] != [path for path, _ in right]:
         return "f returns another structure when it is differentiated"
     for (_, x), (_, y) in zip(left, right, strict=True):
-        if np.shape(x) != np.shape(y) or getattr(x, "dtype", None) != getattr(y, "dtype", None):
+        if not isinstance(y, type(x)) or np.shape(x) != np.shape(y) or np.asarray(x).dtype != np.asarray(y).dtype:
             return f"f returns {_describe(x)}, and {_describe(y)} when differentiated"
-        if not np.array_equal(np.asarray(x), np.asarray(y), equal_nan=True):
+        rounding = 8 * np.finfo(np.asarray(x).dtype).eps if np.asarray(x).dtype.kind in "fc" else 0.0
+        if not np.allclose(x, y, rtol=rounding, atol=0.0, equal_nan=True):
             return f"f returns {x!r}, and {y!r} when differentiated"
     return None

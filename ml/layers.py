@@ -61,7 +61,9 @@ class Dense:
             if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
                 raise BadInput(f"Dense: {name} is {size!r}; expected a positive integer, the number of features")
         if not isinstance(rng, np.random.Generator):
-            raise BadInput(f"Dense: rng is a {type(rng).__name__}; expected a generator, as from np.random.default_rng(0)")
+            raise BadInput(
+                f"Dense: rng is a {type(rng).__name__}; expected a generator, as from np.random.default_rng(0)"
+            )
         if activation is not None and not callable(activation):
             raise BadInput(f"Dense: activation is a {type(activation).__name__}; expected a function such as np.tanh")
         if np.dtype(dtype).kind != "f":
@@ -103,7 +105,9 @@ class Chain:
     def __init__(self, *layers: Callable[[Any], Any]) -> None:
         for i, layer in enumerate(layers):
             if not callable(layer):
-                raise BadInput(f"Chain: layer {i} is a {type(layer).__name__}; expected something to call with one argument")
+                raise BadInput(
+                    f"Chain: layer {i} is a {type(layer).__name__}; expected something to call with one argument"
+                )
         self.layers = layers
 
     def __call__(self, x: Any) -> Any:

@@ -6,7 +6,8 @@ Reading order: `tableaux` and `dop853` hold the methods as data, `control` choos
 any structure of numbers out as a vector, and `solve` is the loop that runs them.
 """
 
-from .solve import METHODS, IntegrationFailed, Solution, Stats, odesolve
+from .control import IntegrationFailed
+from .solve import METHODS, Solution, Stats, odesolve
 from .tableaux import Tableau, tableau
 
 __all__ = ["METHODS", "IntegrationFailed", "Solution", "Stats", "Tableau", "odesolve", "tableau"]

@@ -1,20 +1,105 @@
 """How long a step is: the size of the error, the PI controller, and the first step.
 
-These choose where the solution is sampled; they are no part of it.  `solve` calls them on values cut off from
-differentiation, so a gradient is that of the discrete solution on the steps that were taken.
+These choose where the solution is sampled; they are no part of it.  Their derivative is zero (`choice`), so a gradient
+is that of the discrete solution on the steps that were taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
-from typing import Any
+from dataclasses import dataclass
+from math import inf, sqrt, ulp
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import MorulaError, adjoint
+
 SAFETY = 0.9
 SLOWEST, FASTEST = 0.2, 10.0
+
+Choice = TypeVar("Choice", bound=Callable[..., Any])
+
+
+class IntegrationFailed(MorulaError):
+    """The step limit was reached, or the step became too small to advance the time."""
+
+
+def choice(f: Choice) -> Choice:
+    """`f` with a derivative of zero with respect to all its arguments."""
+
+    @adjoint(f)
+    def constant(*args: Any) -> Any:
+        return f(*args), lambda dy: (None,) * len(args)
+
+    return f
+
+
+@dataclass
+class Controller:
+    """The step sizes of one solve, and what they were chosen from.
+
+    end: the last time.  step: the next step, signed.  order: the error estimate is of size step^order.
+    error_weights (m, s + 1): of the error estimate, over the stages.
+    """
+
+    end: float
+    step: float
+    order: int
+    error_weights: NDArray[Any]
+    rtol: Any
+    atol: Any
+    max_step: float
+    max_steps: int
+    error: float = 1.0
+    accepted: int = 0
+    rejected: int = 0
+    after_rejection: bool = False
+    last_step: float = 0.0
+
+    @choice
+    def propose(self, t: float) -> tuple[float, bool]:
+        """The step to try at t, and whether it ends at `end`: it is stretched by 1% rather than leave a sliver."""
+        rest = self.end - t
+        size = min(abs(self.step), self.max_step)
+        if self.accepted + self.rejected >= self.max_steps:
+            raise IntegrationFailed(
+                f"max_steps = {self.max_steps} steps were taken and t = {t:.6g} of {self.end:.6g} was reached, with "
+                f"steps of {size:.3g}; raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
+            )
+        if 1.01 * size >= abs(rest):
+            return rest, True
+        if size <= 4 * ulp(t):
+            raise IntegrationFailed(
+                f"the step fell to {size:.3g} at t = {t:.6g}, too small to advance it; the solution may be singular "
+                "there, or f may return values that are not finite"
+            )
+        return (size if rest > 0 else -size), False
+
+    @choice
+    def accepts(self, h: float, final: bool, k: NDArray[Any], y: NDArray[Any], y_new: NDArray[Any]) -> bool:
+        """Whether a step of h from y to y_new is accurate enough; sets the next one.
+
+        The PI controller of dopri5.f: an accepted step uses the error of the one before too (K. Gustafsson, ACM TOMS 17
+        (1991) 533; Hairer, Wanner II, IV.2), so that a step limited by stability settles.  After a rejection the step
+        does not grow at once.
+        """
+        error = error_norm(self.error_weights, k, h, self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new)))
+        if not error <= 1:
+            self.rejected += 1
+            self.after_rejection = True
+            self.step = h * (max(SLOWEST, SAFETY * error ** (-1 / self.order)) if error < inf else SLOWEST)
+            return False
+        beta = 0.2 / self.order
+        factor = SAFETY * max(error, 1e-10) ** (0.75 * beta - 1 / self.order) * max(self.error, 1e-4) ** beta
+        self.step = h * min(1.0 if self.after_rejection else FASTEST, max(SLOWEST, factor))
+        self.error = error
+        self.accepted += 1
+        self.after_rejection = False
+        if not final or self.accepted == 1:
+            self.last_step = h
+        return True
 
 
 def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[Any]) -> float:
@@ -29,24 +114,11 @@ def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[
     if len(error) == 1:
         return abs(h) * sqrt(main / n)
     both = main + 0.01 * float(np.dot(error[1], error[1]))
-    return abs(h) * main / sqrt(both * n) if both > 0 else both
+    return abs(h) * main / sqrt(both * n) if both != 0 else 0.0
 
 
-def step_factor(error: float, previous: float, order: int, rejected: bool) -> float:
-    """By what to multiply the step after an error of `error`: the PI controller of dopri5.f.
-
-    An accepted step uses the error of the one before too (K. Gustafsson, ACM TOMS 17 (1991) 533; Hairer, Wanner II,
-    IV.2): a step size that oscillates at the limit of stability settles.  After a rejection it does not grow at once.
-    """
-    if not error <= 1:
-        return max(SLOWEST, SAFETY * error ** (-1 / order)) if error < np.inf else SLOWEST
-    beta = 0.2 / order
-    alpha = 1 / order - 0.75 * beta
-    factor = SAFETY * max(error, 1e-10) ** -alpha * max(previous, 1e-4) ** beta
-    return min(1.0 if rejected else FASTEST, max(SLOWEST, factor))
-
-
-def first_step(
+@choice
+def initial_step(
     rhs: Callable[[float, NDArray[Any]], NDArray[Any]],
     t: float,
     y: NDArray[Any],
@@ -64,7 +136,7 @@ def first_step(
     sign = 1.0 if span > 0 else -1.0
     bend = _rms(rhs(t + sign * h, y + sign * h * k) - k, scale) / h
     steepest = max(slope, bend)
-    if not steepest < np.inf:
+    if not steepest < inf:
         return sign * h
     second = max(1e-6, h * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** (1 / order)
     return sign * min(100 * h, second, abs(span))

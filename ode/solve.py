@@ -17,19 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import BadInput, MorulaError, stop_gradient
-from .control import error_norm, first_step, step_factor
+from ..core import BadInput, stop_gradient
+from .control import Controller, choice, initial_step
 from .dop853 import DOP853
 from .state import Leaf, layout, pack, unpack
 from .tableaux import BOSH3, DOPRI5, EULER, HEUN, MIDPOINT, RK4, TSIT5, Tableau
 
 VectorField = Callable[[float, NDArray[Any]], NDArray[Any]]
+Rows = Sequence[NDArray[Any]]
 
 METHODS = {m.name: m for m in (EULER, MIDPOINT, HEUN, RK4, BOSH3, DOPRI5, TSIT5, DOP853)}
-
-
-class IntegrationFailed(MorulaError):
-    """The step limit was reached, or the step became too small to advance the time."""
 
 
 @dataclass
@@ -60,7 +57,7 @@ def odesolve(
     rtol: ArrayLike = 1e-6,
     atol: ArrayLike = 1e-9,
     steps: int | None = None,
-    initial_step: float | None = None,
+    first_step: float | None = None,
     max_step: float = np.inf,
     max_steps: int = 100_000,
 ) -> Solution:
@@ -73,7 +70,7 @@ def odesolve(
         "rk4" (4), "euler" (1); or a `Tableau`.
     rtol, atol: the local error is kept under atol + rtol |y|, root mean square; numbers, or arrays of the size of y0.
     steps: take this many equal steps between neighbouring `ts`, without error control.
-    initial_step: the size of the first step; chosen from f if not given.
+    first_step: the size of the first step; chosen from f if not given.
     max_step: the largest size of a step (the last one may be longer by 1%, to end at ts[-1]).
     max_steps: the limit on accepted and rejected steps together.
 
@@ -102,41 +99,51 @@ def odesolve(
         tolerances = _tolerance(rtol, "rtol", size, leaves), _tolerance(atol, "atol", size, leaves)
         if not np.all(tolerances[0] + tolerances[1] > 0):
             raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
-        _positive(initial_step, "initial_step")
+        _positive(first_step, "first_step")
         _positive(max_step, "max_step")
         _positive(max_steps, "max_steps")
-        rows, stats = _adaptive_steps(rhs, y, times, tableau, *tolerances, initial_step, float(max_step), max_steps)
+        rows, stats = _adaptive_steps(rhs, y, times, tableau, *tolerances, first_step, float(max_step), max_steps)
     return Solution(times, unpack(rows, leaves), stats)
 
 
-def _step(
-    rhs: VectorField, t: float, y: NDArray[Any], k: NDArray[Any], h: float, a: NDArray[Any], c: Sequence[float]
+def _stages(
+    rhs: VectorField, t: float, y: NDArray[Any], k: NDArray[Any], weights: Rows, offsets: Sequence[float]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """All derivatives of a step (s + 1, n) from the first, k (m, n), on, and the state at the last of them (n,)."""
-    weights = h * a
+    """All derivatives of a step (s + 1, n), from the first ones, k (m, n), on; and the state at the last (n,)."""
     point = y
-    for i in range(len(c)):
-        point = y + np.dot(weights[i, : len(k)], k)
-        k = np.concatenate((k, rhs(t + c[i] * h, point)[None]))
+    for row, offset in zip(weights, offsets):
+        point = y + np.dot(row, k)
+        k = np.concatenate((k, rhs(t + offset, point)[None]))
     return k, point
+
+
+def _scaled(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
+    """The rows and times of a tableau for a step of size h."""
+    return [h * row for row in a], [h * fraction for fraction in c]
+
+
+@choice
+def _chosen(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
+    """`_scaled` for a step size that is a constant."""
+    return _scaled(h, a, c)
 
 
 def _equal_steps(
     rhs: VectorField, y: NDArray[Any], ts: NDArray[Any], tableau: Tableau, steps: int
 ) -> tuple[NDArray[Any], Stats]:
-    a, c = tableau.a.astype(y.dtype), tableau.c.tolist()
+    a, c = tableau.rows(y.dtype), tableau.c.tolist()
     rows = [y]
     h = 0.0
-    k = rhs(float(ts[0]), y)
+    k = rhs(float(ts[0]), y)[None]
     for i in range(len(ts) - 1):
         t = float(ts[i])
         h = (float(ts[i + 1]) - t) / steps
+        weights, offsets = _scaled(h, a, c)
         for j in range(steps):
-            k_all, y = _step(rhs, t + j * h, y, k[None], h, a, c)
-            k = k_all[-1]
+            k, y = _stages(rhs, t + j * h, y, k[-1:], weights, offsets)
         rows.append(y)
     count = steps * (len(ts) - 1)
-    return np.stack(rows), Stats(count, 0, 1 + count * len(c), float(stop_gradient(h)))
+    return np.stack(rows), Stats(count, 0, 1 + count * len(c), h)
 
 
 def _adaptive_steps(
@@ -146,83 +153,71 @@ def _adaptive_steps(
     tableau: Tableau,
     rtol: Any,
     atol: Any,
-    initial_step: float | None,
+    first_step: float | None,
     max_step: float,
     max_steps: int,
 ) -> tuple[NDArray[Any], Stats]:
-    a, c, error_weights = tableau.a.astype(y.dtype), tableau.c.tolist(), tableau.error.astype(y.dtype)
-    extra_a, extra_c = tableau.extra_a.astype(y.dtype), tableau.extra_c.tolist()
-    interpolant, powers = tableau.interpolant, np.arange(1.0, len(tableau.interpolant) + 1)
-    order = tableau.error_order
+    a, c = tableau.rows(y.dtype), tableau.c.tolist()
+    extra_a, extra_c = tableau.extra_rows(y.dtype), tableau.extra_c.tolist()
+    order, error_weights = tableau.error_order, tableau.error.astype(y.dtype)
 
     t = float(ts[0])
-    clock = stop_gradient(ts).tolist()
-    end = clock[-1]
-    direction = 1.0 if end >= clock[0] else -1.0
-    k = rhs(t, y)
-    if not np.all(np.isfinite(stop_gradient(k))):
-        raise BadInput(f"f is not finite at the start, t = {clock[0]:.6g}: it returned {stop_gradient(k)}")
-    if end == clock[0]:
+    k = rhs(t, y)[None]
+    start, end = _ends(ts)
+    if not np.isfinite(k).all():
+        raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {k[0]}")
+    if end == start:
         return y + (ts - t)[:, None].astype(y.dtype) * k, Stats(0, 0, 1, 0.0)
-
-    if initial_step is None:
-        h = first_step(rhs, clock[0], stop_gradient(y), stop_gradient(k), end - clock[0], order, rtol, atol)
+    if first_step is None:
+        h = initial_step(rhs, start, y, k[0], end - start, order, rtol, atol)
     else:
-        h = direction * float(initial_step)
-    h = stop_gradient(h)
-    size = np.abs(stop_gradient(y))
-    accepted = rejected = dense = 0
-    previous, after_rejection, last_step = 1.0, False, 0.0
-    rows = [y[None]]
-    done = 1
+        h = float(first_step)
+    control = Controller(end, h, order, error_weights, rtol, atol, max_step, max_steps)
+    rows, done, dense = [y[None]], 1, 0
 
-    while done < len(clock):
-        now = stop_gradient(t)
-        h = direction * min(abs(h), max_step)
-        final = 1.01 * abs(h) >= abs(end - now)
-        if final:
-            h = end - now
-        if accepted + rejected >= max_steps:
-            raise IntegrationFailed(
-                f"max_steps = {max_steps} steps were taken and t = {now:.6g} of {end:.6g} was reached, with steps of "
-                f"{abs(h):.3g}; raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
-            )
-        if not final and abs(h) <= 4 * np.spacing(abs(now)):
-            raise IntegrationFailed(
-                f"the step fell to {abs(h):.3g} at t = {now:.6g}, too small to advance it; the solution (now of size "
-                f"{size.max():.3g}) may be singular there, or f may return values that are not finite"
-            )
-        k_all, y_new = _step(rhs, t, y, k[None], h, a, c)
-        size_new = np.abs(stop_gradient(y_new))
-        error = error_norm(error_weights, stop_gradient(k_all), h, atol + rtol * np.maximum(size, size_new))
-        factor = step_factor(error, previous, order, after_rejection)
-        if not error <= 1:
-            rejected += 1
-            after_rejection = True
-            h *= factor
+    while done < len(ts):
+        h, final = control.propose(t)
+        weights, offsets = _chosen(h, a, c)
+        k_all, y_new = _stages(rhs, t, y, k, weights, offsets)
+        if not control.accepts(h, final, k_all, y, y_new):
             continue
-
-        reached = done
-        while reached < len(clock) and (final or direction * (clock[reached] - now) <= abs(h)):
-            reached += 1
+        reached = len(ts) if final else _reached(ts, done, t + h, h)
         if reached > done:
             k_dense = k_all
             if extra_c:
-                k_dense, _ = _step(rhs, t, y, k_all, h, extra_a, extra_c)
+                weights, offsets = _chosen(h, extra_a, extra_c)
+                k_dense, _ = _stages(rhs, t, y, k_all, weights, offsets)
                 dense += 1
-            theta = (ts[done:reached] - t) / h
-            weights = h * np.dot(theta[:, None] ** powers, interpolant)
-            rows.append(y + np.dot(weights.astype(y.dtype), k_dense))
+            rows.append(_interpolate(ts[done:reached], t, h, y, k_dense, tableau.interpolant))
             done = reached
-        accepted += 1
-        if not final or accepted == 1:
-            last_step = h
-        previous, after_rejection = error, False
-        t, y, k, size = t + h, y_new, k_all[-1], size_new
-        h *= factor
+        t, y, k = t + h, y_new, k_all[-1:]
 
-    evaluations = 1 + (initial_step is None) + len(c) * (accepted + rejected) + len(extra_c) * dense
-    return np.concatenate(rows), Stats(accepted, rejected, evaluations, last_step)
+    tried = control.accepted + control.rejected
+    evaluations = 1 + (first_step is None) + len(c) * tried + len(extra_c) * dense
+    return np.concatenate(rows), Stats(control.accepted, control.rejected, evaluations, control.last_step)
+
+
+def _interpolate(
+    ts: NDArray[Any], t: float, h: float, y: NDArray[Any], k: NDArray[Any], interpolant: NDArray[Any]
+) -> NDArray[Any]:
+    """The dense output (m, n) at the times ts (m,) of a step of size h that began at t in y."""
+    theta = (ts - t) / h
+    weights = h * np.dot(theta[:, None] ** np.arange(1.0, len(interpolant) + 1), interpolant)
+    return y + np.dot(weights.astype(y.dtype), k)
+
+
+@choice
+def _ends(ts: NDArray[Any]) -> tuple[float, float]:
+    return float(ts[0]), float(ts[-1])
+
+
+@choice
+def _reached(ts: NDArray[Any], done: int, t: float, h: float) -> int:
+    """How many of the times `ts` a step of size h that ends at t has reached; `done` of them had been before."""
+    count = done
+    while ts[count] <= t if h > 0 else ts[count] >= t:
+        count += 1
+    return count
 
 
 def _vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:
@@ -262,7 +257,13 @@ def _method(method: str | Tableau, steps: int | None) -> Tableau:
 
 
 def _times(ts: Any) -> NDArray[np.float64]:
-    times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
+    if isinstance(ts, np.ndarray) and ts.dtype == np.float64:
+        times = ts
+    else:
+        try:
+            times = np.array(ts, dtype=float)
+        except (TypeError, ValueError):
+            raise BadInput(f"ts is {ts!r}; it is a sequence of real times, as in np.linspace(0, 1, 11)") from None
     if times.ndim != 1 or not times.size:
         raise BadInput(f"ts has shape {times.shape}; it is a sequence of times, as in np.linspace(0, 1, 11)")
     if not np.isfinite(times).all():
@@ -278,9 +279,12 @@ def _times(ts: Any) -> NDArray[np.float64]:
 
 
 def _tolerance(tolerance: Any, name: str, size: int, leaves: Any) -> Any:
-    values = np.asarray(tolerance, dtype=float)
+    try:
+        values = np.asarray(tolerance, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
     if not np.all(np.isfinite(values)) or np.any(values < 0):
-        raise BadInput(f"{name} = {tolerance!r}; a tolerance is finite and not negative")
+        raise BadInput(f"{name} = {tolerance!r}; a tolerance is a finite number that is not negative")
     if not values.ndim:
         return float(values)
     if not isinstance(leaves, Leaf) or values.size != size:
@@ -289,5 +293,5 @@ def _tolerance(tolerance: Any, name: str, size: int, leaves: Any) -> Any:
 
 
 def _positive(value: Any, name: str) -> None:
-    if value is not None and not value > 0:
-        raise BadInput(f"{name} = {value!r}; it must be positive (its sign follows from ts)")
+    if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
+        raise BadInput(f"{name} = {value!r}; it must be a positive number (its sign follows from ts)")

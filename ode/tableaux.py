@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,14 @@ class Tableau:
     interpolant: NDArray[np.float64]
     extra_a: NDArray[np.float64]
     extra_c: NDArray[np.float64]
+
+    def rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
+        """The rows of `a` up to their diagonal, in the type of the state."""
+        return [row[: i + 1].astype(dtype) for i, row in enumerate(self.a)]
+
+    def extra_rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
+        """The rows of `extra_a` up to their diagonal, in the type of the state."""
+        return [row[: len(self.a) + i + 1].astype(dtype) for i, row in enumerate(self.extra_a)]
 
 
 def tableau(

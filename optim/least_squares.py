@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import BadInput, jacobian as derived_jacobian, pullback
+from ..core import BadInput, adjoint, grad, jacobian as derived_jacobian, nestlevel, pullback
 from .flatten import Layout, Vector
+from .implicit import attached, underived
 
 
 @dataclass
@@ -58,7 +59,7 @@ def least_squares(
     x0: Any,
     *args: Any,
     method: str = "lm",
-    tol: float = 1e-8,
+    tol: float = 1e-10,
     max_iterations: int = 1000,
     jacobian: Callable[..., Any] | None = None,
     first_radius: float = 0.1,
@@ -80,7 +81,9 @@ def least_squares(
         callback: called with the running ``Fit`` after every step taken; a true value from it stops the search.
 
     Returns:
-        Fit: not converged is no error; ask ``converged`` and read ``message``.
+        Fit: not converged is no error; ask ``converged`` and read ``message``.  Inside a function that is differentiated,
+            ``x``, ``residual`` and ``rss`` are differentiable with respect to what ``r`` depends on, by the implicit
+            function theorem (``r`` must then be twice differentiable from its source).
 
     Raises:
         BadInput: what was given cannot be fitted (not callable, no numbers in ``x0``, NaN at the start, residuals that
@@ -93,7 +96,7 @@ def least_squares(
     ...     return b[0] * np.exp(-b[1] * t) - y
     >>> fit = least_squares(misfit, np.array([1.0, 1.0]))
     >>> fit.converged, fit.x.round(3).tolist(), fit.standard_deviations.round(3).tolist()
-    (True, [2.003, 0.499], [0.046, 0.021])
+    (True, [2.001, 0.497], [0.054, 0.029])
     """
     if not callable(r):
         raise BadInput(f"least_squares(r, x0): r is a {type(r).__name__}, expected a function of x0")
@@ -107,6 +110,42 @@ def least_squares(
         raise BadInput(f"least_squares: first_radius is {first_radius!r}, expected a positive number")
     if max_iterations < 0:
         raise BadInput(f"least_squares: max_iterations is {max_iterations!r}, expected 0 or more")
+    fit = _search(r, x0, args, method, tol, max_iterations, jacobian, first_radius, callback)
+    if nestlevel() == 0:
+        return fit
+
+    def half_rss(x: Any) -> Any:
+        return 0.5 * np.sum(r(x, *args) ** 2)
+
+    x = attached(fit.x, grad(half_rss), None if fit.converged else fit.message)
+    residual = r(x, *args)
+    return Fit(
+        x,
+        underived(fit.standard_deviations, "the standard deviations of a fit"),
+        underived(fit.covariance, "the covariance of a fit"),
+        np.sum(residual**2),
+        residual,
+        underived(fit.jacobian, "the Jacobian of a fit"),
+        fit.degrees_of_freedom,
+        fit.iterations,
+        fit.evaluations,
+        fit.converged,
+        fit.message,
+    )
+
+
+def _search(
+    r: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...],
+    method: str,
+    tol: float,
+    max_iterations: int,
+    jacobian: Callable[..., Any] | None,
+    first_radius: float,
+    callback: Callable[[Fit], Any] | None,
+) -> Fit:
+    """The fit as a constant."""
     problem = _Residuals(r, jacobian, Layout(x0), args)
     x = problem.layout.vector(problem.layout.start)
     residual = problem(x)
@@ -116,6 +155,33 @@ def least_squares(
     if not np.all(np.isfinite(slopes)):
         raise BadInput("least_squares: the Jacobian at x0 holds NaN or Inf; expected a start at which r is smooth")
     return _levenberg_marquardt(problem, x, residual, slopes, tol, max_iterations, first_radius, callback)
+
+
+@adjoint(_search)
+def _search_with_pullback(
+    r: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...],
+    method: str,
+    tol: float,
+    max_iterations: int,
+    jacobian: Callable[..., Any] | None,
+    first_radius: float,
+    callback: Callable[[Fit], Any] | None,
+) -> tuple[Fit, Any]:
+    # A derivative that encloses this one still sees how the minimum moves.
+    found = least_squares(
+        r,
+        x0,
+        *args,
+        method=method,
+        tol=tol,
+        max_iterations=max_iterations,
+        jacobian=jacobian,
+        first_radius=first_radius,
+        callback=callback,
+    )
+    return found, lambda dy: (None,) * 9
 
 
 class _Residuals:
@@ -244,68 +310,76 @@ def _levenberg_marquardt(
     D[D == 0.0] = 1.0
     start = norm = float(np.linalg.norm(residual))
     tangent = _tangent(residual, slopes, D)
-    radius = first_radius * (np.linalg.norm(D * x) or norm)
+    radius = first_radius * float(np.linalg.norm(D * x) or norm)
     while True:
+        offset = tangent.offset
         if norm <= eps * tol * start:
             return fit(True, "the residual vanishes")
-        offset = tangent.offset
         if offset <= max(tol, eps) * norm:
             return fit(True, "the residual is orthogonal to the model's tangent plane within tol")
+        if iterations >= max_iterations:
+            return fit(False, f"no minimum within max_iterations = {max_iterations}")
+        iterations += 1
+        q, multiplier = _bounded_step(tangent, radius)
+        length = float(np.linalg.norm(q))
+        if length <= eps * np.linalg.norm(D * x):
+            return fit(*_verdict_at_rounding(x, residual, slopes, offset, eps))
 
-        taken = False
-        while not taken:
-            if iterations >= max_iterations:
-                return fit(False, f"no minimum within max_iterations = {max_iterations}")
-            iterations += 1
-            q, multiplier = _bounded_step(tangent, radius)
-            length = float(np.linalg.norm(q))
-            if length <= eps * np.linalg.norm(D * x):
-                # What the model says could still be gained, against what rounding of x alone does to the residuals.
-                rounding = 100.0 * eps * np.linalg.norm(np.linalg.norm(slopes, axis=0) * x)
-                if offset <= max(np.sqrt(1e3 * eps) * norm, rounding):
-                    return fit(True, "steps are below the rounding of x")
-                return fit(
-                    False,
-                    "steps are below the rounding of x but the residual is not orthogonal to the tangent plane:"
-                    " the Jacobian is wrong or nearly singular, or r is not smooth here",
-                )
-            p = q / D
-            trial = x + p
-            there = problem(trial)
-            finite = bool(np.all(np.isfinite(there)))
-            linear = float(np.sum((slopes @ p) ** 2)) / norm**2
-            damped = multiplier * length**2 / norm**2
-            predicted = linear + 2.0 * damped
+        p = q / D
+        there = problem(x + p)
+        finite = bool(np.all(np.isfinite(there)))
+        linear = float(np.sum((slopes @ p) ** 2)) / norm**2
+        damped = multiplier * length**2 / norm**2
+        predicted = linear + 2.0 * damped
+        ahead = None
+        if finite and multiplier == 0.0 and predicted <= 1e3 * eps:
+            # The sums of squares agree to rounding: the better point is the one closer to orthogonality.
+            ahead = problem.jacobian(x + p)
+            if not (np.all(np.isfinite(ahead)) and _tangent(there, ahead, D).offset < 0.95 * offset):
+                return fit(True, "the residual is orthogonal to the model's tangent plane within rounding")
+        else:
+            with np.errstate(over="ignore"):
+                actual = 1.0 - float(np.linalg.norm(there) / norm) ** 2 if finite else -np.inf
+            ratio = actual / predicted
+            if ratio <= 0.25:
+                # The minimiser of the parabola through both sums of squares along the step, within bounds.
+                slope = -(linear + damped)
+                shrink = 0.5 if actual >= 0.0 else np.clip(0.5 * slope / (slope + 0.5 * actual), 0.1, 0.5)
+                radius = float(shrink) * min(radius, 10.0 * length) if finite else 0.1 * length
+            elif multiplier == 0.0 or ratio >= 0.75:
+                radius = 2.0 * length
+            if ratio > 1e-4:
+                ahead = problem.jacobian(x + p)
+                if not np.all(np.isfinite(ahead)):
+                    ahead, radius = None, 0.1 * length
+        if ahead is None:
+            continue
 
-            if finite and multiplier == 0.0 and predicted <= 1e3 * eps:
-                # The sums of squares agree to rounding: the better point is the one closer to orthogonality.
-                ahead = problem.jacobian(trial)
-                tangent_there = _tangent(there, ahead, D) if np.all(np.isfinite(ahead)) else tangent
-                if not tangent_there.offset < 0.95 * offset:
-                    return fit(True, "the residual is orthogonal to the model's tangent plane within rounding")
-                taken = True
-            else:
-                actual = 1.0 - (np.linalg.norm(there) / norm) ** 2 if finite else -np.inf
-                ratio = actual / predicted
-                if ratio <= 0.25:
-                    # The minimiser of the parabola through both sums of squares along the step, within bounds.
-                    slope = -(linear + damped)
-                    shrink = 0.5 if actual >= 0.0 else np.clip(0.5 * slope / (slope + 0.5 * actual), 0.1, 0.5)
-                    radius = float(shrink) * min(radius, 10.0 * length) if finite else 0.1 * length
-                elif multiplier == 0.0 or ratio >= 0.75:
-                    radius = 2.0 * length
-                if ratio > 1e-4:
-                    ahead = problem.jacobian(trial)
-                    taken = bool(np.all(np.isfinite(ahead)))
-                    if not taken:
-                        radius = 0.1 * length
-
-        x, residual, slopes = trial, there, ahead
+        x, residual, slopes = x + p, there, ahead
         norm = float(np.linalg.norm(residual))
         D = np.maximum(D, np.linalg.norm(slopes, axis=0))
         tangent = _tangent(residual, slopes, D)
         if callback is not None and callback(fit(False, "running")):
             return fit(False, "stopped by callback")
+
+
+def _verdict_at_rounding(
+    x: Vector, residual: Vector, slopes: np.ndarray, offset: float, eps: float
+) -> tuple[bool, str]:
+    """Whether a point from which no step leads further is a minimum."""
+    norm = np.linalg.norm(residual)
+    columns = np.linalg.norm(slopes, axis=0)
+    # What the model says could still be gained, against what the rounding of x alone does to the residuals.
+    if offset <= max(np.sqrt(1e3 * eps) * norm, 100.0 * eps * np.linalg.norm(columns * x)):
+        return True, "steps are below the rounding of x"
+    # Where the Jacobian is nearly singular, what could be gained along its weakest direction is not to be trusted, but the
+    # gradient is.
+    if np.all(np.abs(slopes.T @ residual) <= 100.0 * np.sqrt(eps) * columns * norm):
+        return True, "the gradient vanishes to rounding, at a nearly singular Jacobian"
+    return False, (
+        "steps are below the rounding of x but the residual is not orthogonal to the tangent plane:"
+        " the Jacobian is wrong or nearly singular, or r is not smooth here"
+    )
 
 
 def _fit(

@@ -65,7 +65,8 @@ def strong_wolfe(
         enough = trial.value <= origin.value + step * decrease
         if enough and abs(trial.slope) <= -c2 * origin.slope:
             return trial, True
-        if trial.value <= origin.value + noise and (2 * c1 - 1) * origin.slope >= trial.slope >= c2 * origin.slope:
+        lost = abs(trial.value - origin.value) <= noise
+        if lost and (2 * c1 - 1) * origin.slope >= trial.slope >= c2 * origin.slope:
             return trial, True
         if step >= longest and enough and trial.slope <= decrease:
             return trial, False

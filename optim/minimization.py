@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, value_and_grad
+from ..core import BadInput, adjoint, grad, nestlevel, value_and_grad
 from .flatten import Layout, Vector
+from .implicit import attached
 from .linesearch import Trial, strong_wolfe
 from .quasi_newton import BFGS, LBFGS, InverseHessian
 
@@ -59,16 +60,20 @@ def minimize(
             (a list stays a list: for vector arithmetic give an array).  Integers are promoted to floats; complex
             numbers are varied in the complex plane; strings, bools and None are carried along.
         method: "bfgs" (keeps an n x n matrix), or "lbfgs" (keeps ten steps; for many unknowns).
-        tol: converged when no entry of the gradient exceeds ``tol * max(1, |f(x)|)``.  Where rounding makes that
-            unreachable, it also counts as converged when the decrease still to be had is below the rounding of ``f``.
+        tol: converged when no entry of the gradient exceeds it; in the units of ``f`` per unit of ``x``.  Where rounding
+            makes that unreachable, it also counts as converged that the decrease still to be had is below the rounding
+            of ``f``.
         max_iterations: number of line searches at most.
         gradient: ``gradient(x, *args)``, in the structure of ``x0``, in place of the derived one.
         callback: called with the running ``Result`` after every iteration; a true value from it stops the search.
 
     Returns:
-        Result: not converged is no error; ask ``converged`` and read ``message``.
+        Result: not converged is no error; ask ``converged`` and read ``message``.  Inside a function that is
+            differentiated, ``x`` and ``value`` are differentiable with respect to what ``f`` depends on, by the implicit
+            function theorem; the start has no influence.
 
     Raises:
+        MorulaError: a derivative of a result that did not converge, or that has a singular Hessian.
         BadInput: what was given cannot be minimised (not callable, no numbers in ``x0``, NaN at the start, a value that
             is not a real scalar, a gradient of another shape).
 
@@ -90,6 +95,27 @@ def minimize(
         raise BadInput(f"minimize: tol is {tol!r}, expected a positive number")
     if max_iterations < 0:
         raise BadInput(f"minimize: max_iterations is {max_iterations!r}, expected 0 or more")
+    result = _search(f, x0, args, method, tol, max_iterations, gradient, callback)
+    if nestlevel() == 0:
+        return result
+    slope = grad(f) if gradient is None else gradient
+    x = attached(result.x, lambda x: slope(x, *args), None if result.converged else result.message)
+    return Result(
+        x, f(x, *args), result.gradient, result.iterations, result.evaluations, result.converged, result.message
+    )
+
+
+def _search(
+    f: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...],
+    method: str,
+    tol: float,
+    max_iterations: int,
+    gradient: Callable[..., Any] | None,
+    callback: Callable[[Result], Any] | None,
+) -> Result:
+    """The result as a constant."""
     layout = Layout(x0)
     objective = _Objective(f, gradient, layout, args)
     start = objective(layout.vector(layout.start))
@@ -98,6 +124,24 @@ def minimize(
     if not np.all(np.isfinite(start.gradient)):
         raise BadInput("minimize: the gradient at x0 is not finite; expected a start at which f is differentiable")
     return _descend(objective, start, METHODS[method](layout.size), tol, max_iterations, callback)
+
+
+@adjoint(_search)
+def _search_with_pullback(
+    f: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...],
+    method: str,
+    tol: float,
+    max_iterations: int,
+    gradient: Callable[..., Any] | None,
+    callback: Callable[[Result], Any] | None,
+) -> tuple[Result, Any]:
+    # A derivative that encloses this one still sees how the minimum moves.
+    found = minimize(
+        f, x0, *args, method=method, tol=tol, max_iterations=max_iterations, gradient=gradient, callback=callback
+    )
+    return found, lambda dy: (None,) * 8
 
 
 class _Objective:
@@ -115,9 +159,10 @@ class _Objective:
 
     def __call__(self, x: Vector) -> Trial:
         self.evaluations += 1
-        value, gradient = self.value_and_gradient(x)
-        if self.gradient is not None:
-            gradient = self.gradient(x)
+        with np.errstate(all="ignore"):  # A trial step may leave the domain; the values say so.
+            value, gradient = self.value_and_gradient(x)
+            if self.gradient is not None:
+                gradient = self.gradient(x)
         if np.size(value) != 1 or np.iscomplexobj(value):
             kind = f"an array of shape {np.shape(value)}" if np.size(value) != 1 else "a complex number"
             raise BadInput(f"minimize: f returned {kind}, expected a real scalar (sum it, or use least_squares)")
@@ -158,7 +203,7 @@ def _descend(
     flattest = np.inf
     while True:
         steepness = np.max(np.abs(here.gradient))
-        if steepness <= tol * max(1.0, abs(here.value)):
+        if steepness <= tol:
             return result(iterations, True, "the gradient vanishes within tol")
         if iterations >= max_iterations:
             return result(iterations, False, f"no minimum within max_iterations = {max_iterations}")
@@ -168,22 +213,24 @@ def _descend(
         if not slope < 0.0:  # Rounding has made the matrix indefinite.
             hessian.forget()
             direction, slope = -here.gradient, -float(here.gradient @ here.gradient)
-        first = 1.0 if hessian.knows_scale else min(1.0, 1.0 / np.linalg.norm(here.gradient))
+        first = 1.0 if hessian.knows_scale else min(1.0, 1.0 / float(np.linalg.norm(here.gradient)))
         noise = 10.0 * layout.eps * abs(here.value)
-        if 0.5 * -slope <= noise:
+        # What a Newton step gains; without an idea of the Hessian, what a step as long as x would.
+        gain = -0.5 * slope if hessian.knows_scale else np.sqrt(-slope) * max(1.0, np.linalg.norm(here.point))
+        if gain <= noise:
             # The values say nothing any more; the gradient may still fall, a few times.
             stalls = stalls + 1 if steepness >= flattest else 0
             flattest = min(flattest, steepness)
             if stalls == 3:
                 return result(iterations, True, AT_ROUNDING)
         origin = here._replace(step=0.0, slope=slope)
-        longest = 1e3 * max(1.0, np.linalg.norm(here.point)) / np.linalg.norm(direction)
+        longest = 1e3 * max(1.0, float(np.linalg.norm(here.point))) / float(np.linalg.norm(direction))
         found, _ = strong_wolfe(
             objective.along(here, direction), origin, first, noise=noise, longest=max(longest, first)
         )
 
         if found is origin:
-            if 0.5 * -slope <= 10.0 * noise:
+            if gain <= 10.0 * noise:
                 return result(iterations, True, AT_ROUNDING)
             if hessian.knows_scale:
                 hessian.forget()
@@ -192,7 +239,7 @@ def _descend(
                 iterations,
                 False,
                 "no lower value was found along the gradient: f is not smooth here, its gradient is wrong,"
-                " or tol is below what rounding allows",
+                " it has no minimum, or tol is below what rounding allows",
             )
         hessian.learn(found.point - here.point, found.gradient - here.gradient)
         here = found

@@ -51,7 +51,7 @@ class BFGS(InverseHessian):
         return -gradient if self.inverse is None else -(self.inverse @ gradient)
 
     def learn(self, s: Vector, y: Vector) -> None:
-        curvature = y @ s
+        curvature = float(y @ s)
         if not _has_curvature(s, y, curvature):
             return
         if self.inverse is None:
@@ -92,7 +92,7 @@ class LBFGS(InverseHessian):
         return q
 
     def learn(self, s: Vector, y: Vector) -> None:
-        curvature = y @ s
+        curvature = float(y @ s)
         if _has_curvature(s, y, curvature):
             self.pairs.append((s, y, curvature))
 

@@ -106,7 +106,10 @@ def symplectic(
         raise BadInput(f"steps = {steps!r}; it is the whole number of steps between neighbouring ts, at least 1")
     if not callable(acceleration):
         raise BadInput(f"acceleration is {type(acceleration).__name__}; it is a function acceleration(q, *args)")
-    times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
+    try:
+        times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
+    except (TypeError, ValueError):
+        times = np.zeros(0)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():
         raise BadInput(f"ts is {ts!r}; it is a sequence of finite times, as in np.linspace(0, 1, 11)")
     q, v = 1.0 * position, 1.0 * velocity

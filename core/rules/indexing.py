@@ -33,7 +33,8 @@ def take_pullback(dy, y, a, indices, axis=None, out=None, mode="raise"):
         indices = np.asarray(indices)
     if axis is None:
         return np.reshape(scatter(dy, indices, (n,)), shape)
-    return scatter(dy, (slice(None),) * (axis % len(shape)) + (indices,), shape)
+    axis = axis % len(shape)
+    return scatter(dy, indices if axis == 0 else (slice(None),) * axis + (indices,), shape)
 
 
 vjp(np.take, take_pullback)
@@ -159,26 +160,28 @@ vjp(np.bincount, None, lambda dy, y, x, weights=None, minlength=0: dy[np.asarray
 
 
 def histogram_pullback(dy, y, a, bins=10, range=None, density=None, weights=None):
-    """The counts do not change with ``a``; the edges do, where they are found from its least and greatest element."""
+    """The counts do not change with ``a``; the edges do, where they are found from its least and greatest element.
+
+    With ``density`` the result is counts / (width total), so it changes with the edges as well.
+    """
     d_counts, d_edges = dy
     counts, edges = y
-    ga = None
+    if density and d_counts is not None:
+        inside = (edges[0] <= np.asarray(a)) & (np.asarray(a) <= edges[-1])
+        total = np.sum(inside if weights is None else np.where(inside, weights, 0))
+        width = np.diff(edges)
+        through_width = -d_counts * counts / width
+        moved = np.concatenate((-through_width[:1], through_width[:-1] - through_width[1:], through_width[-1:]))
+        d_edges = moved if d_edges is None else d_edges + moved
+        d_counts = (d_counts / width - np.sum(d_counts * counts)) / total
+    ga = gw = None
     if d_edges is not None and range is None and np.ndim(bins) == 0 and np.size(a) > 0:
-        low, high = np.min(a), np.max(a)
         t = np.linspace(0, 1, len(edges))
-        ga = np.sum(d_edges * (1 - t)) * shares(a, low) + np.sum(d_edges * t) * shares(a, high)
-    if weights is None or d_counts is None:
-        gw = None
-    else:
-        place = np.ravel(np.searchsorted(edges[1:-1], a, side="right"))
-        inside = np.ravel((edges[0] <= a) & (a <= edges[-1]))
-        if density:
-            width = np.diff(edges)
-            total = np.sum(np.where(inside, np.ravel(weights), 0))
-            d_counts = (d_counts / width - np.sum(d_counts * counts)) / total
-        gw = np.reshape(np.where(inside, d_counts[place], 0), np.shape(weights))
-    gb = d_edges if np.ndim(bins) == 1 else None
-    return ga, gb, None, None, gw
+        ga = np.sum(d_edges * (1 - t)) * shares(a, np.min(a)) + np.sum(d_edges * t) * shares(a, np.max(a))
+    if weights is not None and d_counts is not None:
+        place = np.searchsorted(edges[1:-1], a, side="right")
+        gw = np.where((edges[0] <= np.asarray(a)) & (np.asarray(a) <= edges[-1]), d_counts[place], 0)
+    return ga, d_edges if np.ndim(bins) == 1 else None, None, None, gw
 
 
 def shares(a: Any, extremum: Any) -> Any:
@@ -197,7 +200,7 @@ def convolve_pullback(dy, y, a, v, mode="full"):
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     full = embedded(dy, kept_of_full(len(a), len(v), mode), len(a) + len(v) - 1)
     # np.correlate conjugates its second argument, which is what the transpose asks for.
-    return np.correlate(full, v, "valid") if len(full) >= len(v) else None, np.correlate(full, a, "valid")
+    return np.correlate(full, v, "valid"), np.correlate(full, a, "valid")
 
 
 def correlate_pullback(dy, y, a, v, mode="valid"):
@@ -205,11 +208,9 @@ def correlate_pullback(dy, y, a, v, mode="valid"):
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     start = kept_of_full(len(a), len(v), mode)
     if mode in ("same", 1) and len(v) > len(a):
-        start = len(a) + len(v) - 1 - len(v) - start
+        start = len(a) - 1 - start
     full = embedded(dy, start, len(a) + len(v) - 1)
-    ga = np.convolve(full, v, "valid") if len(full) >= len(v) else None
-    gv = np.conj(np.flip(np.correlate(full, a, "valid")))
-    return ga, gv
+    return np.convolve(full, v, "valid"), np.conj(np.flip(np.correlate(full, a, "valid")))
 
 
 def kept_of_full(n: int, m: int, mode: Any) -> int:

@@ -129,7 +129,7 @@ def split_pullback(dy, y, ary, indices_or_sections, axis=0):
     return join(dy, y, ary, indices_or_sections, axis)
 
 
-def unstack_pullback(dy, y, x, axis=0):
+def unstack_pullback(dy, y, x, *, axis=0):
     return np.stack([np.zeros_like(part) if g is None else g for g, part in zip(dy, y)], axis=axis)
 
 
@@ -227,7 +227,7 @@ def statistic_pad_pullback(dy: Any, array: Any, widths: Any, mode: str, stat_len
     shape = np.shape(array)
     pullback = mean_pullback if mode == "mean" else median_pullback if mode == "median" else extremum_pullback
     statistic = getattr(np, {"maximum": "max", "minimum": "min"}.get(mode, mode))
-    lengths = np.broadcast_to(np.array(None) if stat_length is None else stat_length, (len(shape), 2))
+    lengths = [(n, n) for n in shape] if stat_length is None else np.broadcast_to(stat_length, (len(shape), 2)).tolist()
     stages = [np.asarray(array)]
     for axis, width in enumerate(widths):
         only = [width if i == axis else (0, 0) for i in range(len(shape))]
@@ -238,7 +238,7 @@ def statistic_pad_pullback(dy: Any, array: Any, widths: Any, mode: str, stat_len
         before = (slice(None),) * axis
         total = g[(*before, slice(width[0], width[0] + n))]
         for side, length in enumerate(lengths[axis]):
-            length = n if length is None else min(int(length), n)
+            length = min(int(length), n)
             margin = slice(0, width[0]) if side == 0 else slice(width[0] + n, None)
             part = (*before, slice(0, length) if side == 0 else slice(n - length, n))
             d_statistic = np.sum(g[(*before, margin)], axis=axis)

@@ -50,9 +50,7 @@ def alone(x: Any, *args: Any, **kwargs: Any) -> Arguments:
 # Methods that no function does in quite the same way
 
 
-def astype(
-    x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
-) -> Any:
+def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     return x.astype(dtype, order=order, casting=casting, subok=subok, copy=copy)
 
 
@@ -76,9 +74,12 @@ def as_array(x: Any, dtype: Any = None, copy: Any = None) -> Any:
     return np.array(x, dtype=dtype, copy=copy)
 
 
-def number(x: Any) -> Any:
-    """``float(x)`` or ``complex(x)`` of an array with one element."""
-    return x.item()
+def real_number(x: Any) -> float:
+    return float(x)
+
+
+def complex_number(x: Any) -> complex:
+    return complex(x)
 
 
 def item_pullback(dy, y, x, *place):
@@ -120,7 +121,7 @@ vjp(item, item_pullback)
 vjp(tolist, tolist_pullback)
 vjp(view, view_pullback)
 vjp(as_array, lambda dy, y, x, dtype=None, copy=None: unstack(dy, x) if y.dtype.kind in "fc" else None)
-vjp(number, lambda dy, y, x: np.reshape(dy, np.shape(x)))
+vjp((real_number, complex_number), lambda dy, y, x: np.reshape(dy, np.shape(x)))
 
 
 METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
@@ -164,10 +165,10 @@ METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
     "var": (np.var, None),
     "view": (view, None),
     "__array__": (as_array, None),
-    "__complex__": (number, None),
+    "__complex__": (complex_number, None),
     "__copy__": (np.copy, None),
     "__deepcopy__": (np.copy, alone),
-    "__float__": (number, None),
+    "__float__": (real_number, None),
     "__getitem__": (operator.getitem, None),
     "__matmul__": (operator.matmul, None),
 }
@@ -258,11 +259,10 @@ vjp(add_reduceat, add_reduceat_pullback)
 UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 """Methods of ufuncs, by ufunc and name, as functions that have a rule or whose source can be differentiated."""
 
-for _ufunc in {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None and f.nout == 1}:
-    if _ufunc.nin == 2:
-        UFUNC_METHODS[_ufunc, "reduce"] = partial(fold, _ufunc)
-        UFUNC_METHODS[_ufunc, "accumulate"] = partial(running, _ufunc)
-        UFUNC_METHODS[_ufunc, "outer"] = partial(outer, _ufunc)
+for _ufunc in {f for f in vars(np).values() if isinstance(f, np.ufunc) and "dd->d" in f.types and f.signature is None}:
+    UFUNC_METHODS[_ufunc, "reduce"] = partial(fold, _ufunc)
+    UFUNC_METHODS[_ufunc, "accumulate"] = partial(running, _ufunc)
+    UFUNC_METHODS[_ufunc, "outer"] = partial(outer, _ufunc)
 
 UFUNC_METHODS |= {
     (np.add, "reduce"): np.sum,

@@ -15,12 +15,12 @@ import numpy as np
 from ..errors import NoDerivative
 from .reductions import conjugate
 from .table import joint, vjp, zero
-from .transposes import scatter, unbroadcast
+from .transposes import scatter, unbroadcast, widen
 
 
 def hermitian(x: Any) -> Any:
     """The conjugate transpose of a stack of matrices."""
-    return np.swapaxes(conjugate(x), -1, -2)
+    return np.swapaxes(conjugate(np.asarray(x)), -1, -2)
 
 
 # matmul: vectors, matrices, and stacks of them that broadcast
@@ -30,7 +30,7 @@ def matmul_left(dy, y, a, b, **kwargs):
     refuse_axes(np.matmul, kwargs)
     rows, columns = np.ndim(a), np.ndim(b)
     if columns == 1:
-        return unbroadcast(np.expand_dims(dy, -1) * conjugate(b), np.shape(a))
+        return dy * conjugate(b) if rows == 1 else unbroadcast(np.expand_dims(dy, -1) * conjugate(b), np.shape(a))
     if rows == 1:
         return unbroadcast(np.matmul(conjugate(b), np.expand_dims(dy, -1))[..., 0], np.shape(a))
     if rows == 2 and columns > 2:
@@ -46,7 +46,9 @@ def matmul_right(dy, y, a, b, **kwargs):
         if columns == 1:
             return conjugate(a) * dy
         return unbroadcast(np.expand_dims(conjugate(a), -1) * np.expand_dims(dy, -2), np.shape(b))
-    if rows == 2 and columns <= 2:
+    if rows == 2 and columns == 1:
+        return np.matmul(dy, conjugate(a))
+    if rows == 2 and columns == 2:
         return np.matmul(hermitian(a), dy)
     if columns <= 2:
         summed = list(range(rows - 1))
@@ -151,7 +153,12 @@ def inverse(permutation: list[int]) -> list[int]:
     return [permutation.index(i) for i in range(len(permutation))]
 
 
-vjp((np.tensordot, np.linalg.tensordot), tensordot_left, tensordot_right)
+vjp(np.tensordot, tensordot_left, tensordot_right)
+vjp(
+    np.linalg.tensordot,
+    lambda dy, y, x1, x2, *, axes=2: tensordot_left(dy, y, x1, x2, axes),
+    lambda dy, y, x1, x2, *, axes=2: tensordot_right(dy, y, x1, x2, axes),
+)
 
 
 def paired(dy: Any, a: Any, b: Any) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
@@ -214,21 +221,21 @@ def normal_or_vector(dy: Any, a: Any, b: Any, axis: int) -> Any:
 vjp(np.cross, cross_left, cross_right)
 vjp(
     np.linalg.cross,
-    lambda dy, y, x1, x2, axis=-1: cross_left(dy, y, x1, x2, axis=axis),
-    lambda dy, y, x1, x2, axis=-1: cross_right(dy, y, x1, x2, axis=axis),
+    lambda dy, y, x1, x2, *, axis=-1: cross_left(dy, y, x1, x2, axis=axis),
+    lambda dy, y, x1, x2, *, axis=-1: cross_right(dy, y, x1, x2, axis=axis),
 )
 
 
 # vecdot, matvec, vecmat; vecdot and vecmat conjugate their first argument
 
 
-def vecdot_left(dy, y, x1, x2, axis=-1, **kwargs):
+def vecdot_left(dy, y, x1, x2, *, axis=-1, **kwargs):
     refuse_axes(np.vecdot, kwargs)
     g = conjugate(np.expand_dims(dy, -1)) * np.moveaxis(np.asarray(x2), axis, -1)
     return along_axis(g, x1, axis)
 
 
-def vecdot_right(dy, y, x1, x2, axis=-1, **kwargs):
+def vecdot_right(dy, y, x1, x2, *, axis=-1, **kwargs):
     refuse_axes(np.vecdot, kwargs)
     g = np.expand_dims(dy, -1) * np.moveaxis(np.asarray(x1), axis, -1)
     return along_axis(g, x2, axis)
@@ -305,11 +312,13 @@ def einsum_cotangent(
     if not optimize and len(others) > 1:
         optimize = True
     g = np.einsum(subscripts, dy, *(a for a, _ in others), optimize=optimize)
+    if shared == own and np.shape(g) == shape:
+        return g
     # An index that only this operand has was summed over; it is repeated.  One of length 1 was broadcast; it is summed.
     length = dict(zip(own, shape))
     g = unbroadcast(g, tuple(length[i] if length[i] == 1 else n for i, n in zip(shared, np.shape(g))))
     g = np.reshape(g, tuple(np.shape(g)[shared.index(i)] if i in shared else 1 for i in different))
-    g = np.broadcast_to(g, tuple(length[i] for i in different))
+    g = widen(g, tuple(length[i] for i in different))
     if different == own:
         return g
     # An index that occurs twice reads a diagonal.

@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 
 from .table import joint, vjp, zero
-from .transposes import restore, spread, unbroadcast
+from .transposes import restore, spread, unbroadcast, widen
 
 UNSET = np._NoValue
 
 
 def conjugate(x: Any) -> Any:
     """The complex conjugate of ``x``; ``x`` itself, not a copy, where it is real."""
+    if type(x) is np.ndarray:
+        return np.conj(x) if x.dtype.kind == "c" else x
     return np.conj(x) if np.iscomplexobj(x) else x
 
 
@@ -105,7 +107,7 @@ def weights_along(weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
     axes = [i % len(shape) for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     laid = np.transpose(weights, [int(i) for i in np.argsort(axes)])
     kept = tuple(n if i in axes else 1 for i, n in enumerate(shape))
-    return np.broadcast_to(np.reshape(laid, kept), shape)
+    return widen(np.reshape(laid, kept), shape)
 
 
 def weights_transposed(gw: Any, weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -165,6 +167,8 @@ def var_pullback(
     dy, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=UNSET, correction=UNSET
 ):
     a = np.asarray(a)
+    if where is not True and where is not UNSET:
+        a = np.where(where, a, 0)  # what is left out may be NaN
     if mean is UNSET:
         mean = np.mean(a, axis=axis, keepdims=True, where=where)
     freedom = number_reduced(a, axis, where) - (ddof if correction is UNSET else correction)
@@ -177,7 +181,7 @@ def std_pullback(
     dy, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=UNSET, correction=UNSET
 ):
     # At zero variance every deviation is zero and the subgradient is taken as zero.
-    half = np.where(np.equal(y, 0), 0, dy / np.where(np.equal(y, 0), 1, 2 * y))
+    half = dy / (2 * y) if np.all(y) else np.where(np.equal(y, 0), 0, dy / np.where(np.equal(y, 0), 1, 2 * y))
     return var_pullback(half, y, a, axis, None, None, ddof, keepdims, where=where, mean=mean, correction=correction)
 
 
@@ -189,35 +193,37 @@ vjp(np.std, std_pullback)
 
 
 def extremum_pullback(dy, y, a, axis=None, out=None, keepdims=False, initial=UNSET, where=True):
-    a = np.asarray(a)
-    y = restore(y, a.shape, axis, keepdims)
-    share = restore(dy, a.shape, axis, keepdims) / number_of_extrema(y, a, axis, initial, where)
-    return np.where(attained(y, a, where), share, 0)
+    share, equal, _ = shared_extremum(dy, y, a, axis, keepdims, initial, where)
+    return np.where(equal, share, 0)
 
 
 def extremum_initial(dy, y, a, axis=None, out=None, keepdims=False, initial=UNSET, where=True):
+    share, _, as_initial = shared_extremum(dy, y, a, axis, keepdims, initial, where)
+    return np.sum(np.where(as_initial, share, 0))
+
+
+def shared_extremum(
+    dy: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
+) -> tuple[Any, Any, Any]:
+    """The share of the cotangent that each of the equal extrema gets, which elements they are, and whether the initial
+    value is one of them."""
     a = np.asarray(a)
     y = restore(y, a.shape, axis, keepdims)
-    share = restore(dy, a.shape, axis, keepdims) / number_of_extrema(y, a, axis, initial, where)
-    return np.sum(np.where(np.equal(y, initial), share, 0))
+    equal = attained(y, a, where)
+    count = np.count_nonzero(equal, axis=axis, keepdims=True)
+    as_initial = False if initial is UNSET else np.equal(y, initial)
+    return restore(dy, a.shape, axis, keepdims) / np.maximum(count + as_initial, 1), equal, as_initial
 
 
 def attained(y: Any, a: Any, where: Any = True) -> Any:
     """Where ``a`` is equal to the extremum ``y``, which the equal ones share; a NaN is equal to a NaN."""
     equal = np.equal(a, y)
-    if np.any(np.isnan(y)):
+    if not np.all(np.equal(y, y)):
         equal = equal | (np.isnan(a) & np.isnan(y))
     return equal if where is True or where is UNSET else equal & where
 
 
-def number_of_extrema(y: Any, a: Any, axis: Any, initial: Any, where: Any) -> Any:
-    count = np.sum(attained(y, a, where), axis=axis, keepdims=True)
-    if initial is not UNSET:
-        count = count + np.equal(y, initial)
-    return np.maximum(count, 1)
-
-
-vjp((np.max, np.min, np.nanmax, np.nanmin), extremum_pullback, None, None, None, extremum_initial)
+vjp((np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin), extremum_pullback, None, None, None, extremum_initial)
 
 
 def ptp_pullback(dy, y, a, axis=None, out=None, keepdims=False):
@@ -323,11 +329,11 @@ def without_initial(dy: Any, axis: Any, include_initial: bool) -> Any:
     return dy[(slice(None),) * ((axis or 0) % np.ndim(dy)) + (slice(1, None),)]
 
 
-def cumulative_sum_pullback(dy, y, x, axis=None, dtype=None, out=None, include_initial=False):
+def cumulative_sum_pullback(dy, y, x, *, axis=None, dtype=None, out=None, include_initial=False):
     return cumsum_pullback(without_initial(dy, axis, include_initial), None, x, axis)
 
 
-def cumulative_prod_pullback(dy, y, x, axis=None, dtype=None, out=None, include_initial=False):
+def cumulative_prod_pullback(dy, y, x, *, axis=None, dtype=None, out=None, include_initial=False):
     dy = without_initial(dy, axis, include_initial)
     return cumprod_pullback(dy, without_initial(y, axis, include_initial), x, axis)
 
@@ -344,19 +350,20 @@ def diff_pullback(dy, y, a, n=1, axis=-1, prepend=UNSET, append=UNSET):
     g = dy
     for _ in range(n):
         g = -padded_diff(g, axis)
+    if (prepend is UNSET or prepend is None) and (append is UNSET or append is None):
+        return (g,)
     shapes = [joined_shape(part, np.shape(a), axis) for part in (prepend, a, append)]
     ends = np.cumsum([0 if shape is None else shape[axis] for shape in shapes])
     parts = np.split(g, [int(ends[0]), int(ends[1])], axis=axis)
-    before, middle, after = (
-        g if shape is None else np.reshape(unbroadcast(g, shape), np.shape(x))
-        for g, shape, x in zip(parts, shapes, (prepend, a, append))
-    )
+    before, middle, after = (np.sum(g) if np.ndim(x) == 0 else g for g, x in zip(parts, (prepend, a, append)))
     return middle, None, None, None if shapes[0] is None else before, None if shapes[2] is None else after
 
 
 def padded_diff(g: Any, axis: int) -> Any:
     """The differences of ``g`` along ``axis`` with a zero put at either end."""
-    edge = np.zeros_like(g, shape=tuple(1 if i == axis % np.ndim(g) else n for i, n in enumerate(np.shape(g))))
+    shape = list(np.shape(g))
+    shape[axis] = 1
+    edge = np.zeros(shape)
     return np.diff(np.concatenate((edge, g, edge), axis=axis), axis=axis)
 
 
@@ -370,6 +377,10 @@ def joined_shape(x: Any, shape: tuple[int, ...], axis: int) -> tuple[int, ...] |
 
 
 joint(np.diff, diff_pullback)
+
+
+# unwrap adds whole periods, which do not change with the angles.
+vjp(np.unwrap, lambda dy, y, p, discont=None, axis=-1, **kwargs: dy)
 
 
 def ediff1d_pullback(dy, y, ary, to_end=None, to_begin=None):
@@ -394,11 +405,11 @@ def trapezoid_pullback(dy, integral, y, x=None, dx=1.0, axis=-1):
         step = np.reshape(np.diff(x), tuple(-1 if i == axis else 1 for i in range(len(shape))))
     else:
         step = np.diff(x, axis=axis)
-    heads = np.take(y, range(shape[axis] - 1), axis=axis)
-    tails = np.take(y, range(1, shape[axis]), axis=axis)
+    y, before = np.asarray(y), (slice(None),) * axis
+    heads, tails = y[(*before, slice(None, -1))], y[(*before, slice(1, None))]
     dy = np.expand_dims(dy, axis)
-    g_mean = np.broadcast_to(dy * conjugate(step), np.broadcast_shapes(np.shape(heads), np.shape(step))) / 2
-    edge = np.zeros_like(g_mean, shape=tuple(1 if i == axis else n for i, n in enumerate(np.shape(g_mean))))
+    g_mean = widen(dy * conjugate(step), np.broadcast_shapes(np.shape(heads), np.shape(step))) / 2
+    edge = np.zeros([1 if i == axis else n for i, n in enumerate(np.shape(g_mean))])
     gy = np.concatenate((g_mean, edge), axis=axis) + np.concatenate((edge, g_mean), axis=axis)
     g_step = dy * conjugate(heads + tails) / 2
     if x is None:
@@ -418,7 +429,7 @@ def trace_pullback(dy, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     return np.moveaxis(np.where(on, np.expand_dims(dy, (-2, -1)), 0), (-2, -1), (axis1, axis2))
 
 
-def matrix_trace_pullback(dy, y, x, offset=0, dtype=None):
+def matrix_trace_pullback(dy, y, x, *, offset=0, dtype=None):
     return trace_pullback(dy, y, x, offset, -2, -1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ def digamma(x: float) -> float:
     return shift + math.log(x) - 0.5 / x - series
 
 
-def product_pullback(dy: Any, y: Any, iterable: Sequence[Any], start: Any = 1) -> tuple[list[Any], Any]:
+def product_pullback(dy: Any, y: Any, iterable: Sequence[Any], *, start: Any = 1) -> tuple[list[Any]]:
     """The pullback of ``math.prod``: for each factor the product of the others, which zeros do not spoil."""
     factors = list(iterable)
     before = [start]
@@ -45,7 +46,7 @@ def product_pullback(dy: Any, y: Any, iterable: Sequence[Any], start: Any = 1) -
     after = [1] * (len(factors) + 1)
     for i in range(len(factors) - 1, -1, -1):
         after[i] = after[i + 1] * factors[i]
-    return [dy * (before[i] * after[i + 1]).conjugate() for i in range(len(factors))], dy * after[0].conjugate()
+    return ([dy * (before[i] * after[i + 1]).conjugate() for i in range(len(factors))],)
 
 
 def hypotenuse_pullback(dy: Any, y: Any, *coordinates: Any) -> tuple[Any, ...]:
@@ -125,9 +126,9 @@ joint(math.hypot, hypotenuse_pullback)
 joint(math.dist, distance_pullback)
 joint(math.prod, product_pullback)
 joint(math.fsum, lambda dy, y, seq: ([dy for _ in seq],))
-if hasattr(math, "sumprod"):  # Python 3.12
+if sys.version_info >= (3, 12):
     joint(math.sumprod, lambda dy, y, p, q: ([dy * b for b in q], [dy * a for a in p]))
-if hasattr(math, "fma"):  # Python 3.13
+if sys.version_info >= (3, 13):
     elementwise(math.fma, lambda y, a, b, c: b, lambda y, a, b, c: a, lambda y, a, b, c: 1)
 
 zero(math.floor, math.ceil, math.trunc, math.ulp, math.isclose, math.isfinite, math.isinf, math.isnan)

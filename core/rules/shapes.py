@@ -14,7 +14,7 @@ import numpy as np
 from . import joining  # noqa: F401  its rules are registered with these
 from .reductions import conjugate
 from .table import joint, vjp, zero
-from .transposes import scatter, unbroadcast, unstack
+from .transposes import scatter, unbroadcast, unstack, widen
 
 # The same elements in the same order
 
@@ -192,8 +192,8 @@ def logspace_pullback(dy, y, start, stop, num=50, endpoint=True, base=10.0, dtyp
         return ()
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop), np.shape(base))
     axis = axis % (len(shape) + 1)
-    exponents = np.linspace(np.broadcast_to(start, shape), np.broadcast_to(stop, shape), num, endpoint, axis=axis)
-    bases = np.expand_dims(np.broadcast_to(base, shape), axis)
+    exponents = np.linspace(widen(start, shape), widen(stop, shape), num, endpoint, axis=axis)
+    bases = np.expand_dims(widen(base, shape), axis)
     ga, gb = linspace_pullback(
         dy * conjugate(y * np.log(bases)), y, np.zeros(shape), np.zeros(shape), num, endpoint, axis=axis
     )
@@ -267,10 +267,11 @@ def diag_pullback(dy, y, v, k=0):
 vjp(np.tril, lambda dy, y, m, k=0: np.tril(dy, k))
 vjp(np.triu, lambda dy, y, m, k=0: np.triu(dy, k))
 vjp(np.diagonal, diagonal_pullback)
-vjp(np.linalg.diagonal, lambda dy, y, x, offset=0: place_diagonal(dy, np.shape(x), offset, -2, -1))
+vjp(np.linalg.diagonal, lambda dy, y, x, *, offset=0: place_diagonal(dy, np.shape(x), offset, -2, -1))
 vjp(np.diag, diag_pullback)
 vjp(np.diagflat, lambda dy, y, v, k=0: np.reshape(np.diagonal(dy, k), np.shape(v)))
 
 
 zero(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri)
+zero(np.bartlett, np.blackman, np.hamming, np.hanning)
 zero(np.shape, np.size, np.ndim, np.isscalar, np.iscomplexobj, np.isrealobj, np.result_type, np.broadcast_shapes)

@@ -30,6 +30,11 @@ def scatter(dy: Any, index: Any, shape: tuple[int, ...], unique: bool = False) -
     x = np.zeros(shape, np.result_type(dy))
     if unique or _names_each_once(index):
         x[index] = dy
+    elif isinstance(index, np.ndarray) and x.ndim > 1 and index.dtype.kind in "iu":
+        # Rows that may repeat: NumPy adds single elements much faster than slices.
+        width = x.size // shape[0]
+        places = (index % shape[0])[..., None] * width + np.arange(width)
+        np.add.at(x.reshape(-1), places.reshape(-1), np.broadcast_to(dy, (*index.shape, *shape[1:])).reshape(-1))
     else:
         np.add.at(x, index, dy)
     return x
@@ -45,7 +50,7 @@ def _names_each_once(index: Any) -> bool:
     return True
 
 
-vjp(scatter, lambda dx, x, dy, index, shape, unique=False: np.broadcast_to(dx[index], np.shape(dy)))
+vjp(scatter, lambda dx, x, dy, index, shape, unique=False: widen(dx[index], np.shape(dy)))
 
 
 def along(indices: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:
@@ -75,7 +80,19 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     return np.sum(g, axis=axes, keepdims=True) if axes else g
 
 
-vjp(unbroadcast, lambda dx, x, g, shape: np.broadcast_to(dx, np.shape(g)))
+def widen(x: Any, shape: tuple[int, ...]) -> Any:
+    """A new array of ``shape`` with ``x`` broadcast to it; for small arrays faster than the view ``np.broadcast_to``.
+
+    >>> widen(2.0, (3,)).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    wide = np.empty(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.result_type(x))
+    wide[...] = x
+    return wide
+
+
+vjp(unbroadcast, lambda dx, x, g, shape: widen(dx, np.shape(g)))
+vjp(widen, lambda dx, wide, x, shape: unbroadcast(dx, np.shape(x)))
 
 
 def spread(dy: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
@@ -84,7 +101,7 @@ def spread(dy: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fa
     >>> spread(np.array([1.0, 2.0]), (2, 3), axis=1).tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
-    return np.broadcast_to(restore(dy, shape, axis, keepdims), shape)
+    return widen(dy if axis is None and not keepdims else restore(dy, shape, axis, keepdims), shape)
 
 
 def restore(dy: Any, shape: tuple[int, ...], axis: Any, keepdims: Any) -> Any:
@@ -106,7 +123,8 @@ def unstack(dy: Any, x: Any) -> Any:
     if not isinstance(x, (list, tuple)):
         return dy
     if np.ndim(dy) == 1:
-        return np.asarray(dy).tolist()
+        plain = all(type(entry) in (float, complex, int) for entry in x)
+        return np.asarray(dy).tolist() if plain else list(dy)
     return [unstack(dy_i, x_i) for dy_i, x_i in zip(dy, x)]
 
 
@@ -122,7 +140,7 @@ def assemble(parts: Any, shape: tuple[int, ...]) -> Any:
         if len(shape) == 1:
             return np.array([0.0 if part is None else part for part in parts])
         return np.reshape(np.array([assemble(part, shape[1:]) for part in parts]), shape)
-    return np.broadcast_to(parts, shape)
+    return widen(parts, shape)
 
 
 vjp(unstack, lambda dx, x, dy, like: assemble(dx, np.shape(dy)))

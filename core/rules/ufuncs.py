@@ -39,7 +39,7 @@ def sign_pullback(dy: Any, y: Any, x: Any) -> Any:
     return (dy - y * np.real(np.conj(y) * dy)) / np.where(x == 0, 1, np.abs(x)) * (x != 0)
 
 
-def sinc_partial(y: Any, x: Any) -> Any:
+def sinc_partial(x: Any) -> Any:
     """The slope of ``sin(pi x)/(pi x)``: by its Taylor series where the closed form cancels."""
     u = (np.pi * x) ** 2
     series = 0.0
@@ -50,11 +50,11 @@ def sinc_partial(y: Any, x: Any) -> Any:
     return np.where(small, np.pi**2 * x * series, (np.cos(np.pi * away) - np.sinc(away)) / away)
 
 
-def i0_partial(y: Any, x: Any) -> Any:
+def i0_pullback(dy: Any, y: Any, x: Any) -> Any:
     """The slope of the modified Bessel function of order 0 is that of order 1."""
     from scipy.special import i1  # loaded only by those who differentiate np.i0
 
-    return i1(x)
+    return dy * i1(x)
 
 
 def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
@@ -153,8 +153,8 @@ elementwise(np.nextafter, lambda y, x, towards: 1, 0)
 joint(np.nan_to_num, finite_pullback)
 
 # Other functions of one variable.
-elementwise(np.sinc, sinc_partial)
-elementwise(np.i0, i0_partial)
+vjp(np.sinc, lambda dy, y, x: dy * np.conj(sinc_partial(x)))
+vjp(np.i0, i0_pullback)
 
 # Conversions of a number.
 elementwise((np.float16, np.float32, np.float64, np.longdouble), lambda y, x: 1)

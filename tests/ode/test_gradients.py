@@ -64,7 +64,7 @@ class TestClosedForms:
         dy0, dk, dts = mo.gradient(value, 2.0, 0.7, self.ts)
         span = self.ts[2] - self.ts[0]
         shrink = np.exp(-0.7 * span)
-        tol = {1: 1e-3, 2: 1e-6, 3: 1e-7}.get(METHODS[method].order, 1e-9)
+        tol = {1: 1e-3, 2: 1e-6, 3: 1e-6}.get(METHODS[method].order, 1e-9)
         assert np.allclose([dy0, dk], [shrink, -2 * span * shrink], atol=tol)
         assert np.allclose(dts, [1.4 * shrink, 0, -1.4 * shrink, 0], atol=2 * tol)
 
@@ -126,7 +126,7 @@ class TestDiscreteSolution:
     @pytest.mark.parametrize("method", ADAPTIVE)
     def test_the_adaptive_loop_and_its_dense_output(self, method):
         def loss(y0, rates):
-            return self.loss(method, y0, rates, self.ts, rtol=1e9, initial_step=0.25, max_step=0.25)
+            return self.loss(method, y0, rates, self.ts, rtol=1e9, first_step=0.25, max_step=0.25)
 
         dy0, drates = mo.gradient(loss, self.y0, RATES)
         assert np.allclose(dy0, richardson(lambda x: loss(x, RATES), self.y0), rtol=1e-8, atol=1e-9)
@@ -135,7 +135,7 @@ class TestDiscreteSolution:
     def test_inner_times_move_along_the_dense_output(self):
         def loss(inner):
             ts = np.concatenate([[0.0], inner, [1.0]])
-            return self.loss("tsit5", self.y0, RATES, ts, rtol=1e9, initial_step=0.25, max_step=0.25)
+            return self.loss("tsit5", self.y0, RATES, ts, rtol=1e9, first_step=0.25, max_step=0.25)
 
         inner = self.ts[1:-1]
         assert np.allclose(mo.gradient(loss, inner)[0], richardson(loss, inner), rtol=1e-8, atol=1e-9)
@@ -157,10 +157,12 @@ class TestFlow:
 
     def test_steps_that_were_rejected_leave_no_trace(self):
         ts = [0.0, 4.0]
-        solution = odesolve(kepler, kepler_start(0.7), ts, initial_step=1.0, **TIGHT)
+        solution = odesolve(kepler, kepler_start(0.7), ts, first_step=1.0, **TIGHT)
         assert solution.stats.rejected > 0
-        value = mo.gradient(lambda y0: odesolve(kepler, y0, ts, initial_step=1.0, **TIGHT).ys[-1, 0], kepler_start(0.7))
-        clean = mo.gradient(lambda y0: odesolve(kepler, y0, ts, steps=4000, method="rk4").ys[-1, 0], kepler_start(0.7))
+        value = mo.gradient(lambda y0: odesolve(kepler, y0, ts, first_step=1.0, **TIGHT).ys[-1, 0], kepler_start(0.7))
+        clean = mo.gradient(
+            lambda y0: odesolve(kepler, y0, ts, steps=300, method="dop853").ys[-1, 0], kepler_start(0.7)
+        )
         assert np.allclose(value[0], clean[0], rtol=1e-5)
 
     @pytest.mark.parametrize("ts", [[0.0, 3.0], [3.0, 0.0]], ids=["forwards", "backwards"])

@@ -89,7 +89,7 @@ def test_values_between_the_steps_have_the_order_of_the_dense_output(name, order
     errors = []
     for n in (count, 2 * count):
         h = 2 * np.pi / n
-        solution = odesolve(kepler, kepler_start(0.2), ts, method=name, rtol=1e6, initial_step=h, max_step=h)
+        solution = odesolve(kepler, kepler_start(0.2), ts, method=name, rtol=1e6, first_step=h, max_step=h)
         assert solution.stats.accepted == n
         errors.append(abs(solution.ys - exact).max())
     assert observed_order([count, 2 * count], errors)[0] > order - 0.3
@@ -149,7 +149,7 @@ def test_detest_a5_whose_solution_is_implicit():
 @pytest.mark.parametrize("name, scipy_name", [("bosh3", "RK23"), ("dopri5", "RK45"), ("dop853", "DOP853")])
 def test_a_single_step_is_that_of_scipy(name, scipy_name):
     ts = np.linspace(0.0, 0.3, 7)
-    ours = odesolve(kepler, kepler_start(0.3), ts, method=name, rtol=1e3, initial_step=0.3)
+    ours = odesolve(kepler, kepler_start(0.3), ts, method=name, rtol=1e3, first_step=0.3)
     theirs = solve_ivp(kepler, (0.0, 0.3), kepler_start(0.3), scipy_name, ts, rtol=1e3, first_step=0.3, max_step=0.3)
     assert ours.stats.accepted == 1
     assert np.allclose(ours.ys, theirs.y.T, rtol=0, atol=2e-13)

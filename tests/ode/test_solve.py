@@ -165,7 +165,7 @@ class TestSteps:
 
             loose = 1e-4 if method in ("heun", "midpoint") else 1e-6
             stats = odesolve(
-                f, kepler_start(0.8), [0, 3, 5, 7], method=method, rtol=loose, atol=loose, initial_step=1
+                f, kepler_start(0.8), [0, 3, 5, 7], method=method, rtol=loose, atol=loose, first_step=1
             ).stats
             assert stats.evaluations == len(calls)
             assert stats.accepted > 0 and stats.rejected > 0 and 0 < stats.last_step < 7
@@ -173,7 +173,7 @@ class TestSteps:
 
     def test_f_is_not_called_outside_the_span(self):
         calls = []
-        odesolve(lambda t, y: calls.append(t) or -y, 1.0, [0, 1, 3], initial_step=100.0)
+        odesolve(lambda t, y: calls.append(t) or -y, 1.0, [0, 1, 3], first_step=100.0)
         assert min(calls) == 0 and max(calls) <= 3
 
     def test_steps_of_a_given_size(self):
@@ -181,11 +181,11 @@ class TestSteps:
         assert (stats.accepted, stats.rejected, stats.evaluations, stats.last_step) == (10, 0, 41, 0.4)
 
     def test_the_step_is_bounded(self):
-        stats = odesolve(lambda t, y: 0 * y, 1.0, [0, 10], initial_step=1.0, max_step=0.25).stats
+        stats = odesolve(lambda t, y: 0 * y, 1.0, [0, 10], first_step=1.0, max_step=0.25).stats
         assert stats.accepted == 40 and stats.last_step == 0.25
 
     def test_the_first_step_can_be_given(self):
-        assert odesolve(decay, 1.0, [0, 1], initial_step=0.01, max_step=0.01).stats.last_step == 0.01
+        assert odesolve(decay, 1.0, [0, 1], first_step=0.01, max_step=0.01).stats.last_step == 0.01
 
     def test_a_zero_state_and_a_zero_derivative(self):
         assert np.array_equal(odesolve(lambda t, y: 0 * y, np.zeros(2), [0, 1e6]).ys, np.zeros((2, 2)))
@@ -203,7 +203,7 @@ class TestSteps:
             with np.errstate(invalid="ignore"):
                 return -np.sqrt(y)
 
-        ys = odesolve(f, 1.0, [0, 1.9], initial_step=1.8).ys
+        ys = odesolve(f, 1.0, [0, 1.9], first_step=1.8).ys
         assert np.isclose(ys[-1], (1 - 1.9 / 2) ** 2, atol=1e-6)
 
     def test_a_tableau_of_the_users(self):
@@ -221,6 +221,10 @@ class TestBadInput:
         ({"y0": np.array(["a"])}, "y0 has dtype <U1; a state is made of numbers"),
         ({"y0": np.array([1.0, np.nan])}, "y0 holds a value that is not finite"),
         ({"ts": 1.0}, r"ts has shape \(\); it is a sequence of times"),
+        ({"ts": ["a"]}, r"ts is \['a'\]; it is a sequence of real times"),
+        ({"ts": [0, 1j]}, "it is a sequence of real times"),
+        ({"atol": "small"}, "atol = 'small'; a tolerance is a finite number"),
+        ({"max_step": "big"}, "max_step = 'big'; it must be a positive number"),
         ({"ts": []}, r"ts has shape \(0,\)"),
         ({"ts": [0, 1, 0.5]}, r"ts must rise or fall throughout, but ts\[1\] = 1 and ts\[2\] = 0.5"),
         ({"ts": [0, 0, -1, 0.5]}, r"but ts\[2\] = -1 and ts\[3\] = 0.5"),
@@ -230,13 +234,13 @@ class TestBadInput:
         ({"steps": 0}, "steps = 0; it is the whole number of steps"),
         ({"steps": 2.0}, "steps = 2.0; it is the whole number of steps"),
         ({"steps": True}, "steps = True"),
-        ({"rtol": -1e-3}, "rtol = -0.001; a tolerance is finite and not negative"),
+        ({"rtol": -1e-3}, "rtol = -0.001; a tolerance is a finite number that is not negative"),
         ({"atol": np.nan}, "atol = nan"),
         ({"rtol": 0, "atol": 0}, "rtol and atol are both 0"),
         ({"atol": np.ones(3)}, r"atol has shape \(3,\); give one number, or an array of the shape of an array y0"),
-        ({"initial_step": -0.1}, "initial_step = -0.1; it must be positive"),
-        ({"max_step": 0}, "max_step = 0; it must be positive"),
-        ({"max_steps": 0}, "max_steps = 0; it must be positive"),
+        ({"first_step": -0.1}, "first_step = -0.1; it must be a positive number"),
+        ({"max_step": 0}, "max_step = 0; it must be a positive number"),
+        ({"max_steps": 0}, "max_steps = 0; it must be a positive number"),
     ])  # fmt: skip
     def test_arguments(self, change, message):
         arguments = {"f": decay, "y0": np.ones(2), "ts": [0, 1]} | change

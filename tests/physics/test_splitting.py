@@ -93,6 +93,7 @@ def test_times_may_be_uneven_and_repeated():
     ({"steps": 1.5}, "steps = 1.5"),
     ({"acceleration": 1}, "acceleration is int; it is a function"),
     ({"ts": [[0, 1]]}, "it is a sequence of finite times"),
+    ({"ts": "now"}, "ts is 'now'; it is a sequence of finite times"),
     ({"ts": [0, np.nan]}, "it is a sequence of finite times"),
     ({"velocity": np.zeros(3)}, r"position has shape \(2,\), velocity \(3,\)"),
     ({"acceleration": lambda q: 1.0}, r"what acceleration returned \(\); the three must agree"),

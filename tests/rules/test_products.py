@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rule_tester import check_rule
 
 from morula.core.errors import NoDerivative
 from morula.core.rules import load
 from morula.core.rules.table import RULES, pull
-from tests.rule_tester import check_rule
 
 load()
 
@@ -68,7 +68,7 @@ def test_dot_of_every_rank_with_every_rank(a, b, dtypes):
 
 
 @pytest.mark.parametrize("dtypes", [(float, float), (complex, complex)], ids=str)
-@pytest.mark.parametrize(("a", "b"), itertools.product([(), (3,), (2, 3), (2, 2, 3)], [(), (3,), (2, 3)]), ids=str)
+@pytest.mark.parametrize(("a", "b"), [*itertools.product([(), (3,), (2, 3), (2, 2, 3)], [(), (3,), (2, 3)])], ids=str)
 def test_inner_of_every_rank_with_every_rank(a, b, dtypes):
     check_rule(np.inner, array(*a, dtype=dtypes[0]), array(*b, dtype=dtypes[1]), order=2 if dtypes[1] is float else 1)
 
@@ -105,7 +105,9 @@ def test_scalars_may_be_factors():
 )
 @pytest.mark.parametrize("dtype", [float, complex], ids=str)
 def test_tensordot(a, b, axes, dtype):
-    check_rule(np.tensordot, array(*a, dtype=dtype), array(*b, dtype=dtype), axes=axes, order=2 if dtype is float else 1)
+    check_rule(
+        np.tensordot, array(*a, dtype=dtype), array(*b, dtype=dtype), axes=axes, order=2 if dtype is float else 1
+    )
 
 
 @pytest.mark.parametrize(("a", "b"), [((2,), (3,)), ((2, 2), (1, 3)), ((2,), (2, 3)), ((2, 1, 2), (2, 2))], ids=str)

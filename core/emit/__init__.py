@@ -1,0 +1,1 @@
+"""IR -> code: one file for each target."""

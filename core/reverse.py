@@ -1,0 +1,431 @@
+"""IR -> IR: a forward sweep that also gives what must be saved, and a backward sweep from that to the cotangents.
+
+The backward sweep of a block takes its operations in reverse.  A branch is taken again as its saved condition says; a
+loop saves one entry for each iteration and walks them from the last.  What is saved of an iteration is what the
+backward sweep mentions of it: the partial derivatives decide, not the operations.
+"""
+
+from __future__ import annotations
+
+import dis
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .analyse import active_values
+from .cotangents import conform, scale
+from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
+from .ir import Block, Function, Operation, Value, definitions, operands, walk
+from .rules import find_rule
+
+Cotangents = dict[Value, Value]
+
+
+def add_at(buffer: Any, index: Any, g: Any) -> None:
+    """Add to entries of a cotangent in place; an index array may name one entry twice."""
+    if isinstance(index, np.ndarray) or isinstance(index, tuple) and any(isinstance(i, np.ndarray) for i in index):
+        np.add.at(buffer, index, g)
+    else:
+        buffer[index] += g
+
+
+def buffer_like(x: Any, g: Any = 0) -> Any:
+    """A cotangent of ``x`` that may be added to in place."""
+    total = np.zeros_like(x)
+    total += g
+    return total
+
+
+def filled(g: Any, x: Any) -> Any:
+    """A cotangent in the shape of the array ``x``; a sum that nothing was added to is still the number zero."""
+    return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
+
+
+def parts_of(dy: Any, n: int) -> Any:
+    """The cotangent of a tuple, with zeros where nothing came."""
+    return [0 if d is None else d for d in dy] if dy is not None else [0] * n
+
+
+def reverse(
+    function: Function, active_parameters: Sequence[Value], compiled_callee: Callable[[Operation, tuple[bool, ...]], Any]
+) -> tuple[Function, Function]:
+    """The forward and the backward sweep of a typed function.
+
+    ``function`` becomes the forward sweep, which returns ``(y, saved)``; the backward sweep takes ``(saved, dy)`` and
+    returns one cotangent for each active parameter.
+    """
+    return _Reverse(function, active_parameters, compiled_callee).run()
+
+
+class _Reverse:
+    def __init__(self, function: Function, parameters: Sequence[Value], compiled_callee: Any) -> None:
+        self.function = function
+        self.parameters = parameters
+        self.compiled_callee = compiled_callee
+        self.active = active_values(function, parameters)
+        self.owned: set[Value] = set()
+        self.out: list[Operation] = []
+        self.line = 0
+
+    def run(self) -> tuple[Function, Function]:
+        block = self.function.block
+        (y,) = block.results
+        dy = Value(f"d{y.name or 'y'}")
+        cotangents: Cotangents = {}
+        body = Block()
+        self.out = body.operations
+        if y in self.active:
+            cotangents[y] = dy
+        self.block(block, cotangents)
+        results = []
+        for x in self.parameters:
+            g = cotangents.get(x, Value(constant=0))
+            results.append(self.call(filled, g, x) if x.type.kind in ("array", "number") else g)
+        body.results = [self.call(make_tuple, *results)]
+        needed = self.needed([self.function.block], body)
+        saved = Value("saved")
+        self.unpack_saved(body, saved, needed)
+        # The forward sweep: the same operations, and what the backward sweep mentions.
+        self.out = block.operations
+        block.results = [self.call(make_tuple, y, self.packed(needed))]
+        forward = Function(f"{self.function.name}_forward", self.function.parameters, block, self.function.filename)
+        backward = Function(f"{self.function.name}_backward", [saved, dy], body, self.function.filename)
+        return forward, backward
+
+    # Building
+
+    def emit(self, kind: str, callee: Any, values: Sequence[Value], results: int = 1, **more: Any) -> list[Value]:
+        made = [Value() for _ in range(results)]
+        self.out.append(Operation(kind, callee, list(values), results=made, line=self.line, **more))
+        return made
+
+    def call(self, callee: Any, *values: Value) -> Value:
+        return self.emit("call", callee, values)[0]
+
+    def packed(self, values: list[Value]) -> Value:
+        if len(values) == 1:
+            return values[0]
+        return self.call(make_tuple, *values) if values else Value(constant=None)
+
+    def needed(self, primal: list[Block], backward: Block) -> list[Value]:
+        """The values defined in the primal blocks themselves that a backward block mentions."""
+        here = {v for block in primal for v in definitions(block)} | (
+            set(self.function.parameters) if primal == [self.function.block] else set()
+        )
+        return list(dict.fromkeys(v for v in operands(backward) if v in here))
+
+    def unpack_saved(self, backward: Block, saved: Value, needed: list[Value]) -> None:
+        """Let a backward block read from ``saved`` what it mentioned of its primal block."""
+        if not needed:
+            return
+        copies = [Value(v.name, v.type) for v in needed]
+        _replace(backward, dict(zip(needed, copies)))
+        if len(copies) == 1:
+            _replace(backward, {copies[0]: saved})
+            saved.name, saved.type = copies[0].name or saved.name, copies[0].type
+        else:
+            backward.operations.insert(0, Operation("call", UNPACK, [saved], results=copies))
+
+    def accumulate(self, cotangents: Cotangents, x: Value, g: Value) -> None:
+        if x not in self.active:
+            return
+        if x not in cotangents:
+            cotangents[x] = g
+            return
+        total = self.call(operator.add, cotangents[x], g)
+        total.name = f"d{x.name}" if x.name else ""
+        cotangents[x] = total
+        if x.type.kind == "array":
+            self.owned.add(total)
+
+    def buffer(self, cotangents: Cotangents, x: Value) -> Value:
+        """The cotangent of an array as one that may be added to in place."""
+        present = cotangents.get(x)
+        if present is None or present not in self.owned:
+            present = self.call(buffer_like, x, *([present] if present else []))
+            present.name = f"d{x.name}"
+            self.owned.add(present)
+            cotangents[x] = present
+        return present
+
+    # Operations
+
+    def block(self, block: Block, cotangents: Cotangents) -> None:
+        for op in reversed(block.operations):
+            self.line = op.line
+            getattr(self, f"reverse_{op.kind}")(op, cotangents, block)
+
+    def reverse_call(self, op: Operation, cotangents: Cotangents, block: Block) -> None:
+        if op.callee is UNPACK:
+            self.reverse_unpack(op, cotangents)
+            return
+        (y,) = op.results or [Value()]
+        dy = cotangents.pop(y, None)
+        if dy is None or not any(x in self.active for x in op.operands):
+            return
+        if op.callee in (make_tuple, make_list):
+            for i, x in enumerate(op.operands):
+                if x in self.active:
+                    self.accumulate(cotangents, x, self.call(operator.getitem, dy, Value(constant=i)))
+            return
+        if op.callee is operator.getitem:
+            buffer = self.buffer(cotangents, op.operands[0])
+            self.emit("call", add_at, [buffer, op.operands[1], dy], results=0)
+            return
+        rule = find_rule(op.callee)
+        if rule is None:
+            self.reverse_user_call(op, y, dy, cotangents, block)
+        elif rule.partials:
+            self.reverse_elementwise(op, rule, y, dy, cotangents)
+        else:
+            self.reverse_ruled(op, rule, y, dy, cotangents)
+
+    def reverse_unpack(self, op: Operation, cotangents: Cotangents) -> None:
+        (x,) = op.operands
+        found = [cotangents.pop(r, None) for r in op.results]
+        if x not in self.active or not any(found):
+            return
+        if x.type.kind == "array":
+            buffer = self.buffer(cotangents, x)
+            for i, dy in enumerate(found):
+                if dy is not None:
+                    self.emit("call", add_at, [buffer, Value(constant=i), dy], results=0)
+        else:
+            cotangents[x] = self.call(make_tuple, *(d or Value(constant=0) for d in found))
+
+    def reverse_elementwise(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
+        kinds = [x.type.kind for x in op.operands]
+        arrays = [k for k in kinds if k != "real" and k != "bool"]
+        careful = y.type.kind == "number" or "number" in kinds
+        for x, partial in zip(op.operands, rule.partials):
+            if x not in self.active or partial is None or partial == 0 and isinstance(partial, int):
+                continue
+            if not isinstance(partial, int):
+                partial = self.inline(partial, [y, *op.operands])
+            else:
+                partial = Value(constant=partial)
+            if partial.is_constant and isinstance(partial.constant, int) and partial.constant in (1, -1):
+                g = dy if partial.constant == 1 else self.call(operator.neg, dy)
+            else:
+                g = self.call(scale if careful else operator.mul, dy, partial)
+            if careful or (arrays and (x.type.kind == "real" or len(arrays) > 1)):
+                g = self.call(conform, g, x)
+            self.accumulate(cotangents, x, g)
+
+    def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
+        """A partial derivative's own operations where it is an expression, else a call of it."""
+        used = _used_parameters(partial)
+        if partial.__name__ == "<lambda>":
+            try:
+                lowered, _ = lower(partial)  # type: ignore[arg-type]
+            except Unstructured:
+                pass
+            else:
+                if all(op.kind == "call" for op in lowered.block.operations):
+                    mapping = dict(zip(lowered.parameters, values))
+                    _replace(lowered.block, mapping)
+                    _fold(lowered.block)
+                    self.out += lowered.block.operations
+                    return lowered.block.results[0]
+        return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
+
+    def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
+        def pulled(pullback: Callable[..., Any]) -> Value:
+            used = _used_parameters(pullback)
+            values = [dy, y, *op.operands]
+            values = [v if i in used or i >= len(op.positional) + 2 else _NONE for i, v in enumerate(values)]
+            return self.emit("call", pullback, values, keywords=op.keywords)[0]
+
+        together = pulled(rule.together) if rule.together is not None else None
+        for i, x in enumerate(op.positional):
+            if x not in self.active:
+                continue
+            if together is not None:
+                g = self.call(operator.getitem, together, Value(constant=i))
+            elif i < len(rule.pullbacks) and rule.pullbacks[i] is not None:
+                g = pulled(rule.pullbacks[i])
+            else:
+                continue
+            self.accumulate(cotangents, x, g if x.type.kind == "tuple" else self.call(conform, g, x))
+
+    def reverse_user_call(self, op: Operation, y: Value, dy: Value, cotangents: Cotangents, block: Block) -> None:
+        """A call of a Python function: its own forward sweep takes its place, its backward sweep follows here."""
+        mask = tuple(x in self.active for x in op.operands)
+        compiled = self.compiled_callee(op, mask)
+        saved, pair = Value("saved"), Value()
+        op.callee = Link(compiled, "forward")
+        op.results = [pair]
+        unpack = Operation("call", UNPACK, [pair], results=[y, saved], line=op.line)
+        block.operations.insert(block.operations.index(op) + 1, unpack)
+        gradients = self.call(Link(compiled, "backward"), saved, dy)
+        chosen = [x for x in op.operands if x in self.active]
+        parts = self.emit("call", UNPACK, [gradients], results=len(chosen))
+        for x, g in zip(chosen, parts):
+            self.accumulate(cotangents, x, g)
+
+    def reverse_if(self, op: Operation, cotangents: Cotangents, block: Block) -> None:
+        reached = [(i, cotangents.pop(r)) for i, r in enumerate(op.results) if r in cotangents]
+        if not reached:
+            return
+        outer = self.out
+        ends: list[Cotangents] = []
+        branches = []
+        for branch in op.blocks:
+            backward = Block()
+            self.out = backward.operations
+            inner = dict(cotangents)
+            for i, dr in reached:
+                self.accumulate(inner, branch.results[i], dr)
+            self.block(branch, inner)
+            ends.append(inner)
+            branches.append(backward)
+        self.out = outer
+        local = {v for branch in op.blocks for v in definitions(branch)}
+        changed = [
+            x
+            for x in dict.fromkeys(v for end in ends for v in end)
+            if x not in local and any(end.get(x) is not cotangents.get(x) for end in ends)
+        ]
+        for backward, end in zip(branches, ends):
+            backward.results = [end.get(x, Value(constant=0)) for x in changed]
+        saved = Value("branch")
+        needs = [self.needed([branch], backward) for branch, backward in zip(op.blocks, branches)]
+        if any(needs):
+            op.results.append(Value("branch"))
+            for branch, backward, need in zip(op.blocks, branches, needs):
+                self.out = branch.operations
+                branch.results.append(self.packed(need))
+                entry = Value("saved")
+                self.unpack_saved(backward, entry, need)
+                _replace(backward, {entry: op.results[-1]})
+            self.out = outer
+        results = self.emit("if", None, [op.operands[0]], len(changed), blocks=branches)
+        for x, result in zip(changed, results):
+            result.name = f"d{x.name}" if x.name else saved.name
+            if all(r in self.owned for r in (b.results[changed.index(x)] for b in branches)):
+                self.owned.add(result)
+            cotangents[x] = result
+
+    def reverse_while(self, op: Operation, cotangents: Cotangents, block: Block) -> None:
+        self.reverse_loop(op, op.operands, op.blocks[-1], 0, cotangents, block)
+
+    def reverse_for(self, op: Operation, cotangents: Cotangents, block: Block) -> None:
+        self.reverse_loop(op, op.operands[1:], op.blocks[0], op.items, cotangents, block)
+
+    def reverse_loop(
+        self, op: Operation, initial: list[Value], body: Block, items: int, cotangents: Cotangents, block: Block
+    ) -> None:
+        parameters = body.parameters[items:]
+        carried = [i for i, p in enumerate(parameters) if p in self.active]
+        if not any(op.results[i] in cotangents for i in carried):
+            return
+        inside = {v for inner in _blocks(body) for v in definitions(inner)}
+        free = [v for v in dict.fromkeys(operands(body)) if v in self.active and v not in inside]
+        indexed = {
+            inner.operands[0]
+            for inner in walk(body)
+            if inner.kind == "call" and inner.callee in (operator.getitem, UNPACK) and inner.operands[0].type.kind == "array"
+        }
+        start = [cotangents.pop(op.results[i], Value(constant=0)) for i in carried]
+        for x in free:
+            # An array read entry by entry has its cotangent added to in place, in every iteration.
+            start.append(self.buffer(cotangents, x) if x in indexed else cotangents.get(x, Value(constant=0)))
+        backward = Block()
+        outer, self.out = self.out, backward.operations
+        entry = Value("saved")
+        through = [Value(f"d{v.name}" if v.name else "", v.type) for v in [*(parameters[i] for i in carried), *free]]
+        backward.parameters = [entry, *through]
+        inner: Cotangents = dict(zip(free, through[len(carried) :]))
+        self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x in indexed}
+        for i, dp in zip(carried, through):
+            self.accumulate(inner, body.results[i], dp)
+        self.block(body, inner)
+        ends = [inner.get(parameters[i], Value(constant=0)) for i in carried] + [inner[x] for x in free]
+        # What no iteration changes need not be carried.
+        kept = [k for k, (p, e) in enumerate(zip(through, ends)) if k < len(carried) or p is not e]
+        fixed = {through[k]: start[k] for k in range(len(through)) if k not in kept}
+        backward.parameters = [entry, *(through[k] for k in kept)]
+        backward.results = [ends[k] for k in kept]
+        _replace(backward, fixed)
+        need = self.needed([body], backward)
+        self.out = body.operations
+        stack = Value("stack")
+        self.emit("call", list.append, [stack, self.packed(need)], results=0)
+        self.out = outer
+        self.unpack_saved(backward, entry, need)
+        block.operations.insert(block.operations.index(op), Operation("call", list, results=[stack], line=op.line))
+        saved = self.call(reversed, stack)
+        results = self.emit("for", None, [saved, *(start[k] for k in kept)], len(kept), blocks=[backward])
+        values = [*(None for _ in carried), *free]
+        for k, result in zip(kept, results):
+            result.name = through[k].name
+            x = values[k]
+            if x is not None:
+                cotangents[x] = result
+                if x in indexed:
+                    self.owned.add(result)
+        for k, result in zip(kept, results):
+            if values[k] is None:
+                self.accumulate(cotangents, initial[carried[k]], result)
+
+
+class Link:
+    """A sweep of a compiled function, as the callee of an operation; it may still be in the making (recursion)."""
+
+    def __init__(self, compiled: Any, name: str) -> None:
+        self.compiled, self.attribute = compiled, name
+        self.__name__ = f"{compiled.name}_{name}"
+        self.__module__ = ""
+
+
+_NONE = Value(constant=None)
+
+
+def _blocks(block: Block) -> list[Block]:
+    return [block, *(inner for op in walk(block) for inner in op.blocks)]
+
+
+def _replace(block: Block, mapping: dict[Value, Value]) -> None:
+    if not mapping:
+        return
+    for inner in _blocks(block):
+        for op in inner.operations:
+            op.operands = [mapping.get(v, v) for v in op.operands]
+        inner.results = [mapping.get(v, v) for v in inner.results]
+
+
+def _fold(block: Block) -> None:
+    """Compute now what depends on constants only, as ``2 - 1`` in the exponent of ``2 * x ** (2 - 1)``."""
+    kept: list[Operation] = []
+    known: dict[Value, Value] = {}
+    for op in block.operations:
+        op.operands = [known.get(v, v) for v in op.operands]
+        plain = all(v.is_constant and isinstance(v.constant, (int, float)) for v in op.operands)
+        if plain and getattr(op.callee, "__module__", "") == "_operator":
+            known[op.results[0]] = Value(constant=op.callee(*(v.constant for v in op.operands)))
+        elif op.callee is operator.pow and op.operands[1].is_constant and op.operands[1].constant == 1:
+            known[op.results[0]] = op.operands[0]
+        else:
+            kept.append(op)
+    block.operations = kept
+    block.results = [known.get(v, v) for v in block.results]
+
+
+@lru_cache(maxsize=1024)
+def _used_parameters(function: Any) -> frozenset[int]:
+    """Which parameters a function reads; every other one need not be saved for it."""
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & 0x0C:
+        return frozenset(range(64))
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    read = set()
+    for instruction in dis.get_instructions(code):
+        argument = instruction.argval
+        read |= set(argument) if isinstance(argument, tuple) else {argument}
+    read |= set(code.co_cellvars)
+    return frozenset(i for i, name in enumerate(names) if name in read)
+

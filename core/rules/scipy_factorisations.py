@@ -1,0 +1,324 @@
+"""Derivatives of ``scipy.linalg``'s factorisations, and of solving with a factor: Cholesky, LU, QR, eigenvalues, SVD.
+
+The formulas, and what they say about triangles that are not read and vectors that are not determined, are those of
+``matrix_factorisations``.  ``overwrite_a=True`` destroys an argument that the backward sweep needs, and is refused when
+a cotangent arrives.
+
+Source for LU: F. de Hoog, R. Anderssen and M. Lukas, "Differentiation of matrix functionals using triangular
+factorization", Math. Comp. 80, 2011.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..errors import NoDerivative
+from .matrix_factorisations import (
+    cholesky_cotangent,
+    eig_cotangent,
+    eigvals_cotangent,
+    onto_triangle,
+    qr_cotangent,
+    resolution,
+    safe_reciprocal,
+    singular_values_cotangent,
+    svd_cotangent,
+)
+from .products import hermitian as dagger
+from .table import joint, vjp
+
+
+def refuse_overwrite(*flags: Any) -> None:
+    if any(flags):
+        raise NoDerivative(
+            "a scipy.linalg function was called with overwrite_...=True, which destroys an argument that its "
+            "derivative needs; leave the argument out where a gradient is taken"
+        )
+
+
+def outer(z: Any, x: Any, as_vectors: bool) -> Any:
+    """z x^H, for vectors or for matrices of columns."""
+    return z[..., :, None] * np.conj(x)[..., None, :] if as_vectors else z @ dagger(x)
+
+
+# Cholesky
+
+
+def triangle(a: Any, lower: bool) -> Any:
+    return np.tril(a) if lower else np.triu(a)
+
+
+def factor_cotangent(dc: Any, c: Any, lower: bool) -> Any:
+    """The cotangent of the array whose triangle has the Cholesky factor ``c``, either L or L^H."""
+    dl, l = (dc, c) if lower else (dagger(dc), dagger(c))  # noqa: E741
+    return onto_triangle(cholesky_cotangent(np.tril(dl), np.tril(l)), lower)
+
+
+def scipy_cholesky_pullback(
+    dy: Any, y: Any, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    return factor_cotangent(dy, y, lower)
+
+
+def cho_factor_pullback(
+    dy: Any, y: Any, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """The triangle that is not the factor's comes back as it was given."""
+    return factor_cotangent(dy[0], y[0], lower) + dy[0] - triangle(dy[0], lower)
+
+
+def cho_solve_pullback(
+    dy: Any, y: Any, c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> tuple[Any, Any]:
+    c, lower = c_and_lower
+    z = scipy.linalg.cho_solve((c, lower), dy)
+    g = -outer(z, y, np.ndim(b) == 1)
+    both = g + dagger(g)
+    factor = triangle(c, lower)
+    return (triangle(both @ factor if lower else factor @ both, lower), None), z
+
+
+vjp(scipy.linalg.cholesky, scipy_cholesky_pullback)
+vjp(scipy.linalg.cho_factor, cho_factor_pullback)
+joint(scipy.linalg.cho_solve, cho_solve_pullback)
+
+
+# LU: P^T A = L U, and X = L^-1 P^T dA U^-1 is dL's part below the diagonal and dU's part on and above it
+
+
+def lu_cotangent(dl: Any, du: Any, l: Any, u: Any) -> Any:  # noqa: E741
+    """The cotangent of the product L U, L (..., m, k) with unit diagonal and U (..., k, n)."""
+    m, n = l.shape[-2], u.shape[-1]
+    dl, du = np.tril(dl, -1), np.triu(du)
+    if m > n:  # the rows below the square part: A2 = L2 U
+        g2 = dagger(np.linalg.solve(u, dagger(dl[..., n:, :])))
+        g1 = lu_cotangent(dl[..., :n, :], du - dagger(l[..., n:, :]) @ g2, l[..., :n, :], u)
+        return np.concatenate([g1, g2], axis=-2)
+    if m < n:  # the columns beside the square part: A2 = L U2
+        g2 = np.linalg.solve(dagger(l), du[..., m:])
+        g1 = lu_cotangent(dl - g2 @ dagger(u[..., m:]), du[..., :m], l, u[..., :m])
+        return np.concatenate([g1, g2], axis=-1)
+    x = np.tril(dagger(l) @ dl, -1) + np.triu(du @ dagger(u))
+    return dagger(np.linalg.solve(u, dagger(np.linalg.solve(dagger(l), x))))
+
+
+def rows(a: Any, order: Any) -> Any:
+    """The rows of each matrix in ``a`` in the order of ``order`` (..., m)."""
+    return np.take_along_axis(a, order[..., None], axis=-2)
+
+
+def lu_pullback(
+    dy: Any, y: Any, a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:  # fmt: skip
+    refuse_overwrite(overwrite_a)
+    a = np.asarray(a)
+    dl, du = dy[-2], dy[-1]
+    l, u = y[-2], y[-1]  # noqa: E741
+    dl = np.zeros_like(l) if dl is None else dl
+    du = np.zeros_like(u) if du is None else du
+    place = scipy.linalg.lu(a, p_indices=True)[0]  # a = (L U)[place]
+    if permute_l:
+        back = np.argsort(place, axis=-1)
+        l, dl = rows(l, back), rows(dl, back)  # noqa: E741
+    return rows(lu_cotangent(dl, du, l, u), place)
+
+
+def interchanged(piv: Any, m: int) -> Any:
+    """The order of ``m`` rows after LAPACK's interchanges ``piv`` (..., k)."""
+    orders = []
+    for exchanges in np.reshape(piv, (-1, np.shape(piv)[-1])).tolist():
+        order = list(range(m))
+        for i, j in enumerate(exchanges):
+            order[i], order[j] = order[j], order[i]
+        orders = [*orders, order]
+    return np.reshape(np.array(orders, dtype=np.intp), (*np.shape(piv)[:-1], m))
+
+
+def packed(lu: Any) -> tuple[Any, Any]:
+    """L and U from LAPACK's one array."""
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    return np.tril(lu, -1)[..., :, :k] + np.eye(m, k, dtype=lu.dtype), np.triu(lu)[..., :k, :]
+
+
+def lu_factor_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    dlu, (lu, piv) = dy[0], y
+    l, u = packed(lu)  # noqa: E741
+    k = l.shape[-1]
+    back = np.argsort(interchanged(piv, lu.shape[-2]), axis=-1)
+    return rows(lu_cotangent(dlu[..., :, :k], dlu[..., :k, :], l, u), back)
+
+
+def lu_solve_pullback(
+    dy: Any, y: Any, lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> tuple[Any, Any]:
+    lu, piv = lu_and_piv
+    as_vectors = np.ndim(b) == 1
+    if trans == 1:
+        z = np.conj(scipy.linalg.lu_solve((lu, piv), np.conj(dy), 0))
+        g = -outer(np.conj(y), np.conj(z), as_vectors)
+    elif trans == 2:
+        z = scipy.linalg.lu_solve((lu, piv), dy, 0)
+        g = -outer(y, z, as_vectors)
+    else:
+        z = scipy.linalg.lu_solve((lu, piv), dy, 2)
+        g = -outer(z, y, as_vectors)
+    g = rows(g, interchanged(piv, lu.shape[-2]))
+    l, u = packed(lu)  # noqa: E741
+    return (np.tril(g @ dagger(u), -1) + np.triu(dagger(l) @ g), None), z
+
+
+vjp(scipy.linalg.lu, lu_pullback)
+vjp(scipy.linalg.lu_factor, lu_factor_pullback)
+joint(scipy.linalg.lu_solve, lu_solve_pullback)
+
+
+# Orthogonal factors
+
+
+def scipy_qr_pullback(
+    dy: Any, y: Any, a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    refuse_overwrite(overwrite_a)
+    if mode == "raw":
+        raise NoDerivative("scipy.linalg.qr has no derivative for mode='raw'; use 'full', 'economic' or 'r'")
+    if mode == "r":
+        # SciPy gives (R,) for one matrix, and R itself for a stack.
+        dr, r = (dy, y) if isinstance(y, np.ndarray) else (dy[0], y[0])
+        g = qr_cotangent(None, dr, scipy.linalg.qr(a, mode="economic", pivoting=pivoting)[0], r)
+    else:
+        g = qr_cotangent(dy[0], dy[1], y[0], y[1])
+    return np.take_along_axis(g, np.argsort(y[-1], axis=-1)[..., None, :], axis=-1) if pivoting else g
+
+
+def scipy_svd_pullback(
+    dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+    check_finite: bool = True, lapack_driver: str = "gesdd",
+) -> Any:  # fmt: skip
+    refuse_overwrite(overwrite_a)
+    if not compute_uv:
+        return singular_values_cotangent(dy, a)
+    return svd_cotangent(dy[0], dy[1], None if dy[2] is None else dagger(dy[2]), y[0], y[1], dagger(y[2]))
+
+
+def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    refuse_overwrite(overwrite_a)
+    return singular_values_cotangent(dy, a)
+
+
+vjp(scipy.linalg.qr, scipy_qr_pullback)
+vjp(scipy.linalg.svd, scipy_svd_pullback)
+vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
+
+
+# Eigenvalues: A v = lam B v with V^H B V = 1, so that dlam = v^H (dA - lam dB) v
+
+
+def generalised_eigh_cotangents(dlam: Any, dv: Any, lam: Any, v: Any, all_lam: Any, all_v: Any) -> tuple[Any, Any]:
+    """The cotangents of A and of B from those of some eigenvalues and eigenvectors, given with all of them."""
+    ga, gb = 0.0, 0.0
+    if dlam is not None:
+        ga = (v * dlam[..., None, :]) @ dagger(v)
+        gb = -(v * (dlam * lam)[..., None, :]) @ dagger(v)
+    if dv is not None:
+        gaps = safe_reciprocal(lam[..., None, :] - all_lam[..., :, None], resolution(all_lam)[..., None])
+        w = dagger(all_v) @ dv
+        ga = ga + all_v @ (gaps * w) @ dagger(v)
+        # Within an eigenspace only the scale is determined, by v^H B v = 1.
+        gb = gb - all_v @ (gaps * w * lam[..., None, :] + np.where(gaps == 0, 0.5 * w, 0.0)) @ dagger(v)
+    return ga, gb
+
+
+def scipy_eigh_pullback(
+    dy: Any, y: Any, a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    refuse_overwrite(overwrite_a, overwrite_b)
+    if b is not None and type != 1:
+        raise NoDerivative(f"scipy.linalg.eigh has no derivative for type={type}; it has for type=1, A v = lam B v")
+    a = np.asarray(a)
+    if eigvals_only:
+        dlam, dv = dy, None
+        lam, v = scipy.linalg.eigh(
+            a, b, lower=lower, subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver
+        )
+    else:
+        (dlam, dv), (lam, v) = dy, y
+    partial = dv is not None and lam.shape[-1] < a.shape[-1]
+    all_lam, all_v = scipy.linalg.eigh(a, b, lower=lower) if partial else (lam, v)
+    ga, gb = generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)
+    return onto_triangle(ga, lower), None if b is None else onto_triangle(gb, lower)
+
+
+def scipy_eigvalsh_pullback(
+    dy: Any, y: Any, a: Any, b: Any = None, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False,
+    type: int = 1, check_finite: bool = True, subset_by_index: Any = None, subset_by_value: Any = None,
+    driver: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    return scipy_eigh_pullback(
+        dy, y, a, b, lower, True, overwrite_a, overwrite_b, type, check_finite, subset_by_index, subset_by_value
+    )
+
+
+def tridiagonal_cotangents(g: Any) -> tuple[Any, Any]:
+    return np.diagonal(g), np.diagonal(g, 1) + np.diagonal(g, -1)
+
+
+def eigh_tridiagonal_pullback(
+    dy: Any, y: Any, d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
+    check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
+) -> tuple[Any, Any]:  # fmt: skip
+    if eigvals_only:
+        return eigvalsh_tridiagonal_pullback(dy, y, d, e, select, select_range)
+    lam, v = y
+    partial = dy[1] is not None and lam.shape[-1] < v.shape[0]
+    all_lam, all_v = scipy.linalg.eigh_tridiagonal(d, e) if partial else (lam, v)
+    return tridiagonal_cotangents(generalised_eigh_cotangents(dy[0], dy[1], lam, v, all_lam, all_v)[0])
+
+
+def eigvalsh_tridiagonal_pullback(
+    dy: Any, y: Any, d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True,
+    tol: float = 0.0, lapack_driver: str = "auto",
+) -> tuple[Any, Any]:  # fmt: skip
+    v = scipy.linalg.eigh_tridiagonal(d, e, select=select, select_range=select_range)[1]
+    return tridiagonal_cotangents((v * dy) @ dagger(v))
+
+
+def refuse_generalised(b: Any, left: bool, homogeneous: bool) -> None:
+    if b is not None or left or homogeneous:
+        raise NoDerivative(
+            "scipy.linalg.eig has a derivative for the eigenvalues and right eigenvectors of one matrix; with b=, "
+            "left=True or homogeneous_eigvals=True it has none. For a regular b, solve(b, a) has the same eigenvalues."
+        )
+
+
+def scipy_eig_pullback(
+    dy: Any, y: Any, a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
+) -> Any:  # fmt: skip
+    refuse_overwrite(overwrite_a)
+    refuse_generalised(b, left, homogeneous_eigvals)
+    return eig_cotangent(dy[0], dy[1], y[0], y[1]) if right else eigvals_cotangent(dy, y, a)
+
+
+def scipy_eigvals_pullback(
+    dy: Any, y: Any, a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:  # fmt: skip
+    refuse_overwrite(overwrite_a)
+    refuse_generalised(b, False, homogeneous_eigvals)
+    return eigvals_cotangent(dy, y, a)
+
+
+joint(scipy.linalg.eigh, scipy_eigh_pullback)
+joint(scipy.linalg.eigvalsh, scipy_eigvalsh_pullback)
+joint(scipy.linalg.eigh_tridiagonal, eigh_tridiagonal_pullback)
+joint(scipy.linalg.eigvalsh_tridiagonal, eigvalsh_tridiagonal_pullback)
+vjp(scipy.linalg.eig, scipy_eig_pullback)
+vjp(scipy.linalg.eigvals, scipy_eigvals_pullback)

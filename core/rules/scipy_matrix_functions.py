@@ -1,0 +1,203 @@
+"""Derivatives of ``scipy.linalg``'s matrix functions, matrix equations and matrices of a given structure.
+
+A function f of a matrix has the Frechet derivative L(A, E) in the direction E, which stands in the corner of
+
+    f([[A, E], [0, A]]) = [[f(A), L(A, E)], [0, f(A)]]
+
+(R. Mathias, "A chain rule for matrix functions and applications", SIAM J. Matrix Anal. 17, 1996).  The pullback is
+L(A^H, dY) (N. Higham, "Functions of Matrices", 2008, section 3.2).  It needs no eigenvalues, so repeated ones and
+matrices without a basis of eigenvectors are like any other.
+
+The solution of a linear matrix equation has a pullback that solves the conjugate-transposed equation once: Sylvester,
+Lyapunov, and Riccati, where that is the Lyapunov equation of the closed loop (T.-C. Kao and G. Hennequin, "Automatic
+differentiation of Sylvester, Lyapunov, and algebraic Riccati equations", arXiv:2011.11430).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..errors import NoDerivative
+from .products import hermitian as dagger
+from .table import joint, vjp
+
+# Matrix functions
+
+
+def frechet_adjoint(function: Callable[[Any], Any], a: Any, dy: Any) -> Any:
+    """L(A^H, dY), with dY scaled by a power of two to the size of one, as the block's norm steers the algorithm."""
+    n = a.shape[-1]
+    size = np.max(np.abs(dy), initial=0.0)
+    scale = 2.0 ** np.floor(np.log2(np.where(size > 0, size, 1.0)))
+    ah = dagger(a)
+    top = np.concatenate([ah, dy / scale], axis=-1)
+    bottom = np.concatenate([np.zeros_like(dy), ah], axis=-1)
+    return scale * function(np.concatenate([top, bottom], axis=-2))[..., :n, n:]
+
+
+def expm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    return frechet_adjoint(scipy.linalg.expm, np.asarray(A), dy)
+
+
+def logm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    return frechet_adjoint(scipy.linalg.logm, np.asarray(A), dy)
+
+
+def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    """Y Y = A, so that Y dY + dY Y = dA."""
+    return scipy.linalg.solve_sylvester(dagger(y), dagger(y), dy)
+
+
+def polar_pullback(dy: Any, y: Any, a: Any, side: str = "right") -> Any:
+    du, dp = dy
+    if side == "left":
+        return dagger(right_polar_cotangent(None if du is None else dagger(du), dp, dagger(y[0]), y[1], dagger(a)))
+    return right_polar_cotangent(du, dp, y[0], y[1], np.asarray(a))
+
+
+def right_polar_cotangent(du: Any, dp: Any, u: Any, p: Any, a: Any) -> Any:
+    """A = U P of full column rank: dU = (dA - U dP) P^-1, where P dP + dP P = A^H dA + dA^H A."""
+    g, z = 0.0, 0.0
+    if dp is not None:
+        z = dp
+    if du is not None:
+        g = dagger(np.linalg.solve(p, dagger(du)))
+        z = z - dagger(u) @ g
+    z = scipy.linalg.solve_sylvester(p, p, 0.5 * (z + dagger(z)))
+    return g + 2.0 * a @ z
+
+
+vjp(scipy.linalg.expm, expm_pullback)
+vjp(scipy.linalg.logm, logm_pullback)
+vjp(scipy.linalg.sqrtm, sqrtm_pullback)
+vjp(scipy.linalg.polar, polar_pullback)
+
+
+# Matrix equations
+
+
+def solve_sylvester_pullback(dy: Any, y: Any, a: Any, b: Any, q: Any) -> tuple[Any, Any, Any]:
+    """A X + X B = Q."""
+    z = scipy.linalg.solve_sylvester(dagger(a), dagger(b), dy)
+    return -z @ dagger(y), -dagger(y) @ z, z
+
+
+def solve_continuous_lyapunov_pullback(dy: Any, y: Any, a: Any, q: Any) -> tuple[Any, Any]:
+    """A X + X A^H = Q."""
+    z = scipy.linalg.solve_continuous_lyapunov(dagger(a), dy)
+    return -z @ dagger(y) - dagger(z) @ y, z
+
+
+def solve_discrete_lyapunov_pullback(dy: Any, y: Any, a: Any, q: Any, method: Any = None) -> tuple[Any, Any]:
+    """A X A^H - X + Q = 0."""
+    z = scipy.linalg.solve_discrete_lyapunov(dagger(a), dy, method)
+    return z @ a @ dagger(y) + dagger(z) @ a @ y, z
+
+
+def refuse_descriptor(e: Any, s: Any) -> None:
+    if e is not None or s is not None:
+        raise NoDerivative("the Riccati solvers of scipy.linalg have no derivative with e= or s= given")
+
+
+def riccati_cotangents(closed: Any, x: Any, k: Any, z: Any) -> tuple[Any, Any, Any, Any]:
+    """The cotangents of A, B, Q, R from the Hermitian solution ``z`` of the closed loop's adjoint equation."""
+    along = 2.0 * closed @ z
+    return along, -along @ dagger(k), z, k @ z @ dagger(k)
+
+
+def solve_continuous_are_pullback(
+    dy: Any, y: Any, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> tuple[Any, ...]:
+    """A^H X + X A - X B K + Q = 0 with the gain K = R^-1 B^H X; Q and R are Hermitian, and so are their cotangents."""
+    refuse_descriptor(e, s)
+    k = np.linalg.solve(r, dagger(b) @ y)
+    z = scipy.linalg.solve_continuous_lyapunov(a - b @ k, -0.5 * (dy + dagger(dy)))
+    return riccati_cotangents(y, y, k, z)
+
+
+def solve_discrete_are_pullback(
+    dy: Any, y: Any, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> tuple[Any, ...]:
+    """A^H X (A - B K) - X + Q = 0 with the gain K = (R + B^H X B)^-1 B^H X A."""
+    refuse_descriptor(e, s)
+    k = np.linalg.solve(r + dagger(b) @ y @ b, dagger(b) @ y @ a)
+    closed = a - b @ k
+    z = scipy.linalg.solve_discrete_lyapunov(closed, 0.5 * (dy + dagger(dy)))
+    return riccati_cotangents(y @ closed, y, k, z)
+
+
+joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)
+joint((scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov), solve_continuous_lyapunov_pullback)
+joint(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_pullback)
+joint(scipy.linalg.solve_continuous_are, solve_continuous_are_pullback)
+joint(scipy.linalg.solve_discrete_are, solve_discrete_are_pullback)
+
+
+# Matrices made from a column and a row: every entry's cotangent is a sum along a diagonal
+
+
+def diagonal_sums(g: Any, offsets: range) -> Any:
+    """The sums along the diagonals of the matrices ``g`` (..., m, n): (..., len(offsets))."""
+    return np.stack([np.trace(g, k, -2, -1) for k in offsets], axis=-1)
+
+
+def behind_zero(g: Any) -> Any:
+    """``g`` without its first entry, which is not read."""
+    return np.where(np.arange(g.shape[-1]) == 0, 0.0, g)
+
+
+def toeplitz_cotangents(g: Any, with_row: bool) -> tuple[Any, Any]:
+    """The cotangents of the first column, and of the first row, which is the column's conjugate if it is not given."""
+    m, n = g.shape[-2:]
+    column = diagonal_sums(g, range(0, -m, -1))
+    row = behind_zero(diagonal_sums(g, range(n)))
+    return (column, row) if with_row else (column + np.conj(row), None)
+
+
+def toeplitz_pullback(dy: Any, y: Any, c: Any, r: Any = None) -> tuple[Any, Any]:
+    return toeplitz_cotangents(dy, r is not None)
+
+
+def hankel_pullback(dy: Any, y: Any, c: Any, r: Any = None) -> tuple[Any, Any]:
+    m, n = dy.shape[-2:]
+    sums = diagonal_sums(dy[..., ::-1], range(n - 1, -m, -1))
+    return sums[..., :m], None if r is None else behind_zero(sums[..., m - 1 :])
+
+
+def circulant_pullback(dy: Any, y: Any, c: Any) -> Any:
+    n = dy.shape[-1]
+    wrapped = behind_zero(diagonal_sums(dy, range(n, 0, -1)))
+    return diagonal_sums(dy, range(0, -n, -1)) + wrapped
+
+
+def block_diag_pullback(dy: Any, y: Any, *arrs: Any) -> tuple[Any, ...]:
+    gradients, i, j = [], 0, 0
+    for block in arrs:
+        m, n = ((1, 1) + np.shape(block))[-2:]
+        gradients = [*gradients, np.reshape(dy[..., i : i + m, j : j + n], np.shape(block))]
+        i, j = i + m, j + n
+    return tuple(gradients)
+
+
+def solve_toeplitz_pullback(dy: Any, y: Any, c_or_cr: Any, b: Any, check_finite: bool = True) -> tuple[Any, Any]:
+    """The adjoint of a Toeplitz matrix is one, with the conjugate row for its column."""
+    with_row = isinstance(c_or_cr, tuple)
+    c = np.asarray(c_or_cr[0] if with_row else c_or_cr)
+    r = np.asarray(c_or_cr[1]) if with_row else np.conj(c)
+    if c.ndim != 1 or r.ndim != 1:
+        raise NoDerivative(f"solve_toeplitz has a derivative for one matrix, not for a stack of shape {c.shape}")
+    z = scipy.linalg.solve_toeplitz((np.conj(np.concatenate([c[:1], r[1:]])), np.conj(c)), dy)
+    g = -z[:, None] * np.conj(y) if np.ndim(b) == 1 else -z @ dagger(y)
+    column, row = toeplitz_cotangents(g, with_row)
+    return (column, row) if with_row else column, z
+
+
+joint(scipy.linalg.toeplitz, toeplitz_pullback)
+joint(scipy.linalg.hankel, hankel_pullback)
+vjp(scipy.linalg.circulant, circulant_pullback)
+joint(scipy.linalg.block_diag, block_diag_pullback)
+joint(scipy.linalg.solve_toeplitz, solve_toeplitz_pullback)

@@ -1,0 +1,168 @@
+"""The structured tier: functions compiled to a forward and a backward sweep for the types of their arguments.
+
+A function is taken if its source has a structured form and all that it calls is known and free of side effects; then
+it runs as two straight pieces of Python, the values saved in local variables.  Everything else goes to the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .analyse import OBJECT, Inference, Type, type_of
+from .emit.python import build
+from .frontend import Unstructured, lower
+from .ir import Operation, verify
+from .reverse import Link, parts_of, reverse
+from .source import NoSource
+
+
+@dataclass(eq=False)
+class Compiled:
+    """One function for one choice of argument types and of active arguments."""
+
+    name: str
+    result: Type
+    guards: list[tuple[Any, str, Any]] = field(default_factory=list)
+    forward: Callable[..., Any] | None = None
+    backward: Callable[..., Any] | None = None
+    text: tuple[str, str] = ("", "")
+    waiting: list[tuple[dict[str, Any], str, str]] = field(default_factory=list)
+
+    def is_current(self) -> bool:
+        """Whether every global that was read while compiling is still the same object."""
+        for namespace, name, found in self.guards:
+            if namespace.get(name) is not found:
+                return False
+        return True
+
+    def pull(self, saved: Any, dy: Any) -> tuple[Any, ...]:
+        if self.result.kind == "tuple":
+            dy = parts_of(dy, len(self.result.elements))
+        return self.backward(saved, dy)  # type: ignore[misc]
+
+
+Key = tuple[Any, ...]
+_compiled: dict[Key, Compiled | str] = {}
+_unstructured: dict[Any, str] = {}  # code that has no structured form whatever its types
+_in_progress: dict[Key, Compiled] = {}
+
+
+def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None = None) -> Any:
+    """The compiled form of a call, or None if it has to be recorded.
+
+    ``args`` are all parameters in order, the contents of the closure after them; ``active`` says which of them are
+    differentiated (all that are numbers, if it is None).
+    """
+    if function.__code__ in _unstructured:
+        return None
+    types = []
+    for x in args:
+        kind = _QUICK.get(type(x))
+        types.append(type_of(x) if kind is None else kind)
+    key = function.__code__, id(function.__globals__), *types, active
+    found = _compiled.get(key)
+    if type(found) is Compiled and found.is_current():
+        return found
+    if type(found) is str:
+        return None
+    if OBJECT in types:
+        return None
+    mask = tuple(t.kind in ("real", "array", "number") for t in types) if active is None else active
+    try:
+        lower(function)
+    except (Unstructured, NoSource) as reason:
+        _unstructured[function.__code__] = str(reason)
+        return None
+    try:
+        found = _compiled[key] = _compile(function, tuple(types), mask, key)
+    except (Unstructured, NoSource) as reason:
+        _compiled[key] = str(reason)
+        return None
+    return found
+
+
+def forget() -> None:
+    """Compile everything anew: a function was given an adjoint of its own."""
+    _compiled.clear()
+
+
+_QUICK = {float: type_of(1.0), int: type_of(1), np.float64: type_of(1.0)}
+
+
+def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key) -> Compiled:
+    lowered, guards = lower(function)
+    if len(types) != len(lowered.parameters):
+        raise Unstructured("arguments by default")
+    compiled = Compiled(lowered.name, type_of(1.0), guards)
+    callees: dict[Operation, FunctionType] = {}
+    pending: dict[Key, Compiled] = {}
+
+    def infer_callee(callee: FunctionType, op: Operation) -> Compiled:
+        if op.keywords or callee.__closure__:
+            raise Unstructured(f"a call of {callee.__qualname__} with keywords, or that is a closure,")
+        callees[op] = callee
+        return _compile_callee(callee, op, None)
+
+    def _compile_callee(callee: FunctionType, op: Operation, active: tuple[bool, ...] | None) -> Compiled:
+        argument_types = tuple(_type(v) for v in op.operands)
+        if OBJECT in argument_types:
+            raise Unstructured(f"an object as argument of {callee.__qualname__}")
+        if active is None:
+            active = tuple(t.kind in ("real", "array", "number") for t in argument_types)
+        inner_key = callee.__code__, id(callee.__globals__), *argument_types, active
+        if inner_key in _in_progress:
+            return _in_progress[inner_key]
+        found = _compiled.get(inner_key)
+        if type(found) is str:
+            raise Unstructured(found)
+        if type(found) is not Compiled or not found.is_current():
+            found = _compile(callee, argument_types, active, inner_key)
+            if not pending:
+                _compiled[inner_key] = found
+        compiled.guards += found.guards
+        return found
+
+    _in_progress[key] = compiled
+    try:
+        compiled.result = Inference(lowered, infer_callee).run(types)
+        if compiled.result.kind not in ("real", "array", "number", "tuple") or _has_objects(compiled.result):
+            raise Unstructured(f"a result that is {compiled.result}")
+        active = [p for p, a in zip(lowered.parameters, mask) if a]
+
+        def compiled_callee(op: Operation, op_mask: tuple[bool, ...]) -> Compiled:
+            return _compile_callee(callees[op], op, op_mask)
+
+        forward, backward = reverse(lowered, active, compiled_callee)
+        sweeps = [build(verify(f)) for f in (forward, backward)]
+    finally:
+        del _in_progress[key]
+    compiled.forward, compiled.backward = sweeps[0][0], sweeps[1][0]
+    compiled.text = sweeps[0][1], sweeps[1][1]
+    for _, _, links, namespace in sweeps:
+        for name, link in links.items():
+            _link(link, namespace, name)
+    for namespace, name, attribute in compiled.waiting:
+        namespace[name] = getattr(compiled, attribute)
+    return compiled
+
+
+def _link(link: Link, namespace: dict[str, Any], name: str) -> None:
+    sweep = getattr(link.compiled, link.attribute)
+    if sweep is None:
+        link.compiled.waiting.append((namespace, name, link.attribute))
+    else:
+        namespace[name] = sweep
+
+
+def _type(value: Any) -> Type:
+    return type_of(value.constant) if value.is_constant else value.type
+
+
+def _has_objects(kind: Type) -> bool:
+    return any(e.kind not in ("real", "array", "number") for e in kind.elements)
+

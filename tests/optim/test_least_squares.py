@@ -1,0 +1,169 @@
+"""Least squares: unknowns of any structure, statistics of the fit, endings, and what is refused."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.optim import least_squares
+
+from .more_garbow_hillstrom import PROBLEMS
+
+T = np.linspace(0, 4, 15)
+Y = 2.5 * np.exp(-1.3 * T) + 0.01 * np.cos(7 * T)
+
+
+def decay(b):
+    return b[0] * np.exp(-b[1] * T) - Y
+
+
+def decay_jacobian(b):
+    return np.stack([np.exp(-b[1] * T), -b[0] * T * np.exp(-b[1] * T)], axis=1)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_reaches_a_minimum_of_the_more_garbow_hillstrom_problem(problem):
+    fit = least_squares(problem.residuals, problem.start)
+    assert fit.converged, fit.message
+    assert any(np.isclose(fit.rss, least, rtol=1e-9, atol=1e-18) for least in problem.minima)
+
+
+class TestUnknowns:
+    def test_a_number(self):
+        fit = least_squares(lambda x: x * T - np.sin(T), 1.0)
+        assert type(fit.x) is float and np.isclose(fit.x, T @ np.sin(T) / (T @ T))
+        assert type(fit.standard_deviations) is float
+
+    def test_integers_are_promoted(self):
+        assert np.allclose(least_squares(decay, np.array([1, 1])).x, least_squares(decay, np.array([1.0, 1.0])).x)
+
+    def test_a_structure(self):
+        class Curve(NamedTuple):
+            amplitude: float
+            rates: dict
+
+        def misfit(curve):
+            return curve.amplitude * np.exp(-curve.rates["decay"] * T) - Y
+
+        fit = least_squares(misfit, Curve(1.0, {"decay": 1.0, "unit": "1/s"}))
+        plain = least_squares(decay, np.ones(2))
+        assert isinstance(fit.x, Curve) and fit.x.rates["unit"] == "1/s"
+        assert np.isclose(fit.x.amplitude, plain.x[0]) and np.isclose(fit.x.rates["decay"], plain.x[1])
+        assert np.isclose(fit.standard_deviations.rates["decay"], plain.standard_deviations[1])
+
+    def test_complex_unknowns_of_real_residuals(self):
+        def misfit(z):
+            e = z[0] * np.exp(1j * T) - (2 - 1j) * np.exp(1j * T)
+            return np.concatenate([e.real, e.imag])
+
+        assert np.allclose(least_squares(misfit, np.array([0.5 + 0.5j])).x, 2 - 1j)
+
+    def test_residuals_of_any_shape(self):
+        fit = least_squares(lambda b: decay(b).reshape(3, 5), np.ones(2))
+        assert fit.residual.shape == (3, 5) and fit.jacobian.shape == (15, 2)
+        assert np.isclose(least_squares(lambda x: x**2 - 2.0, 1.0).x, 2**0.5)
+
+    def test_other_arguments_are_passed_on(self):
+        fit = least_squares(lambda b, t, y: b[0] * np.exp(-b[1] * t) - y, np.ones(2), T, Y)
+        assert np.allclose(fit.x, least_squares(decay, np.ones(2)).x)
+
+
+class TestFit:
+    def test_a_given_jacobian_is_used(self):
+        given = least_squares(decay, np.ones(2), jacobian=decay_jacobian)
+        derived = least_squares(decay, np.ones(2))
+        assert given.iterations == derived.iterations and np.allclose(given.x, derived.x)
+        assert np.allclose(derived.jacobian, decay_jacobian(derived.x))
+
+    def test_units_of_the_parameters_do_not_matter(self):
+        units = np.array([1e-9, 1e6])
+        fit = least_squares(lambda b: decay(b * units), 1 / units)
+        plain = least_squares(decay, np.ones(2))
+        assert fit.iterations == plain.iterations
+        assert np.allclose(fit.x * units, plain.x) and np.allclose(
+            fit.standard_deviations * units, plain.standard_deviations
+        )
+
+    def test_statistics_of_a_straight_line(self, rng):
+        # The textbook's formulas for the variance of slope and intercept.
+        y = 3 * T - 1 + rng.standard_normal(15)
+        fit = least_squares(lambda b: b[0] * T + b[1] - y, np.zeros(2))
+        s2 = fit.rss / 13
+        centred = np.sum((T - T.mean()) ** 2)
+        assert fit.degrees_of_freedom == 13 and np.isclose(fit.residual_standard_deviation, s2**0.5)
+        assert np.isclose(fit.covariance[0, 0], s2 / centred)
+        assert np.isclose(fit.covariance[1, 1], s2 * (1 / 15 + T.mean() ** 2 / centred))
+        assert np.isclose(fit.covariance[0, 1], -s2 * T.mean() / centred)
+        assert np.allclose(fit.standard_deviations, np.sqrt(np.diag(fit.covariance)))
+
+    def test_what_the_data_do_not_determine_has_infinite_variance(self):
+        fit = least_squares(lambda b: (b[0] + b[1]) * T + b[2] - Y, np.array([1.0, 2.0, 3.0]))
+        assert fit.converged
+        assert np.isinf(fit.standard_deviations[:2]).all() and np.isfinite(fit.standard_deviations[2])
+        assert np.isnan(fit.covariance[0, 1]) and np.isnan(fit.covariance[0, 2])
+
+    def test_as_many_unknowns_as_residuals_have_no_variance(self):
+        fit = least_squares(lambda x: np.array([x[0] ** 2 + x[1] - 3, x[0] - x[1] ** 2 + 1]), np.array([1.0, 1.0]))
+        assert fit.converged and fit.rss < 1e-25 and np.isnan(fit.standard_deviations).all()
+
+    def test_more_unknowns_than_residuals(self):
+        fit = least_squares(lambda x: np.array([x[0] * x[1] * x[2] - 6]), np.array([1.0, 2.0, 2.0]))
+        assert fit.converged and np.isclose(np.prod(fit.x), 6)
+
+    def test_a_domain_with_walls(self):
+        fit = least_squares(
+            lambda b: np.log(b[0] * T + b[1]) - np.log(2 * T + 0.1), np.array([0.01, 50.0]), first_radius=100
+        )
+        assert fit.converged and np.allclose(fit.x, [2, 0.1])
+
+    def test_float32(self):
+        t, y = T.astype("f4"), Y.astype("f4")
+        fit = least_squares(lambda b: b[0] * np.exp(-b[1] * t) - y, np.ones(2, "f4"))
+        assert fit.converged and fit.x.dtype == np.float32
+        assert np.allclose(fit.x, least_squares(decay, np.ones(2)).x, rtol=1e-4)
+
+    def test_the_callback_sees_every_step_and_can_stop(self):
+        seen = []
+        fit = least_squares(decay, np.ones(2), callback=lambda f: seen.append(f.rss) or len(seen) == 3)
+        assert len(seen) == 3 and seen == sorted(seen, reverse=True)
+        assert not fit.converged and fit.message == "stopped by callback" and fit.rss == seen[-1]
+
+    def test_a_start_at_the_minimum_takes_no_step(self):
+        x = least_squares(decay, np.ones(2)).x
+        assert least_squares(decay, x).iterations == 0
+        assert least_squares(lambda x: x - 1.0, np.ones(3)).iterations == 0
+
+    def test_too_few_iterations_say_so(self):
+        fit = least_squares(decay, np.array([9.0, 0.1]), max_iterations=2)
+        assert not fit.converged and "max_iterations = 2" in fit.message
+
+    def test_a_wrong_jacobian_is_noticed(self):
+        fit = least_squares(decay, np.ones(2), jacobian=lambda b: -decay_jacobian(b))
+        assert not fit.converged and "the Jacobian is wrong" in fit.message
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        "search, message",
+        [
+            (lambda: least_squares(None, np.ones(2)), "r is a NoneType, expected a function of x0"),
+            (lambda: least_squares(decay, "b"), "x0 holds no number to vary"),
+            (lambda: least_squares(decay, np.array([1.0, np.inf])), "x0 holds NaN or Inf"),
+            (lambda: least_squares(lambda b: np.log(b), -np.ones(2)), r"r\(x0\) holds NaN or Inf"),
+            (lambda: least_squares(lambda b: np.sqrt(b), np.zeros(2)), "the Jacobian at x0 holds NaN or Inf"),
+            (lambda: least_squares(lambda b: [b[0], b[1]], np.ones(2)), r"r returned a list, expected an array"),
+            (lambda: least_squares(lambda b: 1j * b, np.ones(2)), "complex numbers, expected an array of real"),
+            (lambda: least_squares(lambda b: b[:0], np.ones(2)), "an empty array, expected at least one residual"),
+            (lambda: least_squares(decay, np.ones(2), jacobian=lambda b: np.ones(3)), r"the Jacobian has shape \(3,\)"),
+            (lambda: least_squares(decay, np.ones(2), jacobian=T), "jacobian is a ndarray, expected a function"),
+            (lambda: least_squares(decay, np.ones(2), method="dogleg"), "no method 'dogleg'; there is 'lm'"),
+            (lambda: least_squares(decay, np.ones(2), tol=-1), "tol is -1, expected a positive number"),
+            (lambda: least_squares(decay, np.ones(2), first_radius=0), "first_radius is 0, expected a positive"),
+        ],
+    )
+    def test_says_what_was_given_and_what_was_expected(self, search, message):
+        with pytest.raises(mo.BadInput, match=message), np.errstate(all="ignore"):
+            search()
