@@ -27,14 +27,14 @@ def conform(g: Any, x: Any) -> Any:
     >>> conform(1 + 2j, 3.0)
     1.0
     """
-    if isinstance(x, (tuple, list)):
-        return g if g is None else [conform(gi, xi) for gi, xi in zip(g, x)]
-    if g is None:
-        return None
     if type(x) is np.ndarray:
         if type(g) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype:
             return g
-        return _conform_array(g, x.shape, x.dtype)
+        return None if g is None else _conform_array(g, x.shape, x.dtype)
+    if g is None:
+        return None
+    if isinstance(x, (tuple, list)):
+        return [conform(gi, xi) for gi, xi in zip(g, x)]
     if isinstance(x, np.generic) and not isinstance(x, (float, complex)):
         return _conform_array(g, (), x.dtype)[()]
     if isinstance(g, np.ndarray):

@@ -264,13 +264,14 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
 
             v = call(tape, np.array, v)
         parent = tape.parent
-        old = evaluate(parent, _read, a, i)
         if parent is None:
+            old = _read(a, i)
             a[i] = v
         else:
+            old = evaluate(parent, _read, a, i)
             setitem(parent, a, i, v)
-        tape.written.add(id(owner(a)))
-        tape.records.append((_setitem_back, a, snapshot(i), old, v))
+        tape.written.add(id(a) if a.base is None else id(owner(a)))
+        tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
         return
     own = getattr(type(a), "__setitem__", None)
     if isinstance(own, FunctionType):
@@ -284,10 +285,22 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
 
 
 def _read(a: np.ndarray, i: Any) -> Any:
-    return np.copy(a[i])
+    entry = a[i]
+    return np.copy(entry) if isinstance(entry, np.ndarray) else entry
 
 
 def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any) -> None:
+    if table.evaluate is None and type(index) is int and a.ndim == 1:
+        # One entry of a vector: what filling an array in a loop spends its time on.
+        table.redo.append((a, index, a[index]))
+        a[index] = old
+        if a.dtype.kind in "fc" and table.reached(a):
+            window = table.window(a)
+            g = window[index]
+            window[index] = 0
+            if type(v) not in PASSIVE:
+                table.add(v, g if type(v) is float or type(v) is np.float64 else conform(g, v))
+        return
     table.redo.append((a, index, table.run(_read, a, index)))
     table.write(a, index, old)
     if a.dtype.kind not in "fc" or not table.reached(a):

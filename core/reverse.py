@@ -33,6 +33,12 @@ def add_at(buffer: Any, index: Any, g: Any) -> None:
         buffer[index] += g
 
 
+def accumulate(total: Any, g: Any) -> Any:
+    """``total += g``, where nobody else holds ``total``."""
+    total += g
+    return total
+
+
 def buffer_like(x: Any, g: Any = 0) -> Any:
     """A cotangent of ``x`` that may be added to in place."""
     total = np.zeros_like(x)
@@ -136,7 +142,13 @@ class _Reverse:
         if x not in cotangents:
             cotangents[x] = g
             return
-        total = self.call(operator.add, cotangents[x], g)
+        present = cotangents[x]
+        if present in self.owned:
+            total = self.call(accumulate, present, g)
+            total.name, cotangents[x] = present.name, total
+            self.owned.add(total)
+            return
+        total = self.call(operator.add, present, g)
         total.name = f"d{x.name}" if x.name else ""
         cotangents[x] = total
         if x.type.kind == "array":
@@ -165,6 +177,7 @@ class _Reverse:
             return
         (y,) = op.results or [Value()]
         dy = cotangents.pop(y, None)
+        self.owned.discard(dy)  # type: ignore[arg-type]  # it goes on to several operands
         if dy is None or not any(x in self.active for x in op.operands):
             return
         if op.callee in (make_tuple, make_list):
@@ -187,6 +200,7 @@ class _Reverse:
     def reverse_unpack(self, op: Operation, cotangents: Cotangents) -> None:
         (x,) = op.operands
         found = [cotangents.pop(r, None) for r in op.results]
+        self.owned.difference_update(found)  # type: ignore[arg-type]
         if x not in self.active or not any(found):
             return
         if x.type.kind == "array":
@@ -271,6 +285,7 @@ class _Reverse:
         reached = [(i, cotangents.pop(r)) for i, r in enumerate(op.results) if r in cotangents]
         if not reached:
             return
+        self.owned.difference_update(g for _, g in reached)
         outer = self.out
         ends: list[Cotangents] = []
         branches = []
@@ -331,16 +346,18 @@ class _Reverse:
             if inner.kind == "call" and inner.callee in (operator.getitem, UNPACK) and inner.operands[0].type.kind == "array"
         }
         start = [cotangents.pop(op.results[i], Value(constant=0)) for i in carried]
+        self.owned.difference_update(start)
         for x in free:
-            # An array read entry by entry has its cotangent added to in place, in every iteration.
-            start.append(self.buffer(cotangents, x) if x in indexed else cotangents.get(x, Value(constant=0)))
+            # The cotangent of an array is added to in place, in every iteration.
+            in_place = x in indexed or x.type.kind == "array" and x in cotangents
+            start.append(self.buffer(cotangents, x) if in_place else cotangents.get(x, Value(constant=0)))
         backward = Block()
         outer, self.out = self.out, backward.operations
         entry = Value("saved")
         through = [Value(f"d{v.name}" if v.name else "", v.type) for v in [*(parameters[i] for i in carried), *free]]
         backward.parameters = [entry, *through]
         inner: Cotangents = dict(zip(free, through[len(carried) :]))
-        self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x in indexed}
+        self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x.type.kind == "array"}
         for i, dp in zip(carried, through):
             self.accumulate(inner, body.results[i], dp)
         self.block(body, inner)
@@ -352,25 +369,53 @@ class _Reverse:
         backward.results = [ends[k] for k in kept]
         _replace(backward, fixed)
         need = self.needed([body], backward)
-        self.out = body.operations
-        stack = Value("stack")
-        self.emit("call", list.append, [stack, self.packed(need)], results=0)
         self.out = outer
-        self.unpack_saved(backward, entry, need)
-        block.operations.insert(block.operations.index(op), Operation("call", list, results=[stack], line=op.line))
-        saved = self.call(reversed, stack)
-        results = self.emit("for", None, [saved, *(start[k] for k in kept)], len(kept), blocks=[backward])
+        saved = self.stacks(op, body, backward, entry, need, block)
+        results = self.emit(
+            *("for", None, [saved, *(start[k] for k in kept)], len(kept)),
+            blocks=[backward],
+            items=len(backward.parameters) - len(kept),
+        )
         values = [*(None for _ in carried), *free]
         for k, result in zip(kept, results):
             result.name = through[k].name
             x = values[k]
             if x is not None:
                 cotangents[x] = result
-                if x in indexed:
+                if x.type.kind == "array":
                     self.owned.add(result)
         for k, result in zip(kept, results):
             if values[k] is None:
                 self.accumulate(cotangents, initial[carried[k]], result)
+
+
+    def stacks(
+        self, op: Operation, body: Block, backward: Block, entry: Value, need: list[Value], block: Block
+    ) -> Value:
+        """What each iteration saves, on stacks; gives what the backward loop walks."""
+        position = block.operations.index(op)
+        if not 1 < len(need) <= SEPARATE_STACKS:
+            outer, self.out = self.out, body.operations
+            stack = Value("stack")
+            self.emit("call", list.append, [stack, self.packed(need)], results=0)
+            self.out = outer
+            self.unpack_saved(backward, entry, need)
+            block.operations.insert(position, Operation("call", list, results=[stack], line=op.line))
+            return self.call(reversed, stack)
+        # A few values go on a stack each: numbers without a tuple around them cost less memory and collector time.
+        copies = [Value(v.name, v.type) for v in need]
+        _replace(backward, dict(zip(need, copies)))
+        backward.parameters[:1] = copies
+        walks = []
+        for value in need:
+            stack = Value(f"{value.name}_stack" if value.name else "stack")
+            body.operations.append(Operation("call", list.append, [stack, value], line=op.line))
+            block.operations.insert(position, Operation("call", list, results=[stack], line=op.line))
+            walks.append(self.call(reversed, stack))
+        return self.call(zip, *walks)
+
+
+SEPARATE_STACKS = 4
 
 
 class Link:

@@ -149,10 +149,12 @@ class Cotangents:
 
     def reached(self, x: np.ndarray) -> bool:
         """Whether anything has been added to the memory that ``x`` looks into."""
-        return id(owner(x)) in self.arrays
+        return (id(x) if x.base is None else id(owner(x))) in self.arrays
 
     def window(self, x: np.ndarray) -> np.ndarray:
         """The cotangent of ``x`` as an array that may be written to; views of one array share its memory."""
+        if x.base is None and id(x) in self.exclusive:
+            return self.arrays[id(x)]
         base = owner(x)
         key = id(base)
         windows = self.windows.setdefault(key, {})

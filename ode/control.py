@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, sqrt, ulp
+from math import copysign, inf, sqrt, ulp
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,28 +118,25 @@ def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[
 
 
 @choice
-def initial_step(
-    rhs: Callable[[float, NDArray[Any]], NDArray[Any]],
-    t: float,
-    y: NDArray[Any],
-    k: NDArray[Any],
-    span: float,
-    order: int,
-    rtol: Any,
-    atol: Any,
-) -> float:
-    """A first step from the sizes of y, y' and y'' (Hairer, Norsett, Wanner I, II.4); `span` is signed."""
+def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: Any) -> float:
+    """A step, signed like `span`, over which y' may be expected to change little: from the sizes of y and y' = k."""
     scale = atol + rtol * np.abs(y)
     size, slope = _rms(y, scale), _rms(k, scale)
     h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
-    h = min(h, abs(span))
-    sign = 1.0 if span > 0 else -1.0
-    bend = _rms(rhs(t + sign * h, y + sign * h * k) - k, scale) / h
-    steepest = max(slope, bend)
+    return copysign(min(h, abs(span)), span)
+
+
+@choice
+def initial_step(
+    h: float, y: NDArray[Any], k: NDArray[Any], k_trial: NDArray[Any], span: float, order: int, rtol: Any, atol: Any
+) -> float:
+    """The first step, from y'' too, which k_trial = f(t + h, y + h k) gives (Hairer, Norsett, Wanner I, II.4)."""
+    scale = atol + rtol * np.abs(y)
+    steepest = max(_rms(k, scale), _rms(k_trial - k, scale) / abs(h))
     if not steepest < inf:
-        return sign * h
-    second = max(1e-6, h * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** (1 / order)
-    return sign * min(100 * h, second, abs(span))
+        return h
+    best = max(1e-6, abs(h) * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** (1 / order)
+    return copysign(min(100 * abs(h), best, abs(span)), span)
 
 
 def _rms(x: NDArray[Any], scale: NDArray[Any]) -> float:

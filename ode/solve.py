@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, stop_gradient
-from .control import Controller, choice, initial_step
+from .control import Controller, choice, initial_step, trial_step
 from .dop853 import DOP853
 from .state import Leaf, layout, pack, unpack
 from .tableaux import BOSH3, DOPRI5, EULER, HEUN, MIDPOINT, RK4, TSIT5, Tableau
@@ -134,7 +134,7 @@ def _equal_steps(
     a, c = tableau.rows(y.dtype), tableau.c.tolist()
     rows = [y]
     h = 0.0
-    k = rhs(float(ts[0]), y)[None]
+    k = rhs(float(ts[0]), y)[None].copy()
     for i in range(len(ts) - 1):
         t = float(ts[i])
         h = (float(ts[i + 1]) - t) / steps
@@ -162,14 +162,15 @@ def _adaptive_steps(
     order, error_weights = tableau.error_order, tableau.error.astype(y.dtype)
 
     t = float(ts[0])
-    k = rhs(t, y)[None]
+    k = rhs(t, y)[None].copy()  # f may fill and return one and the same array
     start, end = _ends(ts)
     if not np.isfinite(k).all():
         raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {k[0]}")
     if end == start:
         return y + (ts - t)[:, None].astype(y.dtype) * k, Stats(0, 0, 1, 0.0)
     if first_step is None:
-        h = initial_step(rhs, start, y, k[0], end - start, order, rtol, atol)
+        h = trial_step(y, k[0], end - start, rtol, atol)
+        h = initial_step(h, y, k[0], rhs(t + h, y + h * k[0]), end - start, order, rtol, atol)
     else:
         h = float(first_step)
     control = Controller(end, h, order, error_weights, rtol, atol, max_step, max_steps)
@@ -221,19 +222,36 @@ def _reached(ts: NDArray[Any], done: int, t: float, h: float) -> int:
 
 
 def _vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:
-    """f as a function of vectors.  A state that is a vector already is passed as it is."""
-    if isinstance(leaves, Leaf) and len(leaves.shape) == 1:
+    """f as a function of vectors; a state that is one array or number goes without packing."""
+    shape = leaves.shape if isinstance(leaves, Leaf) else None
+
+    if shape is None:
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            return _derivative(f(t, unpack(y, leaves), *args), leaves, dtype)
+
+    elif shape == ():
+        numbers = (dtype.type, {"f8": float, "c16": complex}.get(dtype.str[1:]))
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            dy = f(t, y[0], *args)
+            return np.array([dy]) if type(dy) in numbers else _derivative(dy, leaves, dtype)
+
+    elif len(shape) == 1:
 
         def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
             dy = f(t, y, *args)
-            if type(dy) is np.ndarray and dy.shape == leaves.shape and dy.dtype == dtype:
+            if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
                 return dy
             return _derivative(dy, leaves, dtype)
 
     else:
 
         def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
-            return _derivative(f(t, unpack(y, leaves), *args), leaves, dtype)
+            dy = f(t, y.reshape(shape), *args)
+            if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
+                return dy.reshape(-1)
+            return _derivative(dy, leaves, dtype)
 
     return rhs
 

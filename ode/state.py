@@ -54,23 +54,35 @@ def layout(tree: Any, start: int = 0, path: str = "y0") -> tuple[Any, int]:
 
 def pack(tree: Any, leaves: Any, source: str) -> NDArray[Any]:
     """The vector of `tree`, whose structure and shapes must be those of `leaves`; `source` names it in errors."""
+    values: list[Any] = []
+    collect(tree, leaves, values, (source,))
+    if not values:
+        return np.zeros(0)
+    return np.concatenate(values, axis=None) if len(values) > 1 else values[0].reshape(-1)
+
+
+def collect(tree: Any, leaves: Any, values: list[Any], path: tuple[Any, ...]) -> None:
+    """Append the numbers and arrays of `tree` to `values`, in the order of `leaves`; `path` leads to `tree`."""
     if isinstance(leaves, Leaf):
-        vector = np.asarray(tree)
-        if vector.shape != leaves.shape or vector.dtype.kind not in "iufc":
+        if type(tree) is not np.ndarray:
+            tree = np.array(tree)
+        if tree.shape != leaves.shape or tree.dtype.kind not in "iufc":
             raise BadInput(
-                f"{source} has shape {vector.shape} and dtype {vector.dtype}; "
+                f"{_name(path)} has shape {tree.shape} and dtype {tree.dtype}; "
                 f"the state there has shape {leaves.shape}, and the two must agree"
             )
-        return vector.reshape(-1)
-    if isinstance(leaves, dict):
+        values.append(tree)
+    elif isinstance(leaves, dict):
         if not isinstance(tree, dict) or tree.keys() != leaves.keys():
-            raise BadInput(f"{source} is {_describe(tree)}; the state there is {_describe(leaves)}")
-        parts = [pack(tree[key], leaf, f"{source}[{key!r}]") for key, leaf in leaves.items()]
+            raise BadInput(f"{_name(path)} is {_describe(tree)}; the state there is {_describe(leaves)}")
+        for key, leaf in leaves.items():
+            collect(tree[key], leaf, values, (*path, key))
     else:
         if not isinstance(tree, (list, tuple)) or len(tree) != len(leaves):
-            raise BadInput(f"{source} is {_describe(tree)}; the state there is {_describe(leaves)}")
-        parts = [pack(tree[i], leaf, f"{source}[{i}]") for i, leaf in enumerate(leaves)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+            hint = " (for a vector, give y0 as an array)" if isinstance(tree, np.ndarray) else ""
+            raise BadInput(f"{_name(path)} is {_describe(tree)}; the state there is {_describe(leaves)}{hint}")
+        for i, leaf in enumerate(leaves):
+            collect(tree[i], leaf, values, (*path, i))
 
 
 def unpack(vector: NDArray[Any], leaves: Any) -> Any:
@@ -84,9 +96,13 @@ def unpack(vector: NDArray[Any], leaves: Any) -> Any:
     return type(leaves)([unpack(vector, leaf) for leaf in leaves])
 
 
+def _name(path: tuple[Any, ...]) -> str:
+    return path[0] + "".join(f"[{key!r}]" for key in path[1:])
+
+
 def _describe(tree: Any) -> str:
     if isinstance(tree, dict):
         return f"a dict with the keys {list(tree)}"
     if isinstance(tree, (list, tuple)):
         return f"a {type(tree).__name__} of {len(tree)}"
-    return f"{type(tree).__name__}"
+    return f"an array of shape {tree.shape}" if isinstance(tree, np.ndarray) else type(tree).__name__

@@ -13,6 +13,7 @@ real and its imaginary part, and what is no number (strings, bools, None, functi
 
 from __future__ import annotations
 
+from numbers import Number
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -35,7 +36,7 @@ class Layout:
 
     def __init__(self, structure: Any, name: str = "x0") -> None:
         self.name = name
-        self.start = _promote(structure, name, {})
+        self.start = _promote(structure, name, {}, ())
         leaves = _leaves(self.start, self.start, name)
         self.size = sum(_reals(leaf) for leaf, _, _ in leaves)
         if self.size == 0:
@@ -60,7 +61,8 @@ class Layout:
 
 def _is_node(tree: Any) -> bool:
     return isinstance(tree, (dict, list, tuple)) or (
-        hasattr(tree, "__dict__") and not isinstance(tree, (*_CONSTANTS, np.ndarray, np.generic))
+        (hasattr(tree, "__dict__") or hasattr(tree, "__slots__"))
+        and not isinstance(tree, (*_CONSTANTS, np.ndarray, np.generic, Number))
     )
 
 
@@ -76,7 +78,16 @@ def _children(tree: Any) -> list[tuple[Any, str, Any]]:
         return [(k, f"[{k!r}]", v) for k, v in tree.items()]
     if isinstance(tree, (list, tuple)):
         return [(i, f"[{i}]", v) for i, v in enumerate(tree)]
-    return [(k, f".{k}", v) for k, v in vars(tree).items()]
+    return [(k, f".{k}", getattr(tree, k)) for k in _attributes(tree)]
+
+
+def _attributes(tree: Any) -> list[str]:
+    """The names of an object's own attributes, from its ``__dict__`` and its slots."""
+    names = list(getattr(tree, "__dict__", ()))
+    for cls in type(tree).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        names += [n for n in ((slots,) if isinstance(slots, str) else slots) if n[:2] != "__" and hasattr(tree, n)]
+    return names
 
 
 def _rebuild(tree: Any, children: list[Any]) -> Any:
@@ -87,28 +98,36 @@ def _rebuild(tree: Any, children: list[Any]) -> Any:
     if isinstance(tree, tuple):
         return type(tree)(*children) if hasattr(tree, "_fields") else tuple(children)
     twin = object.__new__(type(tree))
-    twin.__dict__.update(zip(vars(tree), children, strict=True))
+    for name, child in zip(_attributes(tree), children, strict=True):
+        object.__setattr__(twin, name, child)  # past a frozen dataclass's own
     return twin
 
 
-def _promote(tree: Any, name: str, seen: dict[int, str]) -> Any:
-    """``tree`` with integers made floats; refuses an array or container that is met twice (or inside itself)."""
+def _promote(tree: Any, name: str, seen: dict[int, str], above: tuple[int, ...]) -> Any:
+    """``tree`` with integers made floats; refuses numbers that are met twice, and a structure that holds itself."""
+    if id(tree) in above:
+        raise BadInput(f"{name} is {seen[id(tree)]} itself, which holds it: expected a structure without loops")
     if _is_node(tree) or (isinstance(tree, np.ndarray) and _is_leaf(tree)):
-        # An empty container cannot be told apart from another by what it holds, so it may stand anywhere.
-        if id(tree) in seen and not (isinstance(tree, tuple) and not tree):
+        if id(tree) in seen and _leaves(tree, tree, name):
             raise BadInput(
                 f"{name} is the same object as {seen[id(tree)]}: two unknowns that are one cannot be laid out;"
                 " give it once and refer to it from the function"
             )
         seen[id(tree)] = name
     if _is_node(tree):
-        return _rebuild(tree, [_promote(child, name + how, seen) for _, how, child in _children(tree)])
+        above = (*above, id(tree))
+        children = _children(tree)
+        promoted = [_promote(child, name + how, seen, above) for _, how, child in children]
+        kept = all(new is child for new, (_, _, child) in zip(promoted, children, strict=True))
+        return tree if kept else _rebuild(tree, promoted)
     if isinstance(tree, np.ndarray):
         if tree.dtype.kind == "O":
             raise BadInput(f"{name} is an array of Python objects: expected an array of floats")
         return tree.astype(np.float64) if tree.dtype.kind in "iu" else tree
     if isinstance(tree, np.generic):
         return np.float64(tree) if tree.dtype.kind in "iu" else tree  # type: ignore[arg-type]
+    if isinstance(tree, Number) and not isinstance(tree, (bool, int, float, complex)):
+        raise BadInput(f"{name} is a {type(tree).__name__}: expected a float, int or complex")
     return float(tree) if _is_leaf(tree) and isinstance(tree, int) else tree
 
 
@@ -158,8 +177,8 @@ def _fill(like: Any, vector: Vector, at: int) -> tuple[Any, int]:
         return type(like)(part[0]), end
     if not _is_node(like):
         return like, at
-    children = []
+    children, end = [], at
     for _, _, child in _children(like):
-        child, at = _fill(child, vector, at)
+        child, end = _fill(child, vector, end)
         children.append(child)
-    return _rebuild(like, children), at
+    return (_rebuild(like, children) if end > at else like), end

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..frontend import UNPACK, make_list, make_tuple
 from ..ir import Block, Function, Method, Operation, Value, operands
-from ..reverse import Link, add_at
+from ..reverse import Link, accumulate, add_at
 
 INFIX = {
     operator.or_: ("|", 5),
@@ -47,7 +47,7 @@ IN_PLACE = {getattr(operator, "i" + n.rstrip("_")): getattr(operator, n) for n i
 PREFIX = {operator.neg: ("-", 11), operator.pos: ("+", 11), operator.invert: ("~", 11), operator.not_: ("not ", 3)}
 ATOM = 20
 LONGEST = 88
-EFFECTS = (add_at, list.append, operator.setitem, setattr)
+EFFECTS = (accumulate, add_at, list.append, operator.setitem, setattr)
 
 Expression = tuple[str, int]
 
@@ -140,7 +140,15 @@ class Printer:
         if op.callee is list:
             self.write(f"{self.define(op.results[0])} = []", indent)
             return
+        if op.operands[0] in self.pending:  # what is written to needs a name
+            text, _ = self.pending.pop(op.operands[0])
+            self.write(f"{self.define(op.operands[0])} = {text}", indent)
         values = [self.value(v) for v in op.operands]
+        if op.callee is accumulate:
+            self.flush(indent)
+            self.write(f"{values[0][0]} += {values[1][0]}", indent)
+            self.names[op.results[0]] = values[0][0]
+            return
         if op.callee is add_at:
             self.flush(indent)
             index = op.operands[1]
@@ -197,13 +205,14 @@ class Printer:
     def print_for(self, op: Operation, values: list[str], indent: int) -> None:
         body = op.blocks[0]
         targets = self.carry(op, values[1:], body.parameters[op.items :], indent)
-        item = body.parameters[0]
+        items = body.parameters[: op.items]
+        item = items[0]
         first = body.operations[0] if body.operations else None
         if first is not None and first.callee is UNPACK and first.operands == [item] and self.uses[item] == 1:
             names = ", ".join(self.define(r) for r in first.results)
             rest = Block(body.parameters, body.operations[1:], body.results)
         else:
-            names, rest = (self.define(item) if self.uses[item] else "_"), body
+            names, rest = ", ".join(self.define(i) if self.uses[i] else "_" for i in items), body
         self.write(f"for {names} in {values[0]}:", indent)
         self.block(rest, indent + 1, targets)
 

@@ -76,17 +76,17 @@ def cofactors(a: Any) -> Any:
 def det_pullback(dy: Any, y: Any, a: Any) -> Any:
     a = np.asarray(a)
     if np.all(y != 0):
-        return np.asarray(dy * np.conj(y))[..., None, None] * dagger(np.linalg.inv(a))
-    return np.asarray(dy)[..., None, None] * np.conj(cofactors(a))
+        return np.expand_dims(dy * np.conj(y), (-2, -1)) * dagger(np.linalg.inv(a))
+    return np.expand_dims(dy, (-2, -1)) * np.conj(cofactors(a))
 
 
 def slogdet_pullback(dy: Any, y: Any, a: Any) -> Any:
     """The sign of a complex determinant turns with the imaginary part of tr(A^-1 dA), its logarithm grows with the real."""
     dsign, dlog = dy
-    trace = 0.0 if dlog is None else np.asarray(dlog)
+    trace = 0.0 if dlog is None else dlog
     if dsign is not None:
-        trace = trace + 1j * np.imag(np.asarray(np.conj(y[0]) * dsign))
-    return trace[..., None, None] * dagger(np.linalg.inv(a))
+        trace = trace + 1j * np.imag(np.conj(y[0]) * dsign)
+    return np.expand_dims(trace, (-2, -1)) * dagger(np.linalg.inv(a))
 
 
 vjp(np.linalg.det, det_pullback)
@@ -117,7 +117,7 @@ def matrix_power_pullback(dy: Any, y: Any, a: Any, n: int) -> Any:
     return inv_pullback(matrix_power_cotangent(dy, inverse, -n), inverse, a)
 
 
-def multi_dot_pullback(dy: Any, y: Any, arrays: Any, out: Any = None) -> Any:
+def multi_dot_pullback(dy: Any, y: Any, arrays: Any, *, out: Any = None) -> Any:
     first, last = np.asarray(arrays[0]), np.asarray(arrays[-1])
     left = first[None, :] if first.ndim == 1 else first
     right = last[:, None] if last.ndim == 1 else last
@@ -156,7 +156,7 @@ def pinv_cotangent(dy: Any, p: Any, a: Any) -> Any:
     return -ph @ dy @ ph + (through - a @ (p @ through)) + (across - (across @ p) @ a)
 
 
-def pinv_pullback(dy: Any, y: Any, a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+def pinv_pullback(dy: Any, y: Any, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     a = np.asarray(a)
     whole = from_triangle(a, True) if hermitian else a
     size = np.max(np.abs(whole), initial=0.0)
@@ -201,7 +201,7 @@ zero(np.linalg.matrix_rank)
 # The diagonal of each matrix in a stack
 
 
-def diagonal_pullback(dy: Any, y: Any, x: Any, offset: int = 0) -> Any:
+def diagonal_pullback(dy: Any, y: Any, x: Any, *, offset: int = 0) -> Any:
     place = np.arange(np.shape(y)[-1])
     rows, columns = place + max(-offset, 0), place + max(offset, 0)
     return scatter(dy, (..., rows, columns), np.shape(x), unique=True)

@@ -101,7 +101,7 @@ def cholesky_cotangent(dl: Any, l: Any) -> Any:  # noqa: E741
     return dagger(np.linalg.solve(dagger(l), dagger(left)))
 
 
-def cholesky_pullback(dy: Any, y: Any, a: Any, upper: bool = False) -> Any:
+def cholesky_pullback(dy: Any, y: Any, a: Any, *, upper: bool = False) -> Any:
     if upper:
         return onto_triangle(cholesky_cotangent(dagger(dy), dagger(y)), False)
     return onto_triangle(cholesky_cotangent(dy, y), True)

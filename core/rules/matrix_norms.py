@@ -85,13 +85,13 @@ def norm_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, ke
     return norm_cotangent(dy, y, x, ord, axes, len(axes) == 1 or (axis is None and ord is None))
 
 
-def vector_norm_pullback(dy: Any, y: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm_pullback(dy: Any, y: Any, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = np.asarray(x)
     axes = tuple(range(x.ndim)) if axis is None else (tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
     return norm_cotangent(dy, y, x, ord, axes, True)
 
 
-def matrix_norm_pullback(dy: Any, y: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm_pullback(dy: Any, y: Any, x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm_cotangent(dy, y, np.asarray(x), ord, (-2, -1), False)
 
 

@@ -46,6 +46,8 @@ def reduced_axes(x: Any, axis: Any) -> tuple[int, ...]:
 
 def number_reduced(x: Any, axis: Any, where: Any = True) -> Any:
     """How many elements of ``x`` each result of a reduction over ``axis`` is made of, with the axes kept."""
+    if axis is None and where is True:
+        return np.size(x)
     shape = np.shape(x)
     axes = reduced_axes(x, axis)
     if where is True or where is UNSET:
@@ -71,7 +73,8 @@ vjp(np.sum, sum_pullback, None, None, None, None, sum_initial)
 
 
 def mean_pullback(dy, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
-    count = np.maximum(number_reduced(a, axis, where), 1)
+    count = number_reduced(a, axis, where)
+    count = max(count, 1) if isinstance(count, int) else np.maximum(count, 1)
     return chosen(where, spread(dy, np.shape(a), axis, keepdims) / count)
 
 

@@ -235,7 +235,7 @@ def generalised_eigh_cotangents(dlam: Any, dv: Any, lam: Any, v: Any, all_lam: A
 
 
 def scipy_eigh_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    dy: Any, y: Any, a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
     overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
     subset_by_value: Any = None, driver: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
@@ -257,13 +257,14 @@ def scipy_eigh_pullback(
 
 
 def scipy_eigvalsh_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False,
+    dy: Any, y: Any, a: Any, b: Any = None, *, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False,
     type: int = 1, check_finite: bool = True, subset_by_index: Any = None, subset_by_value: Any = None,
     driver: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     return scipy_eigh_pullback(
-        dy, y, a, b, lower, True, overwrite_a, overwrite_b, type, check_finite, subset_by_index, subset_by_value
-    )
+        dy, y, a, b, lower=lower, eigvals_only=True, overwrite_a=overwrite_a, overwrite_b=overwrite_b, type=type,
+        subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
+    )  # fmt: skip
 
 
 def tridiagonal_cotangents(g: Any) -> tuple[Any, Any]:

@@ -40,19 +40,19 @@ Pullback = Callable[..., Any]
 
 def along_one_axis(pullback: Pullback) -> Pullback:
     """A pullback of NumPy's under the parameters of SciPy's function; those that only steer how it runs are left out."""
-    return lambda dy, y, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, plan=None: pullback(
+    return lambda dy, y, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None: pullback(
         dy, y, x, n, axis, norm
     )
 
 
 def along_axes(pullback: Pullback) -> Pullback:
-    return lambda dy, y, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, plan=None: pullback(
+    return lambda dy, y, x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, plan=None: pullback(
         dy, y, x, s, axes, norm
     )
 
 
 def along_last_two(pullback: Pullback) -> Pullback:
-    return lambda dy, y, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, plan=None: pullback(
+    return lambda dy, y, x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, *, plan=None: pullback(
         dy, y, x, s, axes, norm
     )
 
@@ -91,7 +91,7 @@ if scipy.fft.fftfreq is not np.fft.fftfreq:
     vjp(
         (scipy.fft.fftfreq, scipy.fft.rfftfreq),
         None,
-        lambda dy, y, n, d=1.0, xp=None, device=None: -np.sum(dy * y) / d,
+        lambda dy, y, n, d=1.0, *, xp=None, device=None: -np.sum(dy * y) / d,
     )
 
 
@@ -168,7 +168,7 @@ def of_one_axis(transform: Callable[..., Any], inverse: bool) -> Pullback:
 def of_axes(transform: Callable[..., Any], inverse: bool) -> Pullback:
     def pullback(
         dy: Any, y: Any, x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+        overwrite_x: bool = False, workers: Any = None, *, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
         kind, scaling = (INVERSE_TYPE[type], TURNED[norm]) if inverse else (type, norm)
         for axis, length, _ in in_turn(np.shape(x), s, axes, False):

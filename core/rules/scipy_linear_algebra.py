@@ -81,7 +81,7 @@ def solve_pullback(
 
 
 def inv_pullback(
-    dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True, assume_a: Any = None,
+    dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: Any = None,
     lower: bool = False,
 ) -> Any:  # fmt: skip
     return onto_structure(-dagger(y) @ dy @ dagger(y), assume_a, lower)
@@ -178,7 +178,7 @@ def scipy_norm_pullback(
 
 
 def scipy_pinv_pullback(
-    dy: Any, y: Any, a: Any, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
+    dy: Any, y: Any, a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
 ) -> Any:
     a = np.asarray(a)
     dp, p = (dy[0], y[0]) if return_rank else (dy, y)
@@ -192,7 +192,7 @@ def pinvh_pullback(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     return onto_triangle(
-        scipy_pinv_pullback(dy, y, from_triangle(np.asarray(a), lower), None, None, return_rank), lower
+        scipy_pinv_pullback(dy, y, from_triangle(np.asarray(a), lower), return_rank=return_rank), lower
     )
 
 

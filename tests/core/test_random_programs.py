@@ -49,6 +49,18 @@ class Dual:
     def __rsub__(self, other):
         return -self + other
 
+    def __truediv__(self, other):
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        other = lift(other)
+        return self * Dual(1 / other.value, -other.slope / other.value**2)
+
+    def __rtruediv__(self, other):
+        return lift(other) / self
+
+    def __pow__(self, n):
+        return Dual(self.value**n, n * self.value ** (n - 1) * self.slope)
+
     def __gt__(self, other):
         return self.value > lift(other).value
 
@@ -112,6 +124,10 @@ def guarded(v, s):
     if s > 0.2:
         raise ValueError(s)
     return s
+
+
+def fold(s, n):
+    return s if n == 0 else 0.5 * fold(math.sin(s), n - 1)
 
 
 class Cell:
@@ -285,9 +301,45 @@ class Writer:
         return PRELUDE + "def program(x, y, a, b, m):\n" + "".join(f"    {line}\n" for line in self.lines)
 
 
+class PureWriter(Writer):
+    """Writes programs without containers, views and in-place writes: what can be compiled rather than recorded."""
+
+    def __init__(self, draw):
+        super().__init__(draw)
+        self.lines = ["n = 3"]
+
+    def scalar(self, depth):
+        if depth == 0:
+            plain = [name for name, shape in self.shapes.items() if not shape]
+            return self.pick([*plain, *self.counters, "0.7", "-1.3", "n", "2", "a[1]", "m[0, -1]", "b[n]", "math.pi"])
+        p, q = self.scalar(depth - 1), self.scalar(depth - 1)
+        form = self.pick(
+            ["({p} + {q})", "{p} * {q}", "({p} - {q})", "-{p}", "math.sin({p})", "np.tanh({p})", "math.tanh({p}) ** 3"]
+            + ["({p} if {c} else {q})", "{p} / (1.5 + {q} * {q})", "blend({p}, {q})", "blend({p}, k={q})", "({v} @ {w})"]
+            + ["np.sin({v}).sum()", "{v}.mean()", "np.sum({v} * {p})", "math.sin({p}) ** 2", "{w}[::2].sum()", "fold({p}, 2)"]
+        )
+        v, w = (self.pick([n for n, s in self.shapes.items() if s == (4,)]) for _ in "vw")
+        return form.format(p=p, q=q, v=v, w=w, c=self.condition(p))
+
+    def statement(self, size):
+        simple = [self.bind_scalar, self.bind_scalar, self.bind_array, self.update, self.swap]
+        self.pick(simple + ([self.branch, self.loop, self.while_loop] if size > 0 else []))()
+
+    def update(self):
+        self.emit(f"{self.pick('xy')} {self.pick(['+=', '*=', '-='])} math.sin({self.scalar(1)})")
+
+    def swap(self):
+        self.emit(f"x, y = math.sin({self.scalar(1)}), x + {self.scalar(0)}")
+
+    def finish(self):
+        terms = [f"{k / 7:.3f} * {n}{'.sum()' if s else ''}" for k, (n, s) in enumerate(self.shapes.items(), 1)]
+        self.emit(f"return {' + '.join(terms)} + (a * b).sum() + (m * m).sum()")
+        return PRELUDE + "def program(x, y, a, b, m):\n" + "".join(f"    {line}\n" for line in self.lines)
+
+
 @st.composite
-def programs(draw):
-    writer = Writer(draw)
+def programs(draw, writer=Writer):
+    writer = writer(draw)
     for _ in range(draw(st.integers(2, 8))):
         writer.statement(2)
     return writer.finish()
@@ -329,7 +381,7 @@ def compare(program, reference):
 
 def forward_reference(source):
     """The gradient at POINT by forward mode, or None where a program is chaotic and magnifies rounding past comparing."""
-    program = load(source, np=DualNumPy(), math=SimpleNamespace(sin=np.sin, tanh=np.tanh))
+    program = load(source, np=DualNumPy(), math=SimpleNamespace(sin=np.sin, tanh=np.tanh, pi=math.pi))
     with np.errstate(all="ignore"):
         try:
             gradient = forward_gradient(program, copy.deepcopy(POINT))
@@ -341,6 +393,15 @@ def forward_reference(source):
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_a_random_program_has_the_gradient_of_forward_mode(source):
+    reference = forward_reference(source)
+    assume(reference is not None)
+    note(source)
+    compare(load(source, np=np, math=math), reference)
+
+
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@given(programs(PureWriter))
+def test_a_random_pure_program_has_the_gradient_of_forward_mode(source):
     reference = forward_reference(source)
     assume(reference is not None)
     note(source)

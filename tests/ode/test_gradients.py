@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from scipy.linalg import expm
 
 import morula as mo
@@ -165,6 +166,21 @@ class TestFlow:
         )
         assert np.allclose(value[0], clean[0], rtol=1e-5)
 
+    @given(st.integers(1, 3), st.integers(0, 10_000), st.sampled_from(["dopri5", "tsit5", "dop853"]), st.floats(-2, 2))
+    @settings(max_examples=12)
+    def test_linear_systems_of_any_size_in_any_direction(self, n, seed, method, end):
+        rng = np.random.default_rng(seed)
+        a, y0, w = rng.normal(size=(n, n)), rng.normal(size=n), rng.normal(size=n)
+
+        def value(y0):
+            return w @ odesolve(lambda t, y: a @ y, y0, [0.0, end], method=method, **TIGHT).ys[-1]
+
+        v, d = mo.value_and_grad(value)(y0)
+        exact = expm(end * a)
+        size = np.linalg.norm(exact, 2)
+        assert np.isclose(v, w @ exact @ y0, atol=1e-6 * size)
+        assert np.allclose(d, exact.T @ w, atol=1e-6 * size)
+
     @pytest.mark.parametrize("ts", [[0.0, 3.0], [3.0, 0.0]], ids=["forwards", "backwards"])
     def test_the_flow_of_a_hamiltonian_is_symplectic(self, ts):
         start = kepler_exact(ts[0], 0.4)
@@ -234,6 +250,49 @@ class TestStructure:
             return odesolve(f, 1.0, [0.0, 1.0], **TIGHT).ys[-1]
 
         assert np.isclose(mo.grad(value)(0.5), -np.exp(-0.5), atol=1e-7)
+
+    @pytest.mark.parametrize("steps", [None, 40])
+    def test_f_may_write_into_an_array_of_its_own(self, steps):
+        def f(t, y, k):
+            dy = np.zeros_like(y)
+            dy[0] = y[1]
+            dy[1] -= k * y[0]
+            return dy
+
+        def value(y0, k):
+            return odesolve(f, y0, [0.0, 1.0], k, steps=steps, **TIGHT).ys[-1, 0]
+
+        dy0, dk = mo.gradient(value, np.array([0.3, 0.0]), 4.0)
+        assert np.allclose(dy0, [np.cos(2.0), np.sin(2.0) / 2], atol=1e-7)
+        assert np.isclose(dk, -0.3 * np.sin(2.0) / 4, atol=1e-7)
+
+    @pytest.mark.parametrize("steps", [None, 40])
+    def test_f_may_fill_one_array_again_and_again(self, steps):
+        slope = np.empty(2)
+
+        def f(t, y, k):
+            slope[0] = y[1]
+            slope[1] = -y[0]
+            slope[1] *= k
+            return slope * k**0
+
+        def value(y0, k):
+            return odesolve(f, y0, [0.0, 1.0], k, steps=steps, **TIGHT).ys[-1, 0]
+
+        dy0, dk = mo.gradient(value, np.array([0.3, 0.0]), 4.0)
+        assert np.allclose(dy0, [np.cos(2.0), np.sin(2.0) / 2], atol=1e-7)
+        assert np.isclose(dk, -0.3 * np.sin(2.0) / 4, atol=1e-7)
+
+    def test_f_may_branch(self):
+        """Where y' = k y turns into y' = k (2 y - 1), at y = 1, the slope has a kink, and y is ((y0 e^(kt))^2 + 1) / 2."""
+
+        def f(t, y, k):
+            if y < 1:
+                return k * y
+            return k * (2 * y - 1)
+
+        d = mo.gradient(lambda y0, k: odesolve(f, y0, [0.0, 1.0], k, **TIGHT).ys[-1], 0.5, 1.3)
+        assert np.allclose(d, [0.5 * np.exp(2.6), 0.25 * np.exp(2.6)], rtol=1e-7)
 
     def test_a_complex_state(self):
         def value(z0, w):

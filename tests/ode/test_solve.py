@@ -92,6 +92,18 @@ class TestState:
         assert ys.dtype == np.float32 and seen == {np.dtype(np.float32)}
         assert np.allclose(ys[-1], np.exp(-1), atol=1e-4)
 
+    @pytest.mark.parametrize("steps", [None, 30])
+    def test_f_may_fill_one_array_again_and_again(self, steps):
+        slope = np.empty(2)
+
+        def f(t, y):
+            slope[0] = y[1]
+            slope[1] = -y[0]
+            return slope
+
+        ys = odesolve(f, np.array([1.0, 0.0]), [0, 1, 2], rtol=1e-8, atol=1e-8, steps=steps).ys
+        assert np.allclose(ys[:, 0], np.cos([0, 1, 2]), atol=1e-6)
+
     def test_y0_is_left_as_it_was(self):
         y0 = np.array([1.0, 0.5])
         solution = odesolve(lambda t, y: -y, y0, [0, 1])
@@ -256,6 +268,7 @@ class TestBadInput:
         (np.ones(2), None, r"dtype object"),
         ({"a": 1.0}, {"b": 1.0}, r"f returned is a dict with the keys \['b'\]; the state there is a dict with the keys "
                                  r"\['a'\]"),
+        ([1.0, 2.0], np.ones(2), r"is an array of shape \(2,\); the state there is a list of 2 \(for a vector, give y0"),
         ({"a": 1.0}, 1.0, "f returned is float; the state there is a dict"),
         ((1.0, [2.0, 3.0]), (1.0, [2.0]), r"f returned\[1\] is a list of 1; the state there is a list of 2"),
         (1.0, 1j, "f returned complex values for a real state; give y0 as complex to solve in complex128"),

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as arrays
 from rule_tester import check_rule
 
 import morula as mo
@@ -75,6 +77,25 @@ def test_reading_with_any_index(index):
 @pytest.mark.parametrize("index", [slice(None), (slice(None), [0, 2, 2]), (..., 1)], ids=str)
 def test_reading_of_any_dtype(x, index):
     check_rule(operator.getitem, x, index, known=(0,))
+
+
+@given(st.data())
+def test_reading_and_scattering_are_transposes_of_each_other(data):
+    """<dy, x[index]> = <scatter(dy), x>, for whatever index."""
+    shape = data.draw(arrays.array_shapes(max_dims=4, max_side=4))
+    index = data.draw(
+        st.one_of(
+            arrays.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True),
+            arrays.integer_array_indices(shape),
+            arrays.arrays(bool, shape),
+        )
+    )
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(float)
+    y = x[index]
+    dy = np.asarray(y) ** 2 + 1
+    (g, *_) = pull(RULES[operator.getitem], dy, y, (x, index), {})
+    assert np.sum(dy * y) == np.sum(g * x)
+    assert g.shape == x.shape
 
 
 def test_an_element_read_twice_gets_both_cotangents():

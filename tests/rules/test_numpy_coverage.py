@@ -100,3 +100,9 @@ def test_a_window_of_a_given_shape_is_differentiated_by_its_source():
 def test_arrays_are_joined_by_the_index_tricks():
     mo.testing.check_gradients(lambda x, s: np.r_[x, s, x[:2] ** 2], V, 1.5)
     mo.testing.check_gradients(lambda x: np.c_[x, x**2], V)
+
+
+def test_sliding_windows_see_the_array_that_they_look_into():
+    windows = np.lib.stride_tricks.sliding_window_view
+    mo.testing.check_gradients(lambda x: windows(x, 2).sum(axis=1) ** 2, V)
+    mo.testing.check_gradients(lambda x: windows(x**2, 3) @ x[:3], V)

@@ -454,3 +454,27 @@ OWN_METHODS = [
 @pytest.mark.parametrize(("name", "x", "args"), OWN_METHODS)
 def test_the_methods_with_rules_of_their_own(name, x, args):
     check_rule(METHODS[name][0], x, *args, known=(0,))
+
+
+@pytest.mark.parametrize(
+    ("program", "args"),
+    [
+        (lambda x: np.split(x, [1, 3])[1] ** 2, (V,)),
+        (lambda x: np.array_split(x**2, 3)[0], (V,)),
+        (lambda x: np.unstack(x**2, axis=1)[2], (A,)),
+        (lambda x, y: np.meshgrid(x, y)[0] ** 2, (V, W)),
+        (lambda x, y: np.broadcast_arrays(x**2, y)[1] * 2, (A, W)),
+        (lambda x, y: np.atleast_2d(x, y)[1] ** 2, (V, W)),
+        (lambda x, y: np.linspace(x, y, 4, retstep=True)[1] ** 2, (1.0, 3.0)),
+        (lambda x: np.average(x, weights=x, returned=True)[1] ** 2, (V,)),
+        (lambda x: np.histogram(x, 3)[1] ** 2, (V,)),
+        (lambda x: np.unique(x, return_inverse=True)[0] ** 2, (V,)),
+        (lambda x, y: np.concatenate([x, [y, 2 * y], x[:2]]) ** 2, (V, 1.5)),
+        (lambda x, y: np.stack([x, [y, y, y]]) ** 2, (W, 1.5)),
+        (lambda x, y: np.array([[x, y], [y, x * y]]) ** 2, (0.5, 1.5)),
+        (lambda x: np.array([x.sum(), *x, 3.0]) ** 2, (W,)),
+        (lambda x: np.block([[x, x**2], [np.eye(2, 3), x[:, ::-1]]]), (A,)),
+    ],
+)
+def test_only_the_results_that_are_used_carry_cotangents(program, args):
+    mo.testing.check_gradients(program, *args)
