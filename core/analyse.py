@@ -32,11 +32,16 @@ class Type:
     kind: str
     ndim: int | None = None
     elements: tuple[Type, ...] = ()
+    shape: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
         if self.kind == "tuple":
             return f"({', '.join(map(str, self.elements))})"
-        return self.kind if self.ndim is None else f"{self.kind}{self.ndim}"
+        return self.kind if self.ndim is None else f"{self.kind}{list(self.shape) if self.shape else self.ndim}"
+
+
+def array_type(shape: tuple[int, ...]) -> Type:
+    return Type("array", len(shape), shape=shape)
 
 
 REAL = Type("real")
@@ -74,6 +79,11 @@ def real_power(a: Any, b: Any) -> Any:
 RULES[real_power] = find_rule(operator.pow)  # type: ignore[assignment]
 
 
+def _is_scalar_function(callee: Any) -> bool:
+    """Whether real numbers always give a real number: Python's own arithmetic and ``math``."""
+    return getattr(callee, "__module__", "") in ("math", "_operator", "builtins")
+
+
 def type_of(x: Any) -> Type:
     """The type of a Python object, as an argument or a constant."""
     kind = type(x)
@@ -83,7 +93,7 @@ def type_of(x: Any) -> Type:
         return BOOL
     if kind is np.ndarray:
         if x.dtype == np.float64 and x.ndim:
-            return Type("array", x.ndim)
+            return array_type(x.shape)
         return NUMBER if x.dtype.kind in "fc" else PASSIVE if x.dtype.kind in "iub" else OBJECT
     if kind is complex or isinstance(x, np.inexact):
         return NUMBER
@@ -129,7 +139,7 @@ class Inference:
             return a
         if {a.kind, b.kind} <= {"real", "array", "number", "passive"}:
             if a.kind == b.kind == "array":
-                return Type("array")
+                return Type("array", a.ndim if a.ndim == b.ndim else None)
             return NUMBER
         return self.fail(f"a value that is {a} on one path and {b} on another")
 
@@ -238,7 +248,8 @@ class Inference:
             op.results[0].type = REAL
         elif name in ("T", "real", "imag"):
             op.callee, op.operands = ATTRIBUTES[name], op.operands[:1]
-            op.results[0].type = Type("array", kind.ndim) if kind.kind == "array" else NUMBER
+            shape = kind.shape and (kind.shape[::-1] if name == "T" else kind.shape)
+            op.results[0].type = Type("array", kind.ndim, shape=shape) if kind.kind == "array" else NUMBER
         else:
             self.fail(f"the attribute .{name}")
 
@@ -253,7 +264,8 @@ class Inference:
                 self.fail("this index")
             scalar = index.kind == "real"
             if container.kind == "array" and container.ndim is not None and scalar:
-                op.results[0].type = REAL if container.ndim == 1 else Type("array", container.ndim - 1)
+                row = Type("array", container.ndim - 1, shape=container.shape and container.shape[1:])
+                op.results[0].type = REAL if container.ndim == 1 else row
             elif container.kind == "array" and all(t.kind == "real" for t in indices) and len(indices) == container.ndim:
                 op.results[0].type = REAL
             else:
@@ -287,7 +299,7 @@ class Inference:
             if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
                 self.fail("this keyword")
             if rule.is_zero:
-                op.results[0].type = REAL if kinds <= {"real"} and not isinstance(callee, np.ufunc) else PASSIVE
+                op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
             elif rule.partials:
                 if op.keywords or not kinds <= {"real", "array", "number", "passive", "bool"}:
                     self.fail(f"these arguments of {callee_name(callee)}")
@@ -311,13 +323,19 @@ class Inference:
         if getattr(callee, "__module__", "") == "cmath" or "number" in kinds:
             return NUMBER
         if "array" in kinds:
-            ndims = [t.ndim for t in types if t.kind == "array"]
+            arrays = [t for t in types if t.kind == "array"]
             if "passive" in kinds:
                 return Type("array")
+            if all(t.shape is not None for t in arrays):
+                try:
+                    return array_type(np.broadcast_shapes(*(t.shape for t in arrays)))
+                except ValueError:
+                    self.fail("operands of shapes that do not broadcast")
+            ndims = [t.ndim for t in arrays]
             return Type("array", None if None in ndims else max(ndims))
         if "passive" in kinds:
             return NUMBER
-        return REAL
+        return REAL if _is_scalar_function(callee) or isinstance(callee, np.ufunc) or callee is real_power else NUMBER
 
     def single(self, callee: Any, types: list[Type], op: Operation) -> Type:
         first = types[0]
@@ -328,9 +346,12 @@ class Inference:
         if callee in (abs, operator.abs, np.abs) and first.kind == "array":
             return first
         if callee in (np.array, np.asarray) and len(types) == 1 and first.kind == "tuple":
-            return Type("array", 1) if {e.kind for e in first.elements} == {"real"} else NUMBER
+            return array_type((len(first.elements),)) if {e.kind for e in first.elements} == {"real"} else NUMBER
         if callee in (np.dot, np.matmul, operator.matmul) and [t.kind for t in types] == ["array", "array"]:
-            dims = types[0].ndim, types[1].ndim
+            dims, shapes = (types[0].ndim, types[1].ndim), (types[0].shape, types[1].shape)
+            if None not in shapes and max(dims) <= 2:  # type: ignore[type-var]
+                shape = shapes[0][:-1] + (shapes[1][:-2] + shapes[1][-1:] if dims[1] == 2 else ())  # type: ignore[index]
+                return array_type(shape) if shape else REAL
             if None not in dims and max(dims) <= 2:  # type: ignore[type-var]
                 ndim = sum(dims) - 2  # type: ignore[arg-type]
                 return Type("array", ndim) if ndim else REAL

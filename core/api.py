@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from . import mutation, rules, standard_library
+from . import mutation, rules, standard_library  # noqa: F401  the handlers register themselves
 from .call import HANDLERS, call, handles, parameters
 from .cotangents import conform
 from .errors import BadInput
+from .frontend import lower
 from .instrument import instrument, instrumented_source
+from .ir import Function as IR
+from .ir import verify
 from .operate import evaluate
 from .source import describe
 from .structure import Arguments, as_gradient, is_structure_of_numbers, plain, same_number
@@ -40,7 +42,6 @@ __all__ = [
 ]
 
 rules.load()
-assert mutation.MUTATORS and standard_library.HANDLERS
 
 Function = Callable[..., Any]
 
@@ -57,6 +58,10 @@ class Back:
     def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
         return self.run(tape, dy)
 
+    def kept(self) -> set[int]:
+        """The identities of the results that the tape holds."""
+        return {id(saved[0]) for _, *saved in self.tape.records}
+
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         table = Cotangents(None if parent is None else functools.partial(call, parent))
         seed(table, self.y, dy)
@@ -67,8 +72,11 @@ class Back:
 class CompiledBack:
     """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
 
-    def __init__(self, compiled: Compiled, saved: Any, y: Any, args: Sequence[Any], active: Sequence[bool]) -> None:
-        self.compiled, self.saved, self.y, self.args, self.active = compiled, saved, y, args, active
+    def __init__(
+        self, compiled: Compiled, saved: Any, y: Any, args: Sequence[Any], active: Sequence[bool], chosen: Sequence[int]
+    ) -> None:
+        self.compiled, self.saved, self.y, self.args = compiled, saved, y, args
+        self.active, self.chosen = active, chosen
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
         return self.run(None, dy)
@@ -76,12 +84,18 @@ class CompiledBack:
     def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
         return self.run(tape, dy)
 
+    def kept(self) -> set[int]:
+        """The identities of what the forward sweep saved."""
+        saved = self.saved if type(self.saved) is tuple else (self.saved,)
+        return set(map(id, saved)) - set(map(id, self.args))
+
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy))
+        pulled = [next(found, None) if is_active else None for is_active in self.active]
         gradients: list[Any] = []
-        for x, is_active in zip(self.args, self.active):
-            g = next(found, None) if is_active else None
+        for i in self.chosen:
+            x, g = self.args[i], pulled[i]
             if not is_structure_of_numbers(x):
                 gradients.append(None)
             elif isinstance(x, np.ndarray):
@@ -90,7 +104,8 @@ class CompiledBack:
                     g = np.copy(g)  # type: ignore[arg-type]
                 gradients.append(np.zeros_like(x) if zero else g)
             elif parent is not None and g is not None:
-                gradients.append(g)
+                converted = type(x) in (float, complex) and type(g) is not type(x)
+                gradients.append(evaluate(parent, as_gradient, g, x) if converted else g)
             else:
                 gradients.append(as_gradient(0 if g is None else g, x))
         return tuple(gradients)
@@ -105,6 +120,8 @@ def record(
         compiled = _record_compiled(parent, f, args, chosen)
         if compiled is not None:
             return compiled
+    if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
+        instrument(f)  # a missing source is reported before anything runs
     tape = Tape(parent)
     arguments = Arguments(tape)
     fresh = list(args)
@@ -132,8 +149,9 @@ def _record_compiled(
         y, saved = evaluate(parent, compiled.forward, *values)
     except Exception:
         return None
-    chosen_args = [args[i] for i in chosen]
-    return y, CompiledBack(compiled, saved, y, chosen_args, [active[i] for i in chosen])
+    if not compiled.fits(y):
+        return None
+    return y, CompiledBack(compiled, saved, y, args, active, chosen)
 
 
 def check_cotangent(y: Any, dy: Any) -> Any:
@@ -211,7 +229,20 @@ def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any
     (12.0, (4.0, 3.0))
     """
     y, back = _pullback(None, f, args, kwargs)
-    return plain(y), back
+    return _detached(plain(y), back.kept()), back
+
+
+def _detached(y: Any, kept: set[int]) -> Any:
+    """The result for the caller, who may write into it: an array that the pullback keeps is copied."""
+    if isinstance(y, np.ndarray):
+        return y.copy() if id(y) in kept else y
+    if type(y) is tuple:
+        return tuple(_detached(e, kept) for e in y)
+    if type(y) is list:
+        y[:] = (_detached(e, kept) for e in y)
+    elif type(y) is dict:
+        y.update((k, _detached(e, kept)) for k, e in y.items())
+    return y
 
 
 vjp = pullback
@@ -344,8 +375,6 @@ def _kind(x: Any) -> str:
 def _check_function(f: Any) -> None:
     if not callable(f):
         raise BadInput(f"a function is needed, not {_kind(f)}; write grad(f)(x), not grad(f(x))")
-    if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
-        instrument(f)  # a missing source is reported before anything runs
 
 
 def jacobian(f: Function, argnums: int = 0) -> Function:
@@ -610,19 +639,53 @@ def _forwarddiff(f: Function, x: Any) -> Any:
     return y, lambda dy: (None, dy * slope if np.ndim(dy) == 0 else np.tensordot(dy, slope, np.ndim(dy)))
 
 
-def show(f: Function, *args: Any) -> str:
-    """Print and return the code that runs when ``f`` is differentiated."""
-    text = instrumented_source(f)  # type: ignore[arg-type]
-    print(text)
-    return text
+def show(f: Function, *args: Any) -> None:
+    """Print the code that runs when ``f`` is differentiated.
+
+    For a function of the structured tier that is its forward and its backward sweep, for the types of ``args`` (real
+    numbers, if none are given); for any other it is the recorded form of its source.
+
+    >>> show(lambda x: x * x)
+    def lambda_forward(x):
+        return (x * x, x)
+    <BLANKLINE>
+    def lambda_backward(saved, dy):
+        return (dy * saved + dy * saved,)
+    """
+    function = _python_function(f)
+    values = parameters(function, args or (1.0,) * function.__code__.co_argcount)
+    compiled = None if values is None else compiled_for(function, values)
+    print("\n".join(compiled.text).rstrip() if compiled is not None else instrumented_source(function))
 
 
-def ir(f: Function) -> Any:
-    raise NotImplementedError
+def ir(f: Function) -> IR:
+    """The structured intermediate representation of ``f``, which prints as text.
+
+    Raises:
+        Unstructured: the source has a construct that the structured form does not have (``try``, ``yield``, ``with``,
+            nested functions); it is differentiated all the same, by recording.
+
+    >>> print(ir(lambda x: x * x + 1))
+    function lambda(%x):
+      %t = operator.mul(%x, %x)
+      %t.1 = operator.add(%t, 1)
+      yield %t.1
+    """
+    return verify(lower(_python_function(f))[0])
+
+
+def _python_function(f: Any) -> FunctionType:
+    _check_function(f)
+    if isinstance(f, MethodType):
+        f = f.__func__
+    elif not isinstance(f, FunctionType):
+        f = getattr(type(f), "__call__", f)
+    if not isinstance(f, FunctionType):
+        raise BadInput(f"{describe(f)} is not written in Python: there is no code to show")
+    return f
 
 
 HANDLERS[pullback] = lambda tape, f, *args, **kwargs: _pullback(tape, f, args, kwargs)
 HANDLERS[gradient] = _gradient
 for _factory in (grad, value_and_grad, jacobian, hessian, adjoint):
     HANDLERS[_factory] = lambda tape, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs)
-assert operator

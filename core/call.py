@@ -127,9 +127,10 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             if compiled is not None:
                 try:
                     y, saved = evaluate(tape.parent, compiled.forward, *values)
+                    fits = compiled.fits(y)
                 except Exception:
-                    pass  # the recorded form raises it again, on the user's lines
-                else:
+                    fits = False  # the recorded form raises it again, on the user's lines
+                if fits:
                     if type(y) is int and any(type(x) is Int for x in values):
                         y = Int(y)
                     tape.records.append((_pull_compiled, y, compiled, saved, values))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import operator
 from types import FunctionType, ModuleType
 from typing import Any
@@ -71,7 +70,7 @@ class _Lowering:
 
     def function(self) -> tuple[Function, list[tuple[Any, str, Any]]]:
         code = self.python.__code__
-        tree = copy.deepcopy(syntax_tree(self.python))
+        tree = syntax_tree(self.python)
         arguments = tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or code.co_flags & 0x2A0:
             self.fail(tree, "a starred or keyword-only parameter, a generator or a coroutine")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import inspect
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -76,7 +77,9 @@ def instrument(function: FunctionType) -> FunctionType:
 def instrumented_source(function: FunctionType) -> str:
     """The instrumented function as formatted Python."""
     instrument(function)
-    return ast.unparse(_templates[function.__code__, id(function.__globals__)].tree)
+    tree = copy.copy(_templates[function.__code__, id(function.__globals__)].tree)
+    tree.name = f"{function.__name__.strip('<>')}_recorded"
+    return ast.unparse(tree)
 
 
 def _compile(function: FunctionType) -> Template:

@@ -21,13 +21,14 @@ from .cotangents import conform, scale
 from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
 from .rules import find_rule
+from .tape import is_fancy
 
 Cotangents = dict[Value, Value]
 
 
 def add_at(buffer: Any, index: Any, g: Any) -> None:
     """Add to entries of a cotangent in place; an index array may name one entry twice."""
-    if isinstance(index, np.ndarray) or isinstance(index, tuple) and any(isinstance(i, np.ndarray) for i in index):
+    if is_fancy(index):
         np.add.at(buffer, index, g)
     else:
         buffer[index] += g
@@ -226,7 +227,8 @@ class _Reverse:
                 g = dy if partial.constant == 1 else self.call(operator.neg, dy)
             else:
                 g = self.call(scale if careful else operator.mul, dy, partial)
-            if careful or (arrays and (x.type.kind == "real" or len(arrays) > 1)):
+            same = len(arrays) == 1 or x.type.shape is not None and x.type.shape == y.type.shape
+            if careful or arrays and (x.type.kind == "real" or not same):
                 g = self.call(conform, g, x)
             self.accumulate(cotangents, x, g)
 
@@ -450,7 +452,7 @@ def _fold(block: Block) -> None:
     for op in block.operations:
         op.operands = [known.get(v, v) for v in op.operands]
         plain = all(v.is_constant and isinstance(v.constant, (int, float)) for v in op.operands)
-        if plain and getattr(op.callee, "__module__", "") == "_operator":
+        if plain and op.callee in (operator.add, operator.sub, operator.mul, operator.eq):
             known[op.results[0]] = Value(constant=op.callee(*(v.constant for v in op.operands)))
         elif op.callee is operator.pow and op.operands[1].is_constant and op.operands[1].constant == 1:
             known[op.results[0]] = op.operands[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import linecache
 import sys
@@ -28,7 +29,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         node = _parse_definition(code, lines)
     if node is None:
         raise _no_source(function)
-    return node
+    return copy.deepcopy(node)  # the trees of lambdas are kept; the caller may change what it is given
 
 
 def owner_class(function: FunctionType) -> str | None:

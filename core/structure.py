@@ -173,10 +173,10 @@ def _nothing(table: Cotangents, done: dict[int, Any]) -> None:
 
 def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
     g = table.take(fresh)
-    if table.evaluate is not None:
-        return type(x)(0) if g is None else g
     if g is None:
         return type(x)(0)
+    if table.evaluate is not None:
+        return table.run(as_gradient, g, x) if type(x) in (float, complex) and type(g) is not type(x) else g
     return as_gradient(g, x)
 
 

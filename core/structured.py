@@ -40,6 +40,12 @@ class Compiled:
                 return False
         return True
 
+    def fits(self, y: Any) -> bool:
+        """Whether a result is of the kind that was inferred; if not, the run is recorded instead."""
+        if self.result.kind == "real":
+            return isinstance(y, (int, float))
+        return self.result.kind != "array" or type(y) is np.ndarray
+
     def pull(self, saved: Any, dy: Any) -> tuple[Any, ...]:
         if self.result.kind == "tuple":
             dy = parts_of(dy, len(self.result.elements))
@@ -49,6 +55,9 @@ class Compiled:
 Key = tuple[Any, ...]
 _compiled: dict[Key, Compiled | str] = {}
 _unstructured: dict[Any, str] = {}  # code that has no structured form whatever its types
+_variants: dict[Any, int] = {}
+_of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
+MOST_VARIANTS = 16
 _in_progress: dict[Key, Compiled] = {}
 
 
@@ -58,40 +67,54 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
     ``args`` are all parameters in order, the contents of the closure after them; ``active`` says which of them are
     differentiated (all that are numbers, if it is None).
     """
-    if function.__code__ in _unstructured:
+    code = function.__code__
+    if code in _unstructured:
         return None
-    types = []
+    shaped = code not in _of_many_shapes
+    parts: list[Any] = [code, id(function.__globals__), active]
     for x in args:
-        kind = _QUICK.get(type(x))
-        types.append(type_of(x) if kind is None else kind)
-    key = function.__code__, id(function.__globals__), *types, active
+        kind = type(x)
+        if kind is float or kind is int or kind is np.float64:
+            parts.append(float)
+        elif kind is np.ndarray and x.dtype == np.float64:
+            parts.append(x.shape if shaped else x.ndim)
+        else:
+            parts.append(type_of(x))
+    if OBJECT in parts:
+        return None
+    key = tuple(parts)
     found = _compiled.get(key)
     if type(found) is Compiled and found.is_current():
         return found
     if type(found) is str:
         return None
-    if OBJECT in types:
+    try:
+        if found is None:
+            lower(function)
+            _variants[code] = _variants.get(code, 0) + 1
+            if _variants[code] > MOST_VARIANTS and shaped:
+                _of_many_shapes.add(code)
+                return compiled_for(function, args, active)
+    except (Unstructured, NoSource) as reason:
+        _unstructured[code] = str(reason)
         return None
+    types = tuple(type_of(x) if shaped else _without_shape(type_of(x)) for x in args)
     mask = tuple(t.kind in ("real", "array", "number") for t in types) if active is None else active
     try:
-        lower(function)
-    except (Unstructured, NoSource) as reason:
-        _unstructured[function.__code__] = str(reason)
-        return None
-    try:
-        found = _compiled[key] = _compile(function, tuple(types), mask, key)
+        found = _compiled[key] = _compile(function, types, mask, key)
     except (Unstructured, NoSource) as reason:
         _compiled[key] = str(reason)
         return None
     return found
 
 
+def _without_shape(kind: Type) -> Type:
+    return Type("array", kind.ndim) if kind.kind == "array" else kind
+
+
 def forget() -> None:
     """Compile everything anew: a function was given an adjoint of its own."""
     _compiled.clear()
-
-
-_QUICK = {float: type_of(1.0), int: type_of(1), np.float64: type_of(1.0)}
 
 
 def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key) -> Compiled:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from numpy.lib._stride_tricks_impl import DummyArray
+
 from .cotangents import conform
 
 SEQUENCES = (tuple, list)
@@ -69,7 +71,8 @@ class Cotangents:
             window = self.window(y)
             g = self.run(np.copy, window)
             self.write(window, ..., 0)
-            return g
+            # Where entries share one place in memory, that place's cotangent counts once.
+            return self.run(np.where, _first_occurrences(y), g, 0.0) if _overlaps_itself(y) else g
         if isinstance(y, SEQUENCES):
             parts = [self.take(e) for e in y]
             return parts if any(p is not None for p in parts) else None
@@ -206,8 +209,13 @@ def sweep(tape: Tape, table: Cotangents) -> None:
 def owner(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of ``x``."""
     base = x.base
-    while isinstance(base, np.ndarray):
-        x, base = base, base.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            x, base = base, base.base
+        elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
+            base = base.base
+        else:
+            break
     return x
 
 
@@ -254,6 +262,13 @@ def _overlaps_itself(x: np.ndarray) -> bool:
             return True
         reach = stride * (n - 1) + reach
     return False
+
+
+def _first_occurrences(y: np.ndarray) -> np.ndarray:
+    places = _positions(y, owner(y)).reshape(-1)
+    first = np.zeros(places.size, dtype=bool)
+    first[np.unique(places, return_index=True)[1]] = True
+    return first.reshape(y.shape)
 
 
 def _positions(x: np.ndarray, base: np.ndarray) -> np.ndarray:

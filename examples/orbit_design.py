@@ -1,9 +1,9 @@
-"""Aim a spacecraft at Mars through the gravity of the Sun, the Earth's start and Jupiter.
+"""Aim a spacecraft at Mars through the gravity of the Sun and Jupiter.
 
-A probe leaves the Earth's orbit and must be where Mars is after a given time of flight.  The unknown is its velocity at
-departure.  Newton's method finds it: the Jacobian of the arrival with respect to the departure is the derivative of the
-adaptive n-body integration, taken from its source.  A second derivative through the same program, that with respect to
-the final time, gives the price of arriving a day late.
+A probe leaves the Earth's orbit (the Earth's own pull is left out) and must be where Mars is after a given time of
+flight.  The unknown is its velocity at departure.  Newton's method finds it: the Jacobian of the arrival with respect
+to the departure is the derivative of the adaptive n-body integration, taken from its source.  The derivative of the
+same program with respect to the final time gives the price of arriving a day late.
 
     python examples/orbit_design.py [--picture orbit_design.png]
 
@@ -93,9 +93,7 @@ def main():
     departure, arrival = np.hypot(*(velocity - earth)), np.hypot(*(v[-1] - mars(FLIGHT)[1]))
     slope = mo.jacobian(miss)(velocity)
     late = mo.jacobian(lambda t: miss(velocity, t))(FLIGHT)
-    print(
-        f"\ndeparture {departure * KM_PER_S:.3f} km/s over the Earth's, arrival {arrival * KM_PER_S:.3f} km/s over Mars'"
-    )
+    print(f"\nrelative to the Earth {departure * KM_PER_S:.3f} km/s, on arrival to Mars {arrival * KM_PER_S:.3f} km/s")
     print(f"checked at a tolerance of 1e-12: misses by {np.hypot(*(x[-1] - mars(FLIGHT)[0])) * KM:.2f} km")
     print(f"Jupiter's pull is worth {np.hypot(*(velocity - without_jupiter)) * KM_PER_S * 1000:.2f} m/s of it")
     print(f"an error of 1 m/s at departure misses by up to {np.linalg.norm(slope, 2) / KM_PER_S / 1000 * KM:,.0f} km")

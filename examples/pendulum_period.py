@@ -4,7 +4,7 @@ Two experiments on one pendulum of 0.800 m, both simulated with noise:
  1. periods timed at amplitudes from 10 to 140 degrees.  2 pi sqrt(l/g) is wrong by up to 60% there; the exact period is
     an arithmetic-geometric mean, a loop that is differentiated from its source.  Least squares find g, and the error of
     the protractor's zero with it.
- 2. the angle filmed for ten seconds.  The gradient through the adaptive ODE solver finds length and damping.
+ 2. the angle filmed for six seconds.  The gradient through the adaptive ODE solver finds length and damping.
 
     python examples/pendulum_period.py [--picture pendulum_period.png]
 """
@@ -22,7 +22,7 @@ from morula.physics import pendulum_ode, pendulum_period, small_swing_period
 
 LENGTH, GRAVITY, OFFSET, DAMPING = 0.800, 9.8127, np.deg2rad(1.5), 0.11
 AMPLITUDES = np.deg2rad(np.arange(10.0, 141.0, 10.0))
-FRAMES = np.linspace(0.0, 10.0, 81)
+FRAMES = np.linspace(0.0, 6.0, 49)
 
 
 def periods(parameters):
@@ -48,12 +48,12 @@ def main():
     print(f"periods, 2 ms of noise, {fit.iterations} steps of Levenberg-Marquardt:")
     print(f"  g = {g:.4f} +- {g_spread:.4f} m/s^2 (true: {GRAVITY})")
     print(
-        f"  the protractor reads {np.rad2deg(offset):.2f} +- {np.rad2deg(offset_spread):.2f} degrees too little (true: 1.50)"
+        f"  the protractor is off by {np.rad2deg(offset):.2f} +- {np.rad2deg(offset_spread):.2f} degrees (true: 1.50)"
     )
     print(f"  the formula for small swings would say g = {LENGTH * np.mean(2 * np.pi / timed) ** 2:.2f} m/s^2")
 
     seen = film(np.array([LENGTH, DAMPING, 2.2])) + rng.normal(0, 0.02, len(FRAMES))
-    print("\nfilm of ten seconds, 0.02 rad of noise, BFGS:")
+    print("\nfilm of six seconds, 0.02 rad of noise, BFGS:")
     print("  step   rms residual     length    damping      angle")
 
     def report(result):

@@ -1,7 +1,8 @@
 """The state of a differential equation as one vector, whatever form the user gave it.
 
 The integrators work on a vector.  A number, an array of any shape, or a dict, list or tuple of such (nested freely) is
-laid out in it leaf after leaf.  A `Leaf` stands for one of them; a layout is the user's structure with leaves for values.
+laid out in it leaf after leaf.  A `Leaf` stands for one of them; a layout is the user's structure with such
+leaves.
 """
 
 from __future__ import annotations

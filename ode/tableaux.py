@@ -27,7 +27,7 @@ class Tableau:
 
     a (s, s): row i holds the i + 1 weights that lead to stage i + 2; its last row is b.
     c (s,): the times of those stages in units of the step.
-    error (m, s + 1): weights of the error estimate: none (m = 0, steps of a given size only), one, or the two of DOP853.
+    error (m, s + 1): weights of the error estimate: none (m = 0, given steps only), one, or the two of DOP853.
     error_order: the estimate is of size h^error_order for a smooth solution.
     interpolant (degree, s + 1 + extra): the dense output's coefficients, from theta^1 upwards.
     extra_a, extra_c: further stages that only the dense output needs.

@@ -83,7 +83,7 @@ def _children(tree: Any) -> list[tuple[Any, str, Any]]:
 
 def _attributes(tree: Any) -> list[str]:
     """The names of an object's own attributes, from its ``__dict__`` and its slots."""
-    names = list(getattr(tree, "__dict__", ()))
+    names: list[str] = list(getattr(tree, "__dict__", ()))
     for cls in type(tree).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         names += [n for n in ((slots,) if isinstance(slots, str) else slots) if n[:2] != "__" and hasattr(tree, n)]

@@ -21,7 +21,7 @@ import numpy as np
 
 from .table import vjp
 
-TURNED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+TURNED: dict[Any, Any] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The normalisation under which the inverse transform is the conjugate transpose."""
 
 Transpose = Callable[[Any, int, int, Any], Any]

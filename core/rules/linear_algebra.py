@@ -75,7 +75,8 @@ def cofactors(a: Any) -> Any:
 
 def det_pullback(dy: Any, y: Any, a: Any) -> Any:
     a = np.asarray(a)
-    if np.all(y != 0):
+    # A determinant that underflows is not that of a singular matrix, which its logarithm tells.
+    if np.all(y != 0) or np.all(np.isfinite(np.linalg.slogdet(a)[1])):
         return np.expand_dims(dy * np.conj(y), (-2, -1)) * dagger(np.linalg.inv(a))
     return np.expand_dims(dy, (-2, -1)) * np.conj(cofactors(a))
 
@@ -186,7 +187,8 @@ def lstsq_pullback(dy: Any, y: Any, a: Any, b: Any, rcond: Any = None) -> tuple[
     if b.ndim == 1:
         x, dx = x[:, None], None if dx is None else dx[:, None]
     columns = b[:, None] if b.ndim == 1 else b
-    p = np.linalg.pinv(a, rtol=None if rcond is None or rcond < 0 else rcond)
+    tolerance: Any = None if rcond is None or rcond < 0 else rcond
+    p = np.linalg.pinv(a, rtol=tolerance)
     da, db = lstsq_cotangents(dx, None if residuals.size == 0 else dresiduals, x, a, columns, p)
     if ds is not None:
         da = da + singular_values_cotangent(ds, a)

@@ -165,7 +165,7 @@ def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
     return onto_triangle(eigh_cotangent(dy[0], dy[1], y[0], y[1]), UPLO in ("L", "l"))
 
 
-def eigvalsh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
+def eigvalsh_pullback(dy: Any, y: Any, a: Any, UPLO: Any = "L") -> Any:
     v = np.linalg.eigh(a, UPLO)[1]
     return onto_triangle((v * dy[..., None, :]) @ dagger(v), UPLO in ("L", "l"))
 

@@ -20,17 +20,20 @@ def send_back(dy: Any, y: Any, a: Any, axis: int | None) -> Any:
     """The cotangent of ``a`` from that of ``y``, a rearrangement of it along ``axis``: the k-th least to the k-th."""
     if axis is None:
         return np.reshape(send_back(dy, y, np.ravel(a), -1), np.shape(a))
-    if np.ndim(a) == 0:
-        return dy
-    a = np.asarray(a)
-    from_y = np.argsort(y, axis=axis, kind="stable")
-    rank_in_a = np.argsort(np.argsort(a, axis=axis, kind="stable"), axis=axis, kind="stable")
-    return np.take_along_axis(np.take_along_axis(dy, from_y, axis=axis), rank_in_a, axis=axis)
+    in_order = np.take_along_axis(dy, np.argsort(y, axis=axis, kind="stable"), axis=axis)
+    return sort_pullback(in_order, y, a, axis)
 
 
-vjp(np.sort, lambda dy, y, a, axis=-1, kind=None, order=None, **kwargs: send_back(dy, y, a, axis))
+def sort_pullback(dy, y, a, axis=-1, kind=None, order=None, **kwargs):
+    if axis is None:
+        return np.reshape(sort_pullback(dy, y, np.ravel(a)), np.shape(a))
+    places = np.argsort(a, axis=axis, kind="stable")
+    return scatter(dy, along(places, np.shape(a), axis), np.shape(a), True)
+
+
+vjp(np.sort, sort_pullback)
+vjp(np.sort_complex, sort_pullback)
 vjp(np.partition, lambda dy, y, a, kth, axis=-1, kind="introselect", order=None: send_back(dy, y, a, axis))
-vjp(np.sort_complex, lambda dy, y, a: send_back(dy, y, a, -1))
 
 
 # Quantiles
@@ -63,17 +66,17 @@ def quantile_pullback(
     weights=None,
     interpolation=None,
 ):
-    lines, order = sorted_lines(a, axis)
-    dy, y = (
-        results_along_last(dy, np.shape(a), q, axis, keepdims),
-        results_along_last(y, np.shape(a), q, axis, keepdims),
-    )
-    if method not in QUANTILE_POSITIONS:
-        places = place_of_element(lines, y)
-        return from_lines(scatter(dy, line_index(order, places), np.shape(lines)), a, axis)
-    lower, upper, t, _ = neighbours(lines, q, method)
-    g = scatter(dy * (1 - t), line_index(order, lower), np.shape(lines))
-    return from_lines(g + scatter(dy * t, line_index(order, upper), np.shape(lines)), a, axis)
+    lines = as_lines(a, axis)
+    dy = results_along_last(dy, np.shape(a), q, axis, keepdims)
+    if method in QUANTILE_POSITIONS:
+        lower, upper, t, _ = neighbours(lines, q, method)
+        order = np.argsort(lines, axis=-1, kind="stable")
+        places = np.take_along_axis(order, np.concatenate((lower, upper), axis=-1), axis=-1)
+        dy = np.concatenate((dy * (1 - t), dy * t), axis=-1)
+    else:
+        y = results_along_last(y, np.shape(a), q, axis, keepdims)
+        places = np.argmax(np.expand_dims(lines, -2) == np.expand_dims(y, -1), axis=-1)
+    return from_lines(scatter(dy, along(places, np.shape(lines), -1), np.shape(lines)), a, axis)
 
 
 def quantile_position(
@@ -93,21 +96,19 @@ def quantile_position(
     """The slope of the quantile in ``q``: the difference of the neighbours, times how fast the position moves."""
     if method not in QUANTILE_POSITIONS or method == "midpoint":
         return np.zeros(np.shape(q))
-    lines, _ = sorted_lines(a, axis)
+    lines = np.sort(as_lines(a, axis), axis=-1)
     dy = results_along_last(dy, np.shape(a), q, axis, keepdims)
     lower, upper, _, speed = neighbours(lines, q, method)
     rise = np.take_along_axis(lines, upper, axis=-1) - np.take_along_axis(lines, lower, axis=-1)
     return np.reshape(np.sum(dy * rise * speed, axis=tuple(range(np.ndim(rise) - 1))), np.shape(q))
 
 
-def sorted_lines(a: Any, axis: Any) -> tuple[Any, Any]:
-    """``a`` with the axes of ``axis`` merged into the last one and sorted along it, NaNs last; and the order."""
+def as_lines(a: Any, axis: Any) -> Any:
+    """``a`` with the axes of ``axis`` merged into the last one."""
     a = np.asarray(a)
     axes = tuple(range(a.ndim)) if axis is None else tuple(i % a.ndim for i in np.ravel(axis).tolist())
     kept = tuple(i for i in range(a.ndim) if i not in axes)
-    lines = np.reshape(np.transpose(a, kept + axes), (*(a.shape[i] for i in kept), merged_length(a, axes)))
-    order = np.argsort(lines, axis=-1, kind="stable")
-    return np.take_along_axis(lines, order, axis=-1), order
+    return np.reshape(np.transpose(a, kept + axes), (*(a.shape[i] for i in kept), merged_length(a, axes)))
 
 
 def merged_length(a: Any, axes: tuple[int, ...]) -> int:
@@ -118,7 +119,7 @@ def merged_length(a: Any, axes: tuple[int, ...]) -> int:
 
 
 def from_lines(g: Any, a: Any, axis: Any) -> Any:
-    """The cotangent of ``a`` from that of its unsorted lines."""
+    """The cotangent of ``a`` from that of its lines."""
     shape = np.shape(a)
     axes = tuple(range(len(shape))) if axis is None else tuple(i % len(shape) for i in np.ravel(axis).tolist())
     order = tuple(i for i in range(len(shape)) if i not in axes) + axes
@@ -147,16 +148,6 @@ def neighbours(lines: Any, q: Any, method: str) -> tuple[Any, Any, Any, Any]:
     if method == "midpoint":
         t = np.where(t > 0, 0.5, 0.0)
     return lower, upper, t, speed
-
-
-def place_of_element(lines: Any, y: Any) -> Any:
-    """Where each of the results ``y`` of a method that picks an element is found in its sorted line."""
-    return np.argmax(np.expand_dims(lines, -2) == np.expand_dims(y, -1), axis=-1)
-
-
-def line_index(order: Any, places: Any) -> tuple[Any, ...]:
-    """The index, in the unsorted lines, of the elements at the given places of the sorted ones."""
-    return along(np.take_along_axis(order, places, axis=-1), np.shape(order), -1)
 
 
 def percentile_pullback(dy, y, a, q, *args, **kwargs):

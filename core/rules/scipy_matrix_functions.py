@@ -52,6 +52,16 @@ def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
     return scipy.linalg.solve_sylvester(dagger(y), dagger(y), dy)
 
 
+def signm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    return frechet_adjoint(scipy.linalg.signm, np.asarray(A), dy)
+
+
+def fractional_matrix_power_pullback(dy: Any, y: Any, A: Any, t: Any) -> tuple[Any, Any]:
+    A = np.asarray(A)
+    da = frechet_adjoint(lambda a: scipy.linalg.fractional_matrix_power(a, t), A, dy)
+    return da, np.sum(np.conj(scipy.linalg.logm(A) @ y) * dy)
+
+
 def polar_pullback(dy: Any, y: Any, a: Any, side: str = "right") -> Any:
     du, dp = dy
     if side == "left":
@@ -74,6 +84,8 @@ def right_polar_cotangent(du: Any, dp: Any, u: Any, p: Any, a: Any) -> Any:
 vjp(scipy.linalg.expm, expm_pullback)
 vjp(scipy.linalg.logm, logm_pullback)
 vjp(scipy.linalg.sqrtm, sqrtm_pullback)
+vjp(scipy.linalg.signm, signm_pullback)
+joint(scipy.linalg.fractional_matrix_power, fractional_matrix_power_pullback)
 vjp(scipy.linalg.polar, polar_pullback)
 
 

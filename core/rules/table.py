@@ -52,15 +52,27 @@ class Rule:
         return not (self.partials or self.pullbacks or self.together)
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """``args`` and ``kwargs`` with differentiable arguments that were given by name moved to their position."""
+        """``args`` and ``kwargs`` with differentiable arguments that were given by name moved to their position.
+
+        Arguments between them that were left out are filled with their defaults.
+        """
         if not kwargs or not self.parameters:
             return args, kwargs
         names = self.parameters[len(args) :]
-        while names and names[0] in kwargs:
-            args = (*args, kwargs[names[0]])
-            kwargs = {k: v for k, v in kwargs.items() if k != names[0]}
-            names = names[1:]
-        return args, kwargs
+        given = [i for i, name in enumerate(names) if name in kwargs and self._has_pullback(len(args) + i)]
+        if not given:
+            return args, kwargs
+        first = next(p for p in (*self.pullbacks, self.together) if p is not None)
+        defaults = signature(first).parameters
+        moved = dict(kwargs)
+        for name in names[: given[-1] + 1]:
+            if name not in moved and defaults[name].default is Parameter.empty:
+                return args, kwargs
+            args = (*args, moved.pop(name) if name in moved else defaults[name].default)
+        return args, moved
+
+    def _has_pullback(self, index: int) -> bool:
+        return self.together is not None or index < len(self.pullbacks) and self.pullbacks[index] is not None
 
 
 RULES: dict[Any, Rule] = {}

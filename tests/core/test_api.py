@@ -38,7 +38,9 @@ def test_grad_differentiates_the_first_argument():
     assert mo.grad(product)(2.0, 3.0) == 9.0
 
 
-@pytest.mark.parametrize(("argnums", "expected"), [(0, 9.0), (1, 12.0), (-1, 12.0), ((1,), (12.0,)), ((1, 0), (12.0, 9.0))])
+@pytest.mark.parametrize(
+    ("argnums", "expected"), [(0, 9.0), (1, 12.0), (-1, 12.0), ((1,), (12.0,)), ((1, 0), (12.0, 9.0))]
+)
 def test_grad_takes_argnums(argnums, expected):
     assert mo.grad(product, argnums)(2.0, 3.0) == expected
     assert mo.grad(product, argnums=argnums)(2.0, 3.0) == expected
@@ -412,10 +414,11 @@ def test_check_gradients_accepts_a_right_gradient_and_rejects_a_wrong_one():
 
 
 def test_functions_of_a_file_read_at_run_time_are_differentiated(tmp_path):
-    (tmp_path / "user_module.py").write_text("def f(x):\n    return helper(x) * x\n\n\ndef helper(x):\n    return x ** 2\n")
+    (tmp_path / "user_module.py").write_text(
+        "def f(x):\n    return helper(x) * x\n\n\ndef helper(x):\n    return x ** 2\n"
+    )
     program = (
-        "import sys; sys.path.insert(0, '.'); import user_module, morula as mo; "
-        "print(mo.gradient(user_module.f, 2.0))"
+        "import sys; sys.path.insert(0, '.'); import user_module, morula as mo; print(mo.gradient(user_module.f, 2.0))"
     )
     run = subprocess.run(
         [sys.executable, "-c", program],

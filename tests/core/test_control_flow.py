@@ -381,7 +381,7 @@ def test_del_of_an_unbound_name_raises_as_python_does(check):
         y = x
         del y
         try:
-            return y
+            return y  # noqa: F821
         except UnboundLocalError:
             return x * x
 
@@ -494,7 +494,9 @@ def test_with_several_managers_and_targets(check):
     def f(x):
         with value(x) as (a, b), value(a * b) as (c, _):
             y = a + b * c
-        with (value(y) as pair,):
+        with (
+            value(y) as pair,
+        ):
             return pair[1]
 
     check(f, 0.7)

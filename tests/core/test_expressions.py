@@ -28,7 +28,20 @@ import morula as mo
         lambda x, y: -(x**2),
         lambda x, y: 2**x + y**3,
     ],
-    ids=["add", "sub", "mul", "div", "pow", "floordiv", "mod", "signs", "mixed", "power-of-negative", "neg", "int-base"],
+    ids=[
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "pow",
+        "floordiv",
+        "mod",
+        "signs",
+        "mixed",
+        "power-of-negative",
+        "neg",
+        "int-base",
+    ],
 )
 def test_arithmetic(check, f):
     check(f, 2.7, 1.3)

@@ -107,7 +107,7 @@ PROGRAMS = {
     "exec": lambda x: (scope := {"x": x}, exec("y = x * x", scope), scope["y"])[2],
     "compile": lambda x: eval(compile("x * x", "<text>", "eval"), {"x": x}),
     "locals": lambda x: locals()["x"] * 2,
-    "globals": lambda x: (globals().update(shared_x=x * x), shared_x)[1],  # noqa: F821
+    "globals": lambda x: (globals().update(shared_x=x * x), globals()["shared_x"])[1],
     "Decimal": lambda x: float(decimal.Decimal(x) * 2),
     "Fraction": lambda x: float(fractions.Fraction(x) * 2),
     "Fraction product": lambda x: float(fractions.Fraction(1, 2) * x),

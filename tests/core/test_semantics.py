@@ -85,6 +85,25 @@ def test_a_gradient_through_broadcasting_has_the_shape_of_its_argument():
     assert da.tolist() == [[12.0]] * 3 and db.tolist() == [3.0] * 4
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda a: a[[1, 1, 0]],
+        lambda a: a[np.array([1, 1, 0])],
+        lambda a: a.take([1, 1, 0]),
+        lambda a: np.take(a, [[1, 1], [0, 2]])[:, 0],
+        lambda a: a[[-3, 1, 0]],
+        lambda a: np.stack([a, a])[[0, 0, 1], [1, 1, 0]],
+    ],
+)
+def test_an_element_read_twice_collects_both_cotangents(read):
+    (g,) = mo.gradient(lambda a: (read(a) * 1.0).sum() * a[0], np.array([1.0, 2.0, 3.0]))
+    reads = read(np.arange(3)).tolist()
+    expected = [float(reads.count(k)) for k in range(3)]
+    expected[0] += read(np.array([1.0, 2.0, 3.0])).sum()
+    assert g.tolist() == expected
+
+
 # Numbers
 
 

@@ -13,7 +13,6 @@ import math
 import os
 import random
 import re
-import statistics
 import sys
 import time
 import types
@@ -111,13 +110,17 @@ PASSING = {
     "numpy-constants": lambda v: v[0] * np.linspace(0, 1, 5)[2] + v[1] * np.arange(3).sum() + np.eye(2)[0, 0] * v[2],
     "numpy-of-scalars": lambda v: (np.array(v) * np.array([[v[0]], [v[1]]])).sum() + np.full(2, v[2]).prod(),
     "numpy-mixed-nesting": lambda v: np.array([[1, v[0], 2], [v[1], np.float64(3), v[2] * 2]]).prod(axis=1).sum(),
-    "numpy-of-arrays": lambda v: np.stack([np.array(v), np.array(v) * v[0]]).sum() + np.array([np.ones(2) * v[1]]).sum(),
+    "numpy-of-arrays": lambda v: (
+        np.stack([np.array(v), np.array(v) * v[0]]).sum() + np.array([np.ones(2) * v[1]]).sum()
+    ),
     "numpy-asarray": lambda v: np.asarray(v) @ np.array(v),
     "tolist": lambda v: sum(x * k for k, x in enumerate((np.array(v) * v[0]).tolist())),
     "item": lambda v: (np.array(v) * v[1]).sum().item() * np.array(v).item(1),
     "float-of-array": lambda v: float(np.array(v).sum()) * float(np.array(v[0])),
     "iterate-array": lambda v: sum(x * y for x, y in zip(np.array(v), reversed(np.array(v)))),
-    "array-to-list-tuple-dict": lambda v: list(np.array(v))[0] * tuple(np.array(v))[1] * dict(enumerate(np.array(v)))[2],
+    "array-to-list-tuple-dict": lambda v: (
+        list(np.array(v))[0] * tuple(np.array(v))[1] * dict(enumerate(np.array(v)))[2]
+    ),
     "array-flat": lambda v: sum(x * k for k, x in enumerate(np.outer(v, v).flat)),
     "ndenumerate": lambda v: sum(i[0] * x * i[1] for i, x in np.ndenumerate(np.outer(v, v))),
     "ndindex": lambda v: sum(np.outer(v, v)[i] * i[0] for i in np.ndindex(3, 3)),
@@ -125,7 +128,9 @@ PASSING = {
     "vectorize": lambda v: np.vectorize(lambda x: x * x + v[0])(np.array(v)).sum(),
     "ufunc-methods": lambda v: np.add.reduce(np.array(v)) * np.multiply.reduce(v) + np.multiply.outer(v, v)[0, 1],
     "ufunc-accumulate": lambda v: np.add.accumulate(np.array(v))[1] * np.multiply.accumulate(np.array(v))[2],
-    "direct-dunders": lambda v: v[0].__mul__(v[1]) + float.__add__(v[0], v[2]) + np.ndarray.__mul__(np.array(v), 2.0)[0],
+    "direct-dunders": lambda v: (
+        v[0].__mul__(v[1]) + float.__add__(v[0], v[2]) + np.ndarray.__mul__(np.array(v), 2.0)[0]
+    ),
     "deque-and-defaultdict": lambda v: deque(v)[1] * defaultdict(float, a=v[0])["a"] * OrderedDict(b=v[2])["b"],
     "string-formatting": lambda v: v[0] * len("%.1f" % v[1]) + v[1] * len("{:.0f}".format(v[2])),  # noqa: UP031, UP032
     "list-of-lists-transpose": lambda v: sum(a * b for a, b in zip(*[v, [x * x for x in v]])),

@@ -92,6 +92,21 @@ def test_structures_are_updated_leaf_by_leaf_and_what_has_no_cotangent_stays():
     assert model["rates"][0] == 1.0
 
 
+@pytest.mark.parametrize("method", [sgd, adam])
+def test_a_training_run_can_itself_be_differentiated(method):
+    """The gradient of the final loss with respect to the learning rate: a gradient of a program that takes gradients."""
+
+    def final_loss(learning_rate, start):
+        optimiser = method(learning_rate)
+        x, state = start, optimiser.init(start)
+        for _ in range(3):
+            gradient = mo.grad(lambda x: (x - 1.0) ** 4)(x)
+            x, state = optimiser.update(x, gradient, state)
+        return (x - 1.0) ** 4
+
+    mo.testing.check_gradients(final_loss, 0.02, 2.5, order=1)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -268,7 +268,7 @@ class TestBadInput:
         (np.ones(2), None, r"dtype object"),
         ({"a": 1.0}, {"b": 1.0}, r"f returned is a dict with the keys \['b'\]; the state there is a dict with the keys "
                                  r"\['a'\]"),
-        ([1.0, 2.0], np.ones(2), r"is an array of shape \(2,\); the state there is a list of 2 \(for a vector, give y0"),
+        ([1.0, 2.0], np.ones(2), r"array of shape \(2,\); the state there is a list of 2 \(for a vector, give y0"),
         ({"a": 1.0}, 1.0, "f returned is float; the state there is a dict"),
         ((1.0, [2.0, 3.0]), (1.0, [2.0]), r"f returned\[1\] is a list of 1; the state there is a list of 2"),
         (1.0, 1j, "f returned complex values for a real state; give y0 as complex to solve in complex128"),

@@ -12,6 +12,7 @@ import scipy.fft
 from rule_tester import check_rule
 
 import morula as mo
+import morula.core.rules.scipy_fourier  # noqa: F401  (the tester reads the table, which is filled when it is imported)
 from morula.testing import check_gradients
 
 NORMS = pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
@@ -30,8 +31,7 @@ def complex_(*shape):
 
 @LIBRARY
 @NORMS
-@pytest.mark.parametrize("n", [None, 2, 3, 6, 7])
-@pytest.mark.parametrize("length", [4, 5])
+@pytest.mark.parametrize("length, n", [(4, None), (5, None), (4, 3), (5, 2), (3, 6), (4, 7)])
 def test_transforms_along_one_axis(length, n, norm, library):
     for name in OF_COMPLEX:
         check_rule(getattr(library, name), complex_(length), n, norm=norm, order=0)
@@ -44,7 +44,7 @@ def test_transforms_along_one_axis(length, n, norm, library):
 @pytest.mark.parametrize("name", OF_COMPLEX + OF_REAL)
 def test_the_axis_of_a_transform(name, library):
     for axis in (0, 1, -1, -3):
-        x = real(2, 3, 2) if name in OF_REAL else complex_(2, 3, 2)
+        x = real(2, 2, 3) if name in OF_REAL else complex_(2, 2, 3)
         check_rule(getattr(library, name), x, 4, axis, order=0)
 
 
@@ -63,12 +63,10 @@ def several_axes(library):
 
 @LIBRARY
 @NORMS
-@pytest.mark.parametrize(
-    "s, axes", [(None, None), ((2, 4), (0, 2)), ((3, 5), (2, 1)), (None, (1,)), ((4, 1), (-1, -2))], ids=str
-)
+@pytest.mark.parametrize("s, axes", [(None, None), ((2, 4), (0, 2)), ((3, 1), (-1, -2)), (None, (1,))], ids=str)
 def test_transforms_over_several_axes(s, axes, norm, library):
     for f, draw in several_axes(library):
-        check_rule(f, draw(2, 3, 4), s, axes, norm, order=0)
+        check_rule(f, draw(2, 2, 3), s, axes, norm, order=0)
 
 
 def test_numpy_repeats_a_transform_over_an_axis_that_is_named_twice():
@@ -133,18 +131,17 @@ KINDS = [(name, type) for name in ("dct", "idct", "dst", "idst") for type in (1,
 @pytest.mark.parametrize("name, type", KINDS)
 def test_cosine_and_sine_transforms(name, type, norm):
     f = getattr(scipy.fft, name)
-    for n in (None, 2, 5):
-        for orthogonalize in (None, True, False):
-            check_rule(f, real(4), type, n, norm=norm, orthogonalize=orthogonalize, order=0)
-    check_rule(f, complex_(3), type, norm=norm, order=0)
-    check_rule(f, real(3, 2, 2), type, axis=0, norm=norm, order=0)
+    for n, orthogonalize in ((None, None), (2, True), (4, False)):
+        check_rule(f, real(3), type, n, norm=norm, orthogonalize=orthogonalize, order=0)
+    check_rule(f, complex_(2), type, norm=norm, order=0)
+    check_rule(f, real(2, 1, 2), type, axis=0, norm=norm, order=0)
 
 
 @pytest.mark.parametrize("name, type", KINDS)
 def test_cosine_and_sine_transforms_over_several_axes(name, type):
     f = getattr(scipy.fft, name + "n")
     for s, axes, norm in ((None, None, None), ((3, 2), (0, 2), "ortho"), (None, (1,), "forward")):
-        check_rule(f, real(2, 3, 4), type, s, axes, norm, order=0)
+        check_rule(f, real(2, 2, 3), type, s, axes, norm, order=0)
 
 
 @pytest.mark.parametrize("name, type", KINDS)

@@ -105,6 +105,11 @@ def test_det_of_a_singular_matrix_has_its_cofactors_for_gradient(a):
     check_rule(linalg.det, a)
 
 
+def test_det_that_underflows_is_not_taken_for_singular():
+    (g,) = mo.gradient(linalg.det, 1e-6 * np.eye(60))
+    assert not g.any()
+
+
 @KINDS
 @pytest.mark.parametrize("shape", [(2, 2), (2, 2, 2)], ids=str)
 def test_slogdet(shape, kind):

@@ -9,6 +9,7 @@ from rule_tester import check_rule
 from scipy import linalg
 
 import morula as mo
+import morula.core.rules.scipy_linear_algebra  # noqa: F401  (the tester reads the table, filled when it is imported)
 from morula.testing import check_gradients
 
 BOTH = pytest.mark.parametrize("lower", [False, True])
@@ -43,10 +44,10 @@ def test_solve(assume_a, lower, kind):
     a = of_kind(assume_a, kind)
     check_rule(linalg.solve, a, random((3,), kind), lower=lower, assume_a=assume_a, order=1)
     check_rule(linalg.solve, a, random((3, 2), kind), lower=lower, assume_a=assume_a, order=0)
-    if assume_a in (None, "gen") or kind == "real":
+    if kind == "real":  # SciPy does not solve with the transpose of a complex matrix
         check_rule(linalg.solve, a, random((3,), kind), lower=lower, assume_a=assume_a, transposed=True, order=1)
     if assume_a not in ("diagonal", "tridiagonal"):
-        check_rule(linalg.inv, a, assume_a=assume_a, lower=lower, order=1)
+        check_rule(linalg.inv, a, assume_a=assume_a, lower=lower, order=0)
 
 
 def test_solve_twice_and_in_a_stack():
@@ -69,7 +70,7 @@ def test_det(kind):
 @pytest.mark.parametrize("unit_diagonal", [False, True])
 def test_solve_triangular(trans, lower, unit_diagonal, kind):
     a = random((2, 2), kind)
-    check_rule(linalg.solve_triangular, a, random((2,), kind), trans, lower, unit_diagonal)
+    check_rule(linalg.solve_triangular, a, random((2,), kind), trans, lower, unit_diagonal, order=2 if lower else 1)
     check_rule(linalg.solve_triangular, a, random((2, 2), kind), trans, lower, unit_diagonal, order=0)
 
 
@@ -131,9 +132,9 @@ def test_cho_solve(shape, lower, kind):
 def test_lu(shape, kind):
     a = random(SHAPES[shape], kind)
     check_rule(linalg.lu, a)
-    check_rule(linalg.lu, a, True)
-    check_rule(linalg.lu, a, p_indices=True, order=1)
-    check_rule(linalg.lu_factor, a)
+    check_rule(linalg.lu, a, True, order=1)
+    check_rule(linalg.lu, a, p_indices=True, order=0)
+    check_rule(linalg.lu_factor, a, order=1)
     check_rule(linalg.lu, random((2, *SHAPES[shape]), kind), order=1)
 
 
@@ -154,7 +155,13 @@ def test_lu_solve(trans, shape, kind):
 def test_qr(shape, pivoting, kind):
     """The columns that ``mode="full"`` adds to a tall matrix's Q are not determined."""
     for mode in ("economic", "r") if shape == "tall" else ("full", "economic", "r"):
-        check_rule(linalg.qr, random(SHAPES[shape], kind), mode=mode, pivoting=pivoting, order=1 + (mode == "economic"))
+        check_rule(
+            linalg.qr,
+            random(SHAPES[shape], kind),
+            mode=mode,
+            pivoting=pivoting,
+            order=1 + (mode == "economic" and not pivoting),
+        )
         check_rule(linalg.qr, random((2, *SHAPES[shape]), kind), mode=mode, pivoting=pivoting, order=0)
 
 
@@ -171,7 +178,8 @@ def test_svd(shape):
 @BOTH
 def test_eigh(lower):
     a, b = random((3, 3)), positive((3, 3), seed=1)
-    check_rule(linalg.eigh, a, lower=lower)
+    # The default driver's signs jump from one matrix to the next; this one's do not.
+    check_rule(linalg.eigh, a, lower=lower, driver="evd")
     check_rule(linalg.eigh, a, b, lower=lower)
     check_rule(linalg.eigh, a, b, lower=lower, subset_by_index=[0, 1], order=1)
     check_rule(linalg.eigvalsh, a, b, lower=lower)
@@ -248,6 +256,8 @@ def test_functions_of_a_matrix(kind):
     check_rule(linalg.expm, a / 2)
     check_rule(linalg.logm, a, order=1)
     check_rule(linalg.sqrtm, a)
+    check_rule(linalg.signm, a - 2 * np.eye(2), order=1)
+    check_rule(linalg.fractional_matrix_power, a, 0.3, order=1)
     check_rule(linalg.expm, random((2, 2, 2), kind), order=1)
 
 

@@ -1,0 +1,67 @@
+"""The examples run; the main one on a small budget, with its figures checked."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MAIN_JOB = ROOT / "examples" / "lynx_hare.py"
+SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path != MAIN_JOB)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_the_example_runs(script, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "Agg"}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.fixture(scope="module")
+def lynx_hare() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("lynx_hare", MAIN_JOB)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_classical_model_of_lynx_and_hare_has_the_published_rates(lynx_hare):
+    found = lynx_hare.rates(lynx_hare.fit_classical(lynx_hare.YEARS, lynx_hare.DATA))
+    assert found == {name: pytest.approx(value, rel=0.04) for name, value in lynx_hare.PUBLISHED.items()}
+
+
+def test_a_network_that_says_nothing_is_the_classical_model(lynx_hare, monkeypatch):
+    monkeypatch.setattr(lynx_hare, "ADAM_STEPS", 0)
+    monkeypatch.setattr(lynx_hare, "BFGS_STEPS", 0)
+    reference = {"rates": np.log([0.5, 0.8]), "encounters": np.log([0.5, 0.5]), "start": lynx_hare.DATA[0]}
+    p, _ = lynx_hare.fit_hybrid(reference, lynx_hare.YEARS, lynx_hare.DATA)
+    y = np.array([0.3, -1.2])
+    assert lynx_hare.hybrid(0.0, y, p) == pytest.approx(lynx_hare.classical(0.0, y, reference), abs=1e-15)
+
+
+def test_populations_that_explode_cost_infinitely_much(lynx_hare):
+    reference = {"rates": np.log([0.5, 0.8]), "encounters": np.log([0.5, 0.5]), "start": lynx_hare.DATA[0]}
+    p = {**reference, "encounters": np.array([np.log(0.5), 300.0]), "network": lynx_hare.Chain()}
+    with np.errstate(all="ignore"):
+        assert lynx_hare.penalised_misfit(p, reference, lynx_hare.YEARS, lynx_hare.DATA) == np.inf
+
+
+def test_the_hybrid_model_learns_and_the_picture_is_drawn(lynx_hare, monkeypatch, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(lynx_hare, "ADAM_STEPS", 4)
+    monkeypatch.setattr(lynx_hare, "BFGS_STEPS", 4)
+    lynx_hare.main(str(tmp_path / "picture.png"))
+    assert (tmp_path / "picture.png").stat().st_size > 20_000
+    words = capsys.readouterr().out.split()
+    before, after = float(words[words.index("loss") + 1]), float(words[words.index("->") + 1])
+    assert after < before
