@@ -19,7 +19,7 @@ from .ir import Function as IR
 from .ir import verify
 from .operate import evaluate
 from .source import describe
-from .structure import Arguments, as_gradient, is_structure_of_numbers, plain, same_number
+from .structure import Arguments, as_gradient, is_structure_of_numbers, map_container, plain, same_number
 from .structured import Compiled, compiled_for, forget
 from .tape import Cotangents, Int, Tape, sweep
 
@@ -236,13 +236,7 @@ def _detached(y: Any, kept: set[int]) -> Any:
     """The result for the caller, who may write into it: an array that the pullback keeps is copied."""
     if isinstance(y, np.ndarray):
         return y.copy() if id(y) in kept else y
-    if type(y) is tuple:
-        return tuple(_detached(e, kept) for e in y)
-    if type(y) is list:
-        y[:] = (_detached(e, kept) for e in y)
-    elif type(y) is dict:
-        y.update((k, _detached(e, kept)) for k, e in y.items())
-    return y
+    return map_container(lambda e: _detached(e, kept), y)
 
 
 vjp = pullback

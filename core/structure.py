@@ -148,15 +148,17 @@ def is_structure_of_numbers(x: Any) -> bool:
 
 def plain(x: Any) -> Any:
     """``x`` without ``Int``, which a result may contain."""
-    if type(x) is Int:
-        return int(x)
-    if type(x) is tuple and any(type(e) is Int or isinstance(e, (tuple, list, dict)) for e in x):
-        return tuple(map(plain, x))
-    if type(x) is list:
-        x[:] = map(plain, x)
-    elif type(x) is dict:
-        for k in x:
-            x[k] = plain(x[k])
+    return int(x) if type(x) is Int else map_container(plain, x)
+
+
+def map_container(function: Callable[[Any], Any], x: Any) -> Any:
+    """``x`` with ``function`` applied to its entries if it is a tuple, list or dict; the same object if none changes."""
+    if type(x) is dict:
+        new = {k: function(e) for k, e in x.items()}
+        return new if any(new[k] is not x[k] for k in x) else x
+    if type(x) in (tuple, list):
+        entries = [function(e) for e in x]
+        return type(x)(entries) if any(a is not b for a, b in zip(entries, x)) else x
     return x
 
 

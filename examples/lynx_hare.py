@@ -151,6 +151,7 @@ def main(picture: str = "lynx_hare.png") -> None:
         (f"forecast from it, {HELD_OUT}-1920", errors(early_models, ~early)),
     ):
         print(f"  {what:38}{found[0]:9.3f}{found[1]:9.3f}")
+    print(f"  (of the years held out, the {'classical' if found[0] < found[1] else 'hybrid'} model forecasts better)")
 
     draw(picture, reference, p, losses, early_reference, early_p)
     print(f"\n{picture} written; {perf_counter() - began:.1f} s in all")
