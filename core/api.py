@@ -15,8 +15,7 @@ from .cotangents import conform
 from .errors import BadInput
 from .frontend import lower
 from .instrument import instrument, instrumented_source
-from .ir import Function as IR
-from .ir import verify
+from .ir import Function as IR, verify
 from .operate import evaluate
 from .source import describe
 from .structure import Arguments, as_gradient, is_structure_of_numbers, map_container, plain, same_number
@@ -91,7 +90,7 @@ class CompiledBack:
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
-        found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy))
+        found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
         pulled = [next(found, None) if is_active else None for is_active in self.active]
         gradients: list[Any] = []
         for i in self.chosen:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .analyse import type_of
 from .errors import NoDerivative
 from .instrument import instrument
 from .operate import NUMBERS, OPERATORS, PASSIVE, apply_rule, differentiable, evaluate, get_attribute, iterate, setitem
@@ -160,14 +159,10 @@ def _pull_compiled(table: Cotangents, y: Any, compiled: Any, saved: Any, values:
     dy = table.take(y)
     if dy is None:
         return
-    gradients = iter(table.run(compiled.pull, saved, dy))
-    for x in values:
-        if _type_is_active(x):
+    gradients = iter(table.run(compiled.pull, saved, dy, y))
+    for x, is_active in zip(values, compiled.active):
+        if is_active:
             table.add(x, next(gradients))
-
-
-def _type_is_active(x: Any) -> bool:
-    return type_of(x).kind in ("real", "array", "number")
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -234,8 +229,8 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
 
 
 def _array_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .rules.methods import METHODS
     from .mutation import MUTATORS
+    from .rules.methods import METHODS
 
     if name in MUTATORS and isinstance(x, np.ndarray):
         return MUTATORS[name](tape, x, *args, **kwargs)
@@ -264,8 +259,8 @@ def _number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs:
 
 
 def _ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .rules.methods import UFUNC_METHODS
     from .mutation import add_at
+    from .rules.methods import UFUNC_METHODS
 
     if name == "at" and ufunc in (np.add, np.subtract):
         return add_at(tape, ufunc, *args)

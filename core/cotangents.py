@@ -19,6 +19,18 @@ def scale(dy: Any, partial: Any) -> Any:
     return dy * partial
 
 
+def scale_masked(dy: Any, partial: Any) -> Any:
+    """``scale`` for a partial that can be infinite: where no cotangent arrives, none goes on, be the slope infinite.
+
+    >>> scale_masked(np.array([0.0, 1.0]), np.array([np.inf, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    g = scale(dy, partial)
+    if isinstance(g, (np.ndarray, np.generic)) and not np.isfinite(g).all():
+        g = np.where(dy == 0, 0 * dy, g)
+    return g
+
+
 def conform(g: Any, x: Any) -> Any:
     """``g`` in the form of the number or array ``x``: summed over broadcast axes, real for a real ``x``, in x's dtype.
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .cotangents import conform, scale
-from .rules.table import RULES, Rule, pull
+from .cotangents import conform
+from .rules.table import RULES, Rule, pull, scaling
 from .tape import Cotangents, Int, Tape, is_fancy, owner
 
 REAL = {float, np.float64, Int}
@@ -71,9 +71,9 @@ def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> N
         return
     left, right = rule.partials
     if type(a) not in PASSIVE:
-        table.add(a, conform(scale(dy, left(y, a, b)), a))  # type: ignore[operator,misc]
+        table.add(a, conform(scaling(left)(dy, left(y, a, b)), a))  # type: ignore[operator,misc]
     if type(b) not in PASSIVE:
-        table.add(b, conform(scale(dy, right(y, a, b)), b))  # type: ignore[operator,misc]
+        table.add(b, conform(scaling(right)(dy, right(y, a, b)), b))  # type: ignore[operator,misc]
 
 
 def _binary(function: Operation, method: str, reflected: str) -> Operation:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from .analyse import active_values
-from .cotangents import conform, scale
+from .cotangents import conform, scale_masked
 from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
 from .rules import find_rule
+from .rules.table import scaling
 from .tape import is_fancy
 
 Cotangents = dict[Value, Value]
@@ -52,9 +53,9 @@ def filled(g: Any, x: Any) -> Any:
     return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
 
 
-def parts_of(dy: Any, n: int) -> Any:
+def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
     """The cotangent of a tuple, with zeros where nothing came."""
-    return [0 if d is None else d for d in dy] if dy is not None else [0] * n
+    return [(np.zeros_like(e) if isinstance(e, np.ndarray) else 0) if d is None else d for d, e in zip(dy, y)]
 
 
 def reverse(
@@ -74,7 +75,8 @@ class _Reverse:
         self.parameters = parameters
         self.compiled_callee = compiled_callee
         self.active = active_values(function, parameters)
-        self.owned: set[Value] = set()
+        self.owned: set[Value] = set()  # cotangents that nothing else holds, free to be added to in place
+        self.maybe_zero: set[Value] = set()  # cotangents of arrays that may still be the number zero
         self.out: list[Operation] = []
         self.line = 0
 
@@ -184,7 +186,9 @@ class _Reverse:
         if op.callee in (make_tuple, make_list):
             for i, x in enumerate(op.operands):
                 if x in self.active:
-                    self.accumulate(cotangents, x, self.call(operator.getitem, dy, Value(constant=i)))
+                    part = self.call(operator.getitem, dy, Value(constant=i))
+                    self.maybe_zero.add(part)
+                    self.accumulate(cotangents, x, part)
             return
         if op.callee is operator.getitem:
             buffer = self.buffer(cotangents, op.operands[0])
@@ -219,6 +223,7 @@ class _Reverse:
         for x, partial in zip(op.operands, rule.partials):
             if x not in self.active or partial is None or partial == 0 and isinstance(partial, int):
                 continue
+            by = scaling(partial)
             if not isinstance(partial, int):
                 partial = self.inline(partial, [y, *op.operands])
             else:
@@ -226,11 +231,16 @@ class _Reverse:
             if partial.is_constant and isinstance(partial.constant, int) and partial.constant in (1, -1):
                 g = dy if partial.constant == 1 else self.call(operator.neg, dy)
             else:
-                g = self.call(scale if careful else operator.mul, dy, partial)
+                g = self.call(by if careful or arrays and by is scale_masked else operator.mul, dy, partial)
             same = len(arrays) == 1 or x.type.shape is not None and x.type.shape == y.type.shape
             if careful or arrays and (x.type.kind == "real" or not same):
                 g = self.call(conform, g, x)
+            elif self.is_maybe_zero(dy):
+                self.maybe_zero.add(g)
             self.accumulate(cotangents, x, g)
+
+    def is_maybe_zero(self, g: Value) -> bool:
+        return g.is_constant or g in self.maybe_zero
 
     def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
         """A partial derivative's own operations where it is an expression, else a call of it."""
@@ -250,6 +260,9 @@ class _Reverse:
         return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
 
     def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
+        if self.is_maybe_zero(dy) and y.type.kind != "real":
+            dy = self.call(filled, dy, y)
+
         def pulled(pullback: Callable[..., Any]) -> Value:
             used = _used_parameters(pullback)
             values = [dy, y, *op.operands]
@@ -322,6 +335,8 @@ class _Reverse:
             self.out = outer
         results = self.emit("if", None, [op.operands[0]], len(changed), blocks=branches)
         for x, result in zip(changed, results):
+            if any(self.is_maybe_zero(b.results[changed.index(x)]) for b in branches):
+                self.maybe_zero.add(result)
             result.name = f"d{x.name}" if x.name else saved.name
             if all(r in self.owned for r in (b.results[changed.index(x)] for b in branches)):
                 self.owned.add(result)
@@ -359,6 +374,7 @@ class _Reverse:
         through = [Value(f"d{v.name}" if v.name else "", v.type) for v in [*(parameters[i] for i in carried), *free]]
         backward.parameters = [entry, *through]
         inner: Cotangents = dict(zip(free, through[len(carried) :]))
+        self.maybe_zero.update(through)
         self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x.type.kind == "array"}
         for i, dp in zip(carried, through):
             self.accumulate(inner, body.results[i], dp)
@@ -381,6 +397,7 @@ class _Reverse:
         values = [*(None for _ in carried), *free]
         for k, result in zip(kept, results):
             result.name = through[k].name
+            self.maybe_zero.add(result)
             x = values[k]
             if x is not None:
                 cotangents[x] = result

@@ -27,6 +27,7 @@ class Compiled:
 
     name: str
     result: Type
+    active: tuple[bool, ...]
     guards: list[tuple[Any, str, Any]] = field(default_factory=list)
     forward: Callable[..., Any] | None = None
     backward: Callable[..., Any] | None = None
@@ -46,9 +47,9 @@ class Compiled:
             return isinstance(y, (int, float))
         return self.result.kind != "array" or type(y) is np.ndarray
 
-    def pull(self, saved: Any, dy: Any) -> tuple[Any, ...]:
+    def pull(self, saved: Any, dy: Any, y: Any) -> tuple[Any, ...]:
         if self.result.kind == "tuple":
-            dy = parts_of(dy, len(self.result.elements))
+            dy = parts_of(dy, y)
         return self.backward(saved, dy)  # type: ignore[misc]
 
 
@@ -121,7 +122,7 @@ def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, 
     lowered, guards = lower(function)
     if len(types) != len(lowered.parameters):
         raise Unstructured("arguments by default")
-    compiled = Compiled(lowered.name, type_of(1.0), guards)
+    compiled = Compiled(lowered.name, type_of(1.0), mask, guards)
     callees: dict[Operation, FunctionType] = {}
     pending: dict[Key, Compiled] = {}
 

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from numpy.lib._stride_tricks_impl import DummyArray
 
 from .cotangents import conform

@@ -29,10 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from dis import get_instructions
+from functools import lru_cache
 from inspect import Parameter, signature
 from typing import Any
 
-from ..cotangents import conform, scale
+from ..cotangents import conform, scale, scale_masked
 
 Function = Callable[..., Any]
 
@@ -102,11 +104,21 @@ def zero(*functions: Function) -> None:
         RULES[function] = Rule(function)
 
 
+@lru_cache(maxsize=1024)
+def scaling(partial: Function) -> Function:
+    """How a cotangent is multiplied by a partial: with care where its formula can divide by zero."""
+    code = getattr(partial, "__code__", None)
+    if code is None:
+        return scale
+    divides = any(i.opname == "BINARY_OP" and i.argrepr in ("/", "**") for i in get_instructions(code))
+    return scale_masked if divides or {"log", "reciprocal", "power", "divide"} & {*code.co_names} else scale
+
+
 def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The cotangents of the positional arguments; None for those without a derivative (or where it is zero)."""
     if rule.partials:
         return [
-            None if p is None or p == 0 else conform(scale(dy, p(y, *args)), x)
+            None if p is None or p == 0 else conform(scaling(p)(dy, p(y, *args)), x)
             for p, x in zip(rule.partials, args)
         ]  # fmt: skip
     if rule.together is not None:
