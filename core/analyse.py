@@ -266,7 +266,9 @@ class Inference:
             if container.kind == "array" and container.ndim is not None and scalar:
                 row = Type("array", container.ndim - 1, shape=container.shape and container.shape[1:])
                 op.results[0].type = REAL if container.ndim == 1 else row
-            elif container.kind == "array" and all(t.kind == "real" for t in indices) and len(indices) == container.ndim:
+            elif (
+                container.kind == "array" and all(t.kind == "real" for t in indices) and len(indices) == container.ndim
+            ):
                 op.results[0].type = REAL
             else:
                 op.results[0].type = NUMBER

@@ -304,7 +304,9 @@ class _Lowering:
         container = self.expression(node.value, env)
         if container.is_constant and isinstance(container.constant, ModuleType):
             space = vars(container.constant)
-            return self.guarded(space, node.attr) if node.attr in space else self.fail(node, f"the attribute {node.attr}")
+            return (
+                self.guarded(space, node.attr) if node.attr in space else self.fail(node, f"the attribute {node.attr}")
+            )
         return self.call(getattr, container, Value(constant=node.attr))
 
     def value_BinOp(self, node: ast.BinOp, env: Environment) -> Value:
@@ -402,9 +404,7 @@ class _Lowering:
         several: bool = False,
     ) -> Any:
         values = [Value() for _ in range(results)]
-        self.block.operations.append(
-            Operation(kind, callee, operands, keywords, blocks or [], values, line=self.line)
-        )
+        self.block.operations.append(Operation(kind, callee, operands, keywords, blocks or [], values, line=self.line))
         return values if several or not results else values[0]
 
 

@@ -59,7 +59,9 @@ def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
 
 
 def reverse(
-    function: Function, active_parameters: Sequence[Value], compiled_callee: Callable[[Operation, tuple[bool, ...]], Any]
+    function: Function,
+    active_parameters: Sequence[Value],
+    compiled_callee: Callable[[Operation, tuple[bool, ...]], Any],
 ) -> tuple[Function, Function]:
     """The forward and the backward sweep of a typed function.
 
@@ -360,7 +362,9 @@ class _Reverse:
         indexed = {
             inner.operands[0]
             for inner in walk(body)
-            if inner.kind == "call" and inner.callee in (operator.getitem, UNPACK) and inner.operands[0].type.kind == "array"
+            if inner.kind == "call"
+            and inner.callee in (operator.getitem, UNPACK)
+            and inner.operands[0].type.kind == "array"
         }
         start = [cotangents.pop(op.results[i], Value(constant=0)) for i in carried]
         self.owned.difference_update(start)
@@ -406,7 +410,6 @@ class _Reverse:
         for k, result in zip(kept, results):
             if values[k] is None:
                 self.accumulate(cotangents, initial[carried[k]], result)
-
 
     def stacks(
         self, op: Operation, body: Block, backward: Block, entry: Value, need: list[Value], block: Block
@@ -492,4 +495,3 @@ def _used_parameters(function: Any) -> frozenset[int]:
         read |= set(argument) if isinstance(argument, tuple) else {argument}
     read |= set(code.co_cellvars)
     return frozenset(i for i, name in enumerate(names) if name in read)
-

@@ -120,9 +120,7 @@ class Arguments:
             fresh, collectors[key] = self.freshen(value)
             if fresh is not value:
                 write(key, fresh)
-                self.replaced.append(
-                    (lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh)
-                )
+                self.replaced.append((lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh))
         return x, collect
 
 

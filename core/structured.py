@@ -189,4 +189,3 @@ def _type(value: Any) -> Type:
 
 def _has_objects(kind: Type) -> bool:
     return any(e.kind not in ("real", "array", "number") for e in kind.elements)
-

@@ -43,7 +43,9 @@ INFIX = {
     operator.is_: ("is", 4),
     operator.is_not: ("is not", 4),
 }
-IN_PLACE = {getattr(operator, "i" + n.rstrip("_")): getattr(operator, n) for n in ("add", "sub", "mul", "truediv", "pow")}
+IN_PLACE = {
+    getattr(operator, "i" + n.rstrip("_")): getattr(operator, n) for n in ("add", "sub", "mul", "truediv", "pow")
+}
 PREFIX = {operator.neg: ("-", 11), operator.pos: ("+", 11), operator.invert: ("~", 11), operator.not_: ("not ", 3)}
 ATOM = 20
 LONGEST = 88

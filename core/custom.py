@@ -1,0 +1,191 @@
+"""Derivatives given by hand, and what else steps into the backward sweep.
+
+``adjoint`` gives a function its pullback; the others are a handler of a few lines each: plain functions outside of a
+derivative, and on a tape an operation with a backward step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .call import HANDLERS, call, handles
+from .cotangents import conform
+from .errors import BadInput
+from .operate import evaluate
+from .pullback import kind_of, seed
+from .source import describe
+from .structure import same_number
+from .structured import forget
+from .tape import Cotangents, Int, Tape, sweep
+
+Function = Callable[..., Any]
+
+
+def adjoint(f: Function) -> Callable[[Function], Function]:
+    """Give ``f`` a pullback: decorate a function of the same arguments that returns ``(y, back)``.
+
+    ``back(dy)`` returns a tuple with one cotangent per positional argument (None for zero); for a function of one
+    argument the cotangent alone will do.
+
+    >>> def half(x):
+    ...     return x / 2
+    >>> @adjoint(half)
+    ... def _(x):
+    ...     return half(x), lambda dy: dy / 2
+    >>> grad(half)(3.0)
+    0.5
+    """
+    if not callable(f):
+        raise BadInput(f"@adjoint needs the function that it gives a pullback to, not {kind_of(f)}")
+
+    def register(definition: Function) -> Function:
+        if not callable(definition):
+            raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
+
+        def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+            pair = evaluate(tape.parent, definition, *args, **kwargs)
+            if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+                raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
+            y = evaluate(tape.parent, _distinct, pair[0])
+            tape.records.append((_adjoint_back, y, f, pair[1], args))
+            return y
+
+        HANDLERS[f] = handler
+        forget()
+        return definition
+
+    return register
+
+
+def _distinct(y: Any) -> Any:
+    """``y`` with an identity of its own: the definition may return an argument or a constant."""
+    if isinstance(y, np.ndarray):
+        return np.copy(y)
+    if type(y) in (float, complex) or isinstance(y, np.inexact):
+        return same_number(y)
+    if type(y) in (list, tuple):
+        return type(y)([_distinct(e) for e in y])
+    return Int(y) if type(y) is int else y
+
+
+def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: tuple[Any, ...]) -> None:
+    dy = table.take(y)
+    if dy is None:
+        return
+    cotangents = table.run(back, dy)
+    if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
+        cotangents = (cotangents,)
+    if len(cotangents) != len(args):
+        raise BadInput(
+            f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
+            "one for each, None where it is zero"
+        )
+    for i, (x, g) in enumerate(zip(args, cotangents)):
+        if isinstance(x, (np.ndarray, float, complex, np.number)) and g is not None and np.shape(g) != np.shape(x):
+            raise BadInput(
+                f"the pullback of {describe(f)} returned a cotangent of shape {np.shape(g)} for argument {i}, which has "
+                f"shape {np.shape(x)}"
+            )
+        if g is not None:
+            table.add(x, table.run(conform, g, x) if isinstance(x, (np.ndarray, float, complex, np.number)) else g)
+
+
+def hook(g: Function, x: Any) -> Any:
+    """``x`` itself; on the way back its cotangent is replaced by ``g(dx)``.
+
+    >>> grad(lambda x: hook(lambda dx: 10 * dx, x) ** 2)(3.0)
+    60.0
+    """
+    return x
+
+
+@handles(hook)
+def _hook(tape: Tape, g: Function, x: Any) -> Any:
+    y = evaluate(tape.parent, _distinct, x)
+    tape.records.append((_hook_back, y, g, x))
+    return y
+
+
+def _hook_back(table: Cotangents, y: Any, g: Function, x: Any) -> None:
+    dy = table.take(y)
+    if dy is not None:
+        table.add(x, table.run(g, dy))
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x`` as a constant: no cotangent passes.
+
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    return x
+
+
+@handles(stop_gradient)
+def _stop_gradient(tape: Tape, x: Any) -> Any:
+    if isinstance(x, dict):
+        return {k: _stop_gradient(tape, v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        parts = [_stop_gradient(tape, e) for e in x]
+        return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)  # type: ignore[union-attr]
+    return int(x) if type(x) is Int else _distinct(x) if type(x) is not int else x
+
+
+def nestlevel() -> int:
+    """How many derivatives the caller is inside of.
+
+    >>> nestlevel(), pullback(lambda x: x * nestlevel(), 1.0)[0]
+    (0, 1.0)
+    """
+    return 0
+
+
+@handles(nestlevel)
+def _nestlevel(tape: Tape | None) -> int:
+    level = 0
+    while tape is not None:
+        level, tape = level + 1, tape.parent
+    return level
+
+
+def checkpoint(f: Function, *args: Any, **kwargs: Any) -> Any:
+    """``f(*args, **kwargs)``, of which nothing is kept for the way back: it is run again there.
+
+    A function that writes into arrays is run once and kept, as what it wrote to has changed since.
+
+    >>> grad(lambda x: checkpoint(lambda u: u * u * u, x))(2.0)
+    12.0
+    """
+    return f(*args, **kwargs)
+
+
+@handles(checkpoint)
+def _checkpoint(tape: Tape, f: Function, *args: Any, **kwargs: Any) -> Any:
+    trial = Tape(tape.parent)
+    y = call(trial, f, *args, **kwargs)
+    if trial.written or not _is_numeric(y):
+        tape.records += trial.records
+        tape.written |= trial.written
+    else:
+        tape.records.append((_checkpoint_back, y, f, args, kwargs))
+    return y
+
+
+def _is_numeric(y: Any) -> bool:
+    if isinstance(y, (tuple, list)):
+        return all(map(_is_numeric, y))
+    return isinstance(y, (np.ndarray, float, complex, int, np.number))
+
+
+def _checkpoint_back(table: Cotangents, y: Any, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    dy = table.take(y)
+    if dy is None:
+        return
+    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
+    seed(table, call(again, f, *args, **kwargs), dy)
+    written, table.redo = table.redo, []
+    sweep(again, table)
+    table.redo = written

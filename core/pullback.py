@@ -1,0 +1,182 @@
+"""One run of a function and its pullback, by whichever tier can take it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from . import mutation, rules, standard_library  # noqa: F401  the handlers register themselves
+from .call import HANDLERS, call, parameters
+from .cotangents import conform
+from .errors import BadInput
+from .instrument import instrument
+from .operate import evaluate
+from .structure import Arguments, as_gradient, is_structure_of_numbers
+from .structured import Compiled, compiled_for
+from .tape import Cotangents, Tape, sweep
+
+Function = Callable[..., Any]
+
+
+class Back:
+    """The pullback of one run: maps a cotangent of the result to the cotangents of the arguments."""
+
+    def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
+        self.tape, self.arguments, self.y = tape, arguments, y
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        return self.run(None, dy)
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def kept(self) -> set[int]:
+        """The identities of the results that the tape holds."""
+        return {id(saved[0]) for _, *saved in self.tape.records}
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        table = Cotangents(None if parent is None else functools.partial(call, parent))
+        seed(table, self.y, dy)
+        sweep(self.tape, table)
+        return self.arguments.gradients(table)
+
+
+class CompiledBack:
+    """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
+
+    def __init__(
+        self, compiled: Compiled, saved: Any, y: Any, args: Sequence[Any], active: Sequence[bool], chosen: Sequence[int]
+    ) -> None:
+        self.compiled, self.saved, self.y, self.args = compiled, saved, y, args
+        self.active, self.chosen = active, chosen
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        return self.run(None, dy)
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def kept(self) -> set[int]:
+        """The identities of what the forward sweep saved."""
+        saved = self.saved if type(self.saved) is tuple else (self.saved,)
+        return set(map(id, saved)) - set(map(id, self.args))
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        dy = check_cotangent(self.y, dy)
+        found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
+        pulled = [next(found, None) if is_active else None for is_active in self.active]
+        gradients: list[Any] = []
+        for i in self.chosen:
+            x, g = self.args[i], pulled[i]
+            if not is_structure_of_numbers(x):
+                gradients.append(None)
+            elif isinstance(x, np.ndarray):
+                zero = g is None or isinstance(g, int)
+                if parent is None and (g is dy or any(g is other for other in gradients)):
+                    g = np.copy(g)  # type: ignore[arg-type]
+                gradients.append(np.zeros_like(x) if zero else g)
+            elif parent is not None and g is not None:
+                converted = type(x) in (float, complex) and type(g) is not type(x)
+                gradients.append(evaluate(parent, as_gradient, g, x) if converted else g)
+            else:
+                gradients.append(as_gradient(0 if g is None else g, x))
+        return tuple(gradients)
+
+
+def record(
+    parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Sequence[int] | None = None
+) -> tuple[Any, Back | CompiledBack]:
+    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument."""
+    chosen = range(len(args)) if argnums is None else argnums
+    if type(f) is FunctionType and not kwargs and f not in HANDLERS:
+        compiled = _record_compiled(parent, f, args, chosen)
+        if compiled is not None:
+            return compiled
+    if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
+        instrument(f)  # a missing source is reported before anything runs
+    tape = Tape(parent)
+    arguments = Arguments(tape)
+    fresh = list(args)
+    try:
+        for i in chosen:
+            fresh[i] = arguments.enter(args[i])
+        y = call(tape, f, *fresh, **kwargs)
+    finally:
+        arguments.leave()
+    return y, Back(tape, arguments, y)
+
+
+def _record_compiled(
+    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int]
+) -> tuple[Any, CompiledBack] | None:
+    """Run the compiled form of ``f``; None if it has none, or if it raises: the tape then raises on the user's lines."""
+    values = parameters(f, args)
+    if values is None or rules.find_rule(f) is not None:
+        return None
+    active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
+    compiled = compiled_for(f, values, active)
+    if compiled is None:
+        return None
+    try:
+        y, saved = evaluate(parent, compiled.forward, *values)
+    except Exception:
+        return None
+    if not compiled.fits(y):
+        return None
+    return y, CompiledBack(compiled, saved, y, args, active, chosen)
+
+
+def check_cotangent(y: Any, dy: Any) -> Any:
+    """The cotangent of a number, an array or a tuple of these, in its form."""
+    if dy is None:
+        return None
+    if isinstance(y, tuple):
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise BadInput(f"the result is a tuple of {len(y)}; its cotangent must be one too, not {dy!r}")
+        return [check_cotangent(e, de) for e, de in zip(y, dy)]
+    if np.shape(dy) != np.shape(y):
+        raise BadInput(f"the result has shape {np.shape(y)}, but its cotangent has shape {np.shape(dy)}")
+    return conform(dy, y)
+
+
+def seed(table: Cotangents, y: Any, dy: Any) -> None:
+    """Enter the cotangent of the result, which must have its structure."""
+    if dy is None:
+        return
+    if isinstance(y, (tuple, list)):
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too, not {dy!r}")
+        for e, de in zip(y, dy):
+            seed(table, e, de)
+    elif isinstance(y, dict):
+        if not isinstance(dy, dict) or not set(dy) <= set(y):
+            raise BadInput(
+                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be too, not {dy!r}"
+            )
+        for key, value in dy.items():
+            seed(table, y[key], value)
+    elif isinstance(y, np.ndarray):
+        if np.shape(dy) != y.shape:
+            raise BadInput(f"the result has shape {y.shape}, but its cotangent has shape {np.shape(dy)}")
+        table.add(y, table.run(conform, dy, y))
+    else:
+        if np.shape(dy) != () and isinstance(y, (int, float, complex, np.number)):
+            raise BadInput(f"the result is a number, but its cotangent has shape {np.shape(dy)}")
+        table.add(y, dy)
+
+
+def kind_of(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        return f"an array of dtype {x.dtype}"
+    return (
+        "None" if x is None else f"{type(x).__name__} {x!r}" if isinstance(x, (str, bool)) else f"a {type(x).__name__}"
+    )
+
+
+def check_function(f: Any) -> None:
+    if not callable(f):
+        raise BadInput(f"a function is needed, not {kind_of(f)}; write grad(f)(x), not grad(f(x))")
