@@ -257,6 +257,8 @@ def _rows(back: Function, part: Any, whole: Any, x: Any) -> Any:
         return rows if isinstance(part, list) else tuple(rows)
     if isinstance(part, dict):
         return {k: _rows(_Inside(back, k, part), e, e, x) for k, e in part.items()}
+    if not isinstance(part, (int, float, complex, np.number, np.ndarray)) or np.asarray(part).dtype.kind not in "iufc":
+        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(part)}")
     if np.iscomplexobj(part):
         raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
     if np.ndim(part) == 0:

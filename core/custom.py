@@ -15,7 +15,7 @@ from .call import HANDLERS, call, handles
 from .cotangents import conform
 from .errors import BadInput
 from .operate import evaluate
-from .pullback import kind_of, seed
+from .pullback import check_function, kind_of, seed
 from .source import describe
 from .structure import same_number
 from .structured import forget
@@ -99,11 +99,13 @@ def hook(g: Function, x: Any) -> Any:
     >>> grad(lambda x: hook(lambda dx: 10 * dx, x) ** 2)(3.0)
     60.0
     """
+    check_function(g)
     return x
 
 
 @handles(hook)
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
+    check_function(g)
     y = evaluate(tape.parent, _distinct, x)
     tape.records.append((_hook_back, y, g, x))
     return y
@@ -159,11 +161,13 @@ def checkpoint(f: Function, *args: Any, **kwargs: Any) -> Any:
     >>> grad(lambda x: checkpoint(lambda u: u * u * u, x))(2.0)
     12.0
     """
+    check_function(f)
     return f(*args, **kwargs)
 
 
 @handles(checkpoint)
 def _checkpoint(tape: Tape, f: Function, *args: Any, **kwargs: Any) -> Any:
+    check_function(f)
     trial = Tape(tape.parent)
     y = call(trial, f, *args, **kwargs)
     if trial.written or not _is_numeric(y):
