@@ -19,7 +19,7 @@ from .operate import PASSIVE, evaluate, setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
 
 Collect = Callable[[Cotangents, dict[int, Any]], Any]
-OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype)
+OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype, np.ufunc, type(np.sum))
 
 
 class Arguments:
@@ -110,7 +110,7 @@ class Arguments:
                 done[id(x)] = found = {}
                 found.update((k, c(table, done)) for k, c in collectors.items())
             else:
-                done[id(x)] = found = object.__new__(type(x))
+                done[id(x)] = found = _blank(type(x))
                 for name, c in collectors.items():
                     object.__setattr__(found, name, c(table, done))
             return found
@@ -122,6 +122,12 @@ class Arguments:
                 write(key, fresh)
                 self.replaced.append((lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh))
         return x, collect
+
+
+def _blank(cls: type) -> Any:
+    """An instance without attributes, its ``__init__`` not run."""
+    made_in_python = cls.__flags__ & (1 << 9)
+    return object.__new__(cls) if made_in_python and cls.__new__ is object.__new__ else cls.__new__(cls)
 
 
 def same_number(x: Any) -> Any:
