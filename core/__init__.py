@@ -1,4 +1,61 @@
-"""The differentiation and compilation core."""
+"""The differentiation and compilation core, told along one small function.
+
+A user has a program; here it is a power by repeated multiplication:
+
+>>> def pow(x, n):
+...     r = 1
+...     while n > 0:
+...         n -= 1
+...         r *= x
+...     return r
+
+``source`` finds its syntax tree, and ``frontend`` reads that into the structured SSA form of ``ir``, in which a loop is an
+operation with blocks inside and everything else is a call:
+
+>>> print(ir(pow))
+function pow(%x, %n):
+  %n.1, %r = while %n, 1
+    condition(%n.2, %r.1):
+      %t = operator.gt(%n.2, 0)
+      yield %t
+    body(%n.3, %r.2):
+      %n.4 = operator.isub(%n.3, 1)
+      %r.3 = operator.imul(%r.2, %x)
+      yield %n.4, %r.3
+  yield %r
+
+``analyse`` types the values for given arguments and finds through which of them a derivative flows: ``r`` depends on ``x`` and
+bears on the result, while ``n`` only counts.  ``reverse`` turns the function into a forward sweep, which also returns what must
+be saved, and a backward sweep.  The rule of ``*`` (``rules/``) says that dr * r reaches x, so each ``r`` is saved and nothing else.
+``emit.python`` prints both, and what it prints is what runs:
+
+>>> show(pow, 5.0, 3)
+def pow_forward(x, n):
+    stack = []
+    n1 = n
+    r = 1
+    while n1 > 0:
+        stack.append(r)
+        n1, r = n1 - 1, r * x
+    return (r, (stack, x))
+<BLANKLINE>
+def pow_backward(saved, dr):
+    stack, x = saved
+    dr1 = dr
+    dx = 0
+    for r in reversed(stack):
+        dr1, dx = dr1 * x, dx + dr1 * r
+    return (dx, 0)
+
+>>> gradient(pow, 5, 3)
+(75, 0)
+
+That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.  Any
+other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each operation in the
+syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do, ``standard_library`` and ``mutation`` know
+Python's and NumPy's own functions, and ``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a
+call, ``custom`` holds derivatives given by hand, and ``api`` is what users see.
+"""
 
 from __future__ import annotations
 

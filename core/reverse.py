@@ -247,18 +247,20 @@ class _Reverse:
     def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
         """A partial derivative's own operations where it is an expression, else a call of it."""
         used = _used_parameters(partial)
-        if partial.__name__ == "<lambda>":
-            try:
-                lowered, _ = lower(partial)  # type: ignore[arg-type]
-            except Unstructured:
-                pass
-            else:
-                if all(op.kind == "call" for op in lowered.block.operations):
-                    mapping = dict(zip(lowered.parameters, values))
-                    _replace(lowered.block, mapping)
-                    _fold(lowered.block)
-                    self.out += lowered.block.operations
-                    return lowered.block.results[0]
+        lowered = _expression(partial)
+        if lowered is not None:
+            mapping = dict(zip(lowered.parameters, values))
+            operations = []
+            for op in lowered.block.operations:
+                (old,) = op.results
+                mapping[old] = Value()
+                operands_ = [mapping.get(v, v) for v in op.operands]
+                operations.append(Operation("call", op.callee, operands_, op.keywords, results=[mapping[old]], line=self.line))
+            result = lowered.block.results[0]
+            block = Block(operations=operations, results=[mapping.get(result, result)])
+            _fold(block)
+            self.out += block.operations
+            return block.results[0]
         return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
 
     def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
@@ -480,6 +482,18 @@ def _fold(block: Block) -> None:
             kept.append(op)
     block.operations = kept
     block.results = [known.get(v, v) for v in block.results]
+
+
+@lru_cache(maxsize=1024)
+def _expression(partial: Any) -> Function | None:
+    """The IR of a partial derivative that is one expression."""
+    if partial.__name__ != "<lambda>":
+        return None
+    try:
+        lowered, _ = lower(partial)
+    except Unstructured:
+        return None
+    return lowered if all(op.kind == "call" for op in lowered.block.operations) else None
 
 
 @lru_cache(maxsize=1024)

@@ -66,13 +66,16 @@ def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
 
 def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     first = code.co_firstlineno
+    indented = lines[first - 1][:1] in " \t"
+    # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
+    prefix = "if True:\n" if indented else ""
     try:
-        block = inspect.getblock(lines[first - 1 :])
-        indented = block[0][:1] in " \t"
-        # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
-        tree = ast.parse(("if True:\n" if indented else "") + "".join(block))
-    except (SyntaxError, IndentationError):
-        return None
+        tree = ast.parse(prefix + "".join(_block_by_indentation(lines[first - 1 :])))
+    except SyntaxError:  # a string or a bracket that goes on at the left margin
+        try:
+            tree = ast.parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
+        except SyntaxError:
+            return None
     node = tree.body[0]
     if isinstance(node, ast.If):
         node = node.body[0]
@@ -80,6 +83,20 @@ def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast
         return None
     ast.increment_lineno(node, first - (2 if indented else 1))
     return node
+
+
+def _block_by_indentation(lines: list[str]) -> list[str]:
+    """The lines of a definition: up to the first one that is indented no more than it (no tokenizer to wait for)."""
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    inside = False
+    for i, line in enumerate(lines):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if inside and len(line) - len(line.lstrip()) <= margin and text[0] not in ")]}":
+            return lines[:i]
+        inside = inside or text.startswith(("def ", "async "))
+    return lines
 
 
 @lru_cache(maxsize=64)

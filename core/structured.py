@@ -90,8 +90,8 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
     if type(found) is str:
         return None
     try:
+        lowered = lower(function)
         if found is None:
-            lower(function)
             _variants[code] = _variants.get(code, 0) + 1
             if _variants[code] > MOST_VARIANTS and shaped:
                 _of_many_shapes.add(code)
@@ -102,7 +102,7 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
     types = tuple(type_of(x) if shaped else _without_shape(type_of(x)) for x in args)
     mask = tuple(t.kind in ("real", "array", "number") for t in types) if active is None else active
     try:
-        found = _compiled[key] = _compile(function, types, mask, key)
+        found = _compiled[key] = _compile(function, types, mask, key, lowered)
     except (Unstructured, NoSource) as reason:
         _compiled[key] = str(reason)
         return None
@@ -118,8 +118,8 @@ def forget() -> None:
     _compiled.clear()
 
 
-def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key) -> Compiled:
-    lowered, guards = lower(function)
+def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key, made: Any = None) -> Compiled:
+    lowered, guards = made or lower(function)
     if len(types) != len(lowered.parameters):
         raise Unstructured("arguments by default")
     compiled = Compiled(lowered.name, type_of(1.0), mask, guards)

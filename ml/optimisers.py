@@ -125,7 +125,7 @@ class Adam(Optimiser):
     def move(self, update: int, x: Any, gradient: Any, *memory: Any) -> tuple[Any, ...]:
         mean, square = memory
         mean = self.beta1 * mean + (1 - self.beta1) * gradient
-        square = self.beta2 * square + (1 - self.beta2) * (gradient * np.conj(gradient)).real
+        square = self.beta2 * square + (1 - self.beta2) * (gradient * gradient.conjugate()).real
         unbiased_mean = mean / (1 - self.beta1**update)
         unbiased_square = square / (1 - self.beta2**update)
         return x - self.learning_rate * unbiased_mean / (unbiased_square**0.5 + self.epsilon), mean, square

@@ -66,6 +66,7 @@ def test_types_and_shapes_are_kept(optimiser, dtype):
     assert (x == 1).all()
     number = x[0, 0]
     assert all(np.asarray(y).dtype == dtype and np.ndim(y) == 0 for y in steps(optimiser, number, [number, number]))
+    assert all(type(y) is float for y in steps(optimiser, 1.0, [1.0, 1.0]))
 
 
 @pytest.mark.parametrize("optimiser", [adam(0.1), sgd(0.1), sgd(0.05, 0.8), sgd(0.05, 0.8, nesterov=True)])
