@@ -71,3 +71,41 @@ def _conform_array(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "fc" and g.dtype != dtype:
         g = g.astype(dtype)
     return g
+
+
+def is_fancy(index: Any) -> bool:
+    """Whether an index may name one entry twice."""
+    if type(index) is tuple:
+        return any(is_fancy(i) for i in index)
+    return isinstance(index, list) or (isinstance(index, np.ndarray) and index.dtype.kind != "b" and index.ndim > 0)
+
+
+def add_at(buffer: Any, index: Any, g: Any) -> None:
+    """Add to entries of a cotangent in place; an index array may name one entry twice."""
+    if is_fancy(index):
+        np.add.at(buffer, index, g)
+    else:
+        buffer[index] += g
+
+
+def accumulate(total: Any, g: Any) -> Any:
+    """``total += g``, where nobody else holds ``total``."""
+    total += g
+    return total
+
+
+def buffer_like(x: Any, g: Any = 0) -> Any:
+    """A cotangent of ``x`` that may be added to in place."""
+    total = np.zeros_like(x)
+    total += g
+    return total
+
+
+def filled(g: Any, x: Any) -> Any:
+    """A cotangent in the shape of the array ``x``; a sum that nothing was added to is still the number zero."""
+    return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
+
+
+def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
+    """The cotangent of a tuple, with zeros where nothing came."""
+    return [(np.zeros_like(e) if isinstance(e, np.ndarray) else 0) if d is None else d for d, e in zip(dy, y)]

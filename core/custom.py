@@ -30,6 +30,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
     ``back(dy)`` returns a tuple with one cotangent per positional argument (None for zero); for a function of one
     argument the cotangent alone will do.
 
+    >>> from morula.core import grad, pullback
     >>> def half(x):
     ...     return x / 2
     >>> @adjoint(half)
@@ -96,6 +97,7 @@ def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: 
 def hook(g: Function, x: Any) -> Any:
     """``x`` itself; on the way back its cotangent is replaced by ``g(dx)``.
 
+    >>> from morula.core import grad, pullback
     >>> grad(lambda x: hook(lambda dx: 10 * dx, x) ** 2)(3.0)
     60.0
     """
@@ -120,6 +122,7 @@ def _hook_back(table: Cotangents, y: Any, g: Function, x: Any) -> None:
 def stop_gradient(x: Any) -> Any:
     """``x`` as a constant: no cotangent passes.
 
+    >>> from morula.core import grad, pullback
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     3.0
     """
@@ -139,6 +142,7 @@ def _stop_gradient(tape: Tape, x: Any) -> Any:
 def nestlevel() -> int:
     """How many derivatives the caller is inside of.
 
+    >>> from morula.core import grad, pullback
     >>> nestlevel(), pullback(lambda x: x * nestlevel(), 1.0)[0]
     (0, 1.0)
     """
@@ -158,6 +162,7 @@ def checkpoint(f: Function, *args: Any, **kwargs: Any) -> Any:
 
     A function that writes into arrays is run once and kept, as what it wrote to has changed since.
 
+    >>> from morula.core import grad, pullback
     >>> grad(lambda x: checkpoint(lambda u: u * u * u, x))(2.0)
     12.0
     """

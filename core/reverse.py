@@ -14,48 +14,14 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from .analyse import active_values
-from .cotangents import conform, scale_masked
+from .cotangents import accumulate, add_at, buffer_like, conform, filled, scale_masked
 from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
 from .rules import find_rule
 from .rules.table import scaling
-from .tape import is_fancy
 
 Cotangents = dict[Value, Value]
-
-
-def add_at(buffer: Any, index: Any, g: Any) -> None:
-    """Add to entries of a cotangent in place; an index array may name one entry twice."""
-    if is_fancy(index):
-        np.add.at(buffer, index, g)
-    else:
-        buffer[index] += g
-
-
-def accumulate(total: Any, g: Any) -> Any:
-    """``total += g``, where nobody else holds ``total``."""
-    total += g
-    return total
-
-
-def buffer_like(x: Any, g: Any = 0) -> Any:
-    """A cotangent of ``x`` that may be added to in place."""
-    total = np.zeros_like(x)
-    total += g
-    return total
-
-
-def filled(g: Any, x: Any) -> Any:
-    """A cotangent in the shape of the array ``x``; a sum that nothing was added to is still the number zero."""
-    return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
-
-
-def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
-    """The cotangent of a tuple, with zeros where nothing came."""
-    return [(np.zeros_like(e) if isinstance(e, np.ndarray) else 0) if d is None else d for d, e in zip(dy, y)]
 
 
 def reverse(
@@ -255,7 +221,9 @@ class _Reverse:
                 (old,) = op.results
                 mapping[old] = Value()
                 operands_ = [mapping.get(v, v) for v in op.operands]
-                operations.append(Operation("call", op.callee, operands_, op.keywords, results=[mapping[old]], line=self.line))
+                operations.append(
+                    Operation("call", op.callee, operands_, op.keywords, results=[mapping[old]], line=self.line)
+                )
             result = lowered.block.results[0]
             block = Block(operations=operations, results=[mapping.get(result, result)])
             _fold(block)

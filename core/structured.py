@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from .analyse import OBJECT, Inference, Type, type_of
+from .cotangents import parts_of
 from .emit.python import build
 from .frontend import Unstructured, lower
 from .ir import Operation, verify
-from .reverse import Link, parts_of, reverse
+from .reverse import Link, reverse
 from .source import NoSource
 
 
@@ -118,7 +119,9 @@ def forget() -> None:
     _compiled.clear()
 
 
-def _compile(function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key, made: Any = None) -> Compiled:
+def _compile(
+    function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key, made: Any = None
+) -> Compiled:
     lowered, guards = made or lower(function)
     if len(types) != len(lowered.parameters):
         raise Unstructured("arguments by default")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.lib._stride_tricks_impl import DummyArray
 
-from .cotangents import conform
+from .cotangents import conform, is_fancy
 
 SEQUENCES = (tuple, list)
 
@@ -228,13 +228,6 @@ def attributes(x: Any) -> list[tuple[str, Any]]:
             if name not in ("__dict__", "__weakref__") and hasattr(x, mangled):
                 found.append((mangled, getattr(x, mangled)))
     return found
-
-
-def is_fancy(index: Any) -> bool:
-    """Whether an index may name one entry twice."""
-    if type(index) is tuple:
-        return any(is_fancy(i) for i in index)
-    return isinstance(index, list) or (isinstance(index, np.ndarray) and index.dtype.kind != "b" and index.ndim > 0)
 
 
 def _add(a: Any, b: Any) -> Any:

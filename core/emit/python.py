@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ..cotangents import accumulate, add_at
 from ..frontend import UNPACK, make_list, make_tuple
 from ..ir import Block, Function, Method, Operation, Value, operands
-from ..reverse import Link, accumulate, add_at
+from ..reverse import Link
 
 INFIX = {
     operator.or_: ("|", 5),
