@@ -300,6 +300,10 @@ class Inference:
         if rule is not None:
             if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
                 self.fail("this keyword")
+            unknown = [x for x, given in zip(op.positional, rule.given) if given is None]
+            unknown += op.operands[len(op.positional) :]
+            if any(not x.is_constant and x.type.kind in ("real", "array", "number") for x in unknown):
+                self.fail(f"an argument of {callee_name(callee)} in which no derivative is known")
             if rule.is_zero:
                 op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
             elif rule.partials:
@@ -377,7 +381,7 @@ def is_differentiable(op: Operation, index: int) -> bool:
         partial = rule.partials[index] if index < len(rule.partials) else None
         return partial is not None and not (isinstance(partial, int) and partial == 0)
     if rule.pullbacks:
-        return index < len(rule.pullbacks) and rule.pullbacks[index] is not None
+        return index < len(rule.pullbacks) and callable(rule.pullbacks[index])
     return index < len(op.positional)
 
 

@@ -7,7 +7,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -176,6 +176,8 @@ def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if any(isinstance(x, Iterator) for x in args):  # math.fsum and math.prod take any iterable
+        args = tuple(list(iterate(tape, x)) if isinstance(x, Iterator) else x for x in args)
     for i, x in enumerate(args):
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             overridden = _override(tape, rule.function, x, args, kwargs)

@@ -96,7 +96,7 @@ def accumulate(total: Any, g: Any) -> Any:
 
 def buffer_like(x: Any, g: Any = 0) -> Any:
     """A cotangent of ``x`` that may be added to in place."""
-    total = np.zeros_like(x)
+    total = np.zeros_like(x, dtype=None if np.asarray(x).dtype.kind in "fc" else float)
     total += g
     return total
 

@@ -58,6 +58,12 @@ def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwar
     for x, g in zip(args, table.run(pull, rule, dy, y, args, kwargs)):
         if g is not None:
             table.add(x, g)
+    if kwargs or None in rule.given:
+        # NaN stands for a derivative that nobody knows: it goes wherever the derivative would, and no further.
+        for x in (*(x for x, given in zip(args, rule.given) if given is None), *kwargs.values()):
+            if isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc"):
+                table.unknown.add(rule.function)
+                table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
 
 
 def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> None:
@@ -204,8 +210,8 @@ for _name, _method in (("neg", "__neg__"), ("pos", "__pos__"), ("invert", "__inv
 
 def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function that has a rule, and record it if a cotangent can pass through."""
-    args, kwargs = rule.positional(args, kwargs)
     y = evaluate(tape.parent, rule.function, *args, **kwargs)
+    args, kwargs = rule.positional(args, kwargs)
     if rule.is_zero or not any(map(differentiable, args)):
         return y
     if type(y) is np.ndarray:

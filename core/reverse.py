@@ -247,7 +247,7 @@ class _Reverse:
                 continue
             if together is not None:
                 g = self.call(operator.getitem, together, Value(constant=i))
-            elif i < len(rule.pullbacks) and rule.pullbacks[i] is not None:
+            elif i < len(rule.pullbacks) and callable(rule.pullbacks[i]):
                 g = pulled(rule.pullbacks[i])
             else:
                 continue

@@ -118,6 +118,8 @@ def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:
     if len(candidates) <= 1:
         return candidates[0] if candidates else None
     spans = {p for p in code.co_positions() if None not in p and p[2] != p[3]}
+    if not spans:  # Python 3.12 gives no position to a constant that is returned
+        return next((node for node in candidates if repr(_constants(node)) == repr(code.co_consts)), None)
     for node in candidates:
         body = node.body
         if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in spans:
@@ -132,3 +134,9 @@ def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:
         )
     ]
     return min(inside, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)
+
+
+def _constants(node: ast.Lambda) -> tuple[object, ...]:
+    code = compile(ast.Expression(node), "<lambda>", "eval")
+    (inner,) = (c for c in code.co_consts if isinstance(c, CodeType))
+    return inner.co_consts

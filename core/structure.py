@@ -181,6 +181,7 @@ def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
     g = table.take(fresh)
     if g is None:
         return type(x)(0)
+    table.check(g)
     if table.evaluate is not None:
         return table.run(as_gradient, g, x) if type(x) in (float, complex) and type(g) is not type(x) else g
     return as_gradient(g, x)
@@ -198,6 +199,7 @@ def _array(table: Cotangents, fresh: np.ndarray) -> np.ndarray:
     g = table.take(fresh)
     if g is None:
         return np.zeros_like(fresh)
+    table.check(g)
     if table.evaluate is None:
         # What is handed out is the caller's alone.
         return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib._stride_tricks_impl import DummyArray
 
 from .cotangents import conform, is_fancy
+from .errors import NoDerivative
 
 SEQUENCES = (tuple, list)
 
@@ -54,6 +55,7 @@ class Cotangents:
         self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
         self.windows: dict[int, dict[int, np.ndarray]] = {}  # by owner: cotangents of its views, as views
         self.redo: list[tuple[Any, Any, Any]] = []
+        self.unknown: set[Any] = set()  # functions met whose derivative in some argument nobody knows: NaN marks it
         self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
 
     def take(self, y: Any) -> Any:
@@ -148,6 +150,15 @@ class Cotangents:
             window[index] += g
         else:
             self.write(window, index, self.run(_add, self.run(_getitem, window, index), g))
+
+    def check(self, g: Any) -> None:
+        """Refuse a gradient that is made of a derivative that nobody knows."""
+        if self.unknown and bool(np.isnan(g).any()):
+            names = ", ".join(sorted(getattr(f, "__name__", str(f)) for f in self.unknown))
+            raise NoDerivative(
+                f"no derivative is known of {names} in an argument that depends on what is differentiated; "
+                "write one with @mo.adjoint, or hold that argument by mo.stop_gradient"
+            )
 
     def reached(self, x: np.ndarray) -> bool:
         """Whether anything has been added to the memory that ``x`` looks into."""

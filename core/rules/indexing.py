@@ -54,8 +54,8 @@ def compress_pullback(dy, y, condition, a, axis=None, out=None):
     return take_pullback(dy, y, a, np.flatnonzero(condition), axis)
 
 
-vjp(np.compress, None, compress_pullback)
-vjp(np.extract, None, lambda dy, y, condition, arr: take_pullback(dy, y, arr, np.flatnonzero(condition)))
+vjp(np.compress, 0, compress_pullback)
+vjp(np.extract, 0, lambda dy, y, condition, arr: take_pullback(dy, y, arr, np.flatnonzero(condition)))
 
 
 # Choosing
@@ -63,7 +63,7 @@ vjp(np.extract, None, lambda dy, y, condition, arr: take_pullback(dy, y, arr, np
 
 vjp(
     np.where,
-    None,
+    0,
     lambda dy, y, condition, x, y_: unbroadcast(np.where(condition, dy, 0), np.shape(x)),
     lambda dy, y, condition, x, y_: unbroadcast(np.where(condition, 0, dy), np.shape(y_)),
 )
@@ -93,7 +93,7 @@ def choose_pullback(dy, y, a, choices, out=None, mode="raise"):
     return np.stack(parts) if isinstance(choices, np.ndarray) else parts
 
 
-vjp(np.choose, None, choose_pullback)
+vjp(np.choose, 0, choose_pullback)
 
 
 # Tables: interpolation and weighted counts

@@ -163,8 +163,8 @@ vjp(np.require, lambda dy, y, a, dtype=None, requirements=None, **kwargs: array_
 vjp(np.copy, copy_pullback)
 if hasattr(np, "astype"):  # NumPy 2.1
     vjp(np.astype, lambda dy, y, x, dtype=None, **kwargs: array_pullback(dy, y, x))
-vjp(np.full, None, full_pullback)
-vjp(np.full_like, None, full_like_pullback)
+vjp(np.full, 0, full_pullback)
+vjp(np.full_like, 0, full_like_pullback)
 
 
 # Even and logarithmic scales

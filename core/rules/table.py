@@ -50,6 +50,11 @@ class Rule:
     parameters: tuple[str, ...] = field(default=())
 
     @property
+    def given(self) -> tuple[Function | int | None, ...]:
+        """What the rule gives for each operand; None where no derivative is known."""
+        return self.partials or self.pullbacks
+
+    @property
     def is_zero(self) -> bool:
         return not (self.partials or self.pullbacks or self.together)
 
@@ -64,7 +69,7 @@ class Rule:
         given = [i for i, name in enumerate(names) if name in kwargs and self._has_pullback(len(args) + i)]
         if not given:
             return args, kwargs
-        first = next(p for p in (*self.pullbacks, self.together) if p is not None)
+        first = next(p for p in (*self.pullbacks, self.together) if callable(p))
         defaults = signature(first).parameters
         moved = dict(kwargs)
         for name in names[: given[-1] + 1]:
@@ -74,7 +79,7 @@ class Rule:
         return args, moved
 
     def _has_pullback(self, index: int) -> bool:
-        return self.together is not None or index < len(self.pullbacks) and self.pullbacks[index] is not None
+        return self.together is not None or index < len(self.pullbacks) and callable(self.pullbacks[index])
 
 
 RULES: dict[Any, Rule] = {}
@@ -123,7 +128,7 @@ def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, A
         ]  # fmt: skip
     if rule.together is not None:
         return [g if g is None else conform(g, x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
-    return [None if p is None else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)]
+    return [None if p is None or p == 0 else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)]
 
 
 def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:
@@ -133,7 +138,7 @@ def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:
 def _names(pullbacks: Sequence[Function | None]) -> tuple[str, ...]:
     """The names of the arguments, read from the first pullback's parameters after ``dy, y``."""
     for pullback in pullbacks:
-        if pullback is not None:
+        if callable(pullback):
             parameters = list(signature(pullback).parameters.values())[2:]
             return tuple(p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD)
     return ()
