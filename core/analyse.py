@@ -132,7 +132,8 @@ class Inference:
         for op in operations:
             self.line = op.line
             getattr(self, f"type_{op.kind}")(op, block)
-            block.operations.append(op)
+            if not (op.results and op.results[0].is_constant):
+                block.operations.append(op)
 
     def join(self, a: Type, b: Type) -> Type:
         if a == b:
@@ -212,6 +213,8 @@ class Inference:
         elif callee in (operator.not_, operator.is_, operator.is_not, bool):
             op.results[0].type = BOOL
         elif callee is slice:
+            if all(v.is_constant for v in op.operands):
+                op.results[0].constant = slice(*(v.constant for v in op.operands))
             op.results[0].type = OBJECT
         elif callee is range and kinds <= {"real"}:
             op.results[0].type = RANGE
@@ -263,6 +266,10 @@ class Inference:
             if not {t.kind for t in indices} <= {"real", "object", "passive"}:
                 self.fail("this index")
             scalar = index.kind == "real"
+            picked = _shape_of_item(container.shape, op.operands[1])
+            if picked is not None and container.kind == "array":
+                op.results[0].type = array_type(picked) if picked else REAL
+                return
             if container.kind == "array" and container.ndim is not None and scalar:
                 row = Type("array", container.ndim - 1, shape=container.shape and container.shape[1:])
                 op.results[0].type = REAL if container.ndim == 1 else row
@@ -362,6 +369,16 @@ class Inference:
                 ndim = sum(dims) - 2  # type: ignore[arg-type]
                 return Type("array", ndim) if ndim else REAL
         return NUMBER
+
+
+def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ...] | None:
+    """The shape of ``x[index]`` for a constant slice or number, or None if it is not known."""
+    if shape is None or not index.is_constant or not isinstance(index.constant, (slice, int)):
+        return None
+    try:
+        return np.broadcast_to(0.0, shape)[index.constant].shape
+    except IndexError:
+        return None
 
 
 def is_differentiable(op: Operation, index: int) -> bool:

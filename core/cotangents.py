@@ -101,6 +101,11 @@ def buffer_like(x: Any, g: Any = 0) -> Any:
     return total
 
 
+def as_array(g: Any, shape: tuple[int, ...]) -> Any:
+    """A cotangent of an array of ``shape``, which may have been kept as one number for every entry."""
+    return g if isinstance(g, np.ndarray) and g.shape == shape else np.full(shape, g, dtype=float)
+
+
 def filled(g: Any, x: Any) -> Any:
     """A cotangent in the shape of the array ``x``; a sum that nothing was added to is still the number zero."""
     return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)

@@ -14,8 +14,10 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from .analyse import active_values
-from .cotangents import accumulate, add_at, buffer_like, conform, filled, scale_masked
+from .cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
 from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
 from .rules import find_rule
@@ -44,7 +46,7 @@ class _Reverse:
         self.compiled_callee = compiled_callee
         self.active = active_values(function, parameters)
         self.owned: set[Value] = set()  # cotangents that nothing else holds, free to be added to in place
-        self.maybe_zero: set[Value] = set()  # cotangents of arrays that may still be the number zero
+        self.maybe_scalar: set[Value] = set()  # cotangents of arrays that may be one number for every entry
         self.out: list[Operation] = []
         self.line = 0
 
@@ -120,6 +122,8 @@ class _Reverse:
             self.owned.add(total)
             return
         total = self.call(operator.add, present, g)
+        if self.is_maybe_scalar(present) and self.is_maybe_scalar(g):
+            self.maybe_scalar.add(total)
         total.name = f"d{x.name}" if x.name else ""
         cotangents[x] = total
         if x.type.kind == "array":
@@ -155,7 +159,7 @@ class _Reverse:
             for i, x in enumerate(op.operands):
                 if x in self.active:
                     part = self.call(operator.getitem, dy, Value(constant=i))
-                    self.maybe_zero.add(part)
+                    self.maybe_scalar.add(part)
                     self.accumulate(cotangents, x, part)
             return
         if op.callee is operator.getitem:
@@ -191,24 +195,38 @@ class _Reverse:
         for x, partial in zip(op.operands, rule.partials):
             if x not in self.active or partial is None or partial == 0 and isinstance(partial, int):
                 continue
+            same = len(arrays) == 1 or x.type.shape is not None and x.type.shape == y.type.shape
+            summed = careful or arrays and (x.type.kind == "real" or not same)
+            if summed:
+                dy = self.full(dy, y)
             by = scaling(partial)
             if not isinstance(partial, int):
+                start = len(self.out)
                 partial = self.inline(partial, [y, *op.operands])
+                if by is scale_masked and not any(map(_may_be_infinite, self.out[start:])):
+                    by = scale
             else:
                 partial = Value(constant=partial)
             if partial.is_constant and isinstance(partial.constant, int) and partial.constant in (1, -1):
                 g = dy if partial.constant == 1 else self.call(operator.neg, dy)
             else:
                 g = self.call(by if careful or arrays and by is scale_masked else operator.mul, dy, partial)
-            same = len(arrays) == 1 or x.type.shape is not None and x.type.shape == y.type.shape
-            if careful or arrays and (x.type.kind == "real" or not same):
+            if summed:
                 g = self.call(conform, g, x)
-            elif self.is_maybe_zero(dy):
-                self.maybe_zero.add(g)
+            elif self.is_maybe_scalar(dy):
+                self.maybe_scalar.add(g)
             self.accumulate(cotangents, x, g)
 
-    def is_maybe_zero(self, g: Value) -> bool:
-        return g.is_constant or g in self.maybe_zero
+    def full(self, dy: Value, y: Value) -> Value:
+        """A cotangent in the shape of its value, where it will be summed or handed to a pullback."""
+        if not self.is_maybe_scalar(dy) or y.type.kind == "real":
+            return dy
+        if y.type.shape is not None:
+            return self.call(as_array, dy, Value(constant=y.type.shape))
+        return self.call(filled, dy, y)
+
+    def is_maybe_scalar(self, g: Value) -> bool:
+        return g.is_constant or g in self.maybe_scalar
 
     def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
         """A partial derivative's own operations where it is an expression, else a call of it."""
@@ -232,8 +250,14 @@ class _Reverse:
         return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
 
     def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
-        if self.is_maybe_zero(dy) and y.type.kind != "real":
-            dy = self.call(filled, dy, y)
+        (x, *_) = op.operands
+        if op.callee in (np.sum, np.mean) and len(op.operands) == 1 and x.type.kind == "array":
+            # Every entry of x has the same cotangent: one number.
+            g = dy if op.callee is np.sum else self.call(operator.truediv, dy, self.call(np.size, x))
+            self.maybe_scalar.add(g)
+            self.accumulate(cotangents, x, g)
+            return
+        dy = self.full(dy, y)
 
         def pulled(pullback: Callable[..., Any]) -> Value:
             used = _used_parameters(pullback)
@@ -258,6 +282,7 @@ class _Reverse:
         mask = tuple(x in self.active for x in op.operands)
         compiled = self.compiled_callee(op, mask)
         saved, pair = Value("saved"), Value()
+        dy = self.full(dy, y) if y.type.kind != "tuple" else dy
         op.callee = Link(compiled, "forward")
         op.results = [pair]
         unpack = Operation("call", UNPACK, [pair], results=[y, saved], line=op.line)
@@ -307,8 +332,8 @@ class _Reverse:
             self.out = outer
         results = self.emit("if", None, [op.operands[0]], len(changed), blocks=branches)
         for x, result in zip(changed, results):
-            if any(self.is_maybe_zero(b.results[changed.index(x)]) for b in branches):
-                self.maybe_zero.add(result)
+            if any(self.is_maybe_scalar(b.results[changed.index(x)]) for b in branches):
+                self.maybe_scalar.add(result)
             result.name = f"d{x.name}" if x.name else saved.name
             if all(r in self.owned for r in (b.results[changed.index(x)] for b in branches)):
                 self.owned.add(result)
@@ -348,7 +373,7 @@ class _Reverse:
         through = [Value(f"d{v.name}" if v.name else "", v.type) for v in [*(parameters[i] for i in carried), *free]]
         backward.parameters = [entry, *through]
         inner: Cotangents = dict(zip(free, through[len(carried) :]))
-        self.maybe_zero.update(through)
+        self.maybe_scalar.update(through)
         self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x.type.kind == "array"}
         for i, dp in zip(carried, through):
             self.accumulate(inner, body.results[i], dp)
@@ -371,7 +396,7 @@ class _Reverse:
         values = [*(None for _ in carried), *free]
         for k, result in zip(kept, results):
             result.name = through[k].name
-            self.maybe_zero.add(result)
+            self.maybe_scalar.add(result)
             x = values[k]
             if x is not None:
                 cotangents[x] = result
@@ -450,6 +475,15 @@ def _fold(block: Block) -> None:
             kept.append(op)
     block.operations = kept
     block.results = [known.get(v, v) for v in block.results]
+
+
+def _may_be_infinite(op: Operation) -> bool:
+    """Whether an operation of a partial derivative can divide by zero."""
+    if op.callee is operator.pow:
+        n = op.operands[1].constant
+        return not (isinstance(n, (int, float)) and n >= 0)
+    plain = (operator.add, operator.sub, operator.mul, operator.neg)
+    return op.callee not in plain and op.callee not in (np.sin, np.cos, np.exp, np.sinh, np.cosh, np.tanh)
 
 
 @lru_cache(maxsize=1024)

@@ -156,7 +156,7 @@ class Printer:
             self.flush(indent)
             index = op.operands[1]
             if index.type is not None and index.type.kind == "real" or index.is_constant:
-                self.write(f"{values[0][0]}[{values[1][0]}] += {values[2][0]}", indent)
+                self.write(f"{values[0][0]}[{self.index(index, values[1][0])}] += {values[2][0]}", indent)
                 return
         elif op.callee is operator.setitem:
             self.write(f"{values[0][0]}[{values[1][0]}] = {values[2][0]}", indent)
@@ -235,6 +235,10 @@ class Printer:
             return repr(x), ATOM
         if x is Ellipsis:
             return "...", ATOM
+        if type(x) is slice:
+            return f"slice({x.start}, {x.stop}, {x.step})", ATOM
+        if type(x) is tuple:
+            return f"({', '.join(self.constant(e)[0] for e in x)}{',' if len(x) == 1 else ''})", ATOM
         return self.callee(x), ATOM
 
     def callee(self, x: Any) -> str:
@@ -275,7 +279,7 @@ class Printer:
             return f"{symbol}{self.wrapped(values[0], rank)}", rank
         texts = [v[0] for v in values]
         if callee is operator.getitem:
-            return f"{self.wrapped(values[0], ATOM)}[{texts[1]}]", ATOM
+            return f"{self.wrapped(values[0], ATOM)}[{self.index(op.operands[1], texts[1])}]", ATOM
         if callee is make_tuple:
             return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})", ATOM
         if callee is make_list:
@@ -287,6 +291,15 @@ class Printer:
         if isinstance(callee, Method):
             return f"{self.wrapped(values[0], ATOM)}.{callee.name}({', '.join(arguments[1:])})", ATOM
         return f"{self.callee(callee)}({', '.join(arguments)})", ATOM
+
+    @staticmethod
+    def index(value: Value, text: str) -> str:
+        """An index as it is written: a constant slice with colons."""
+        x = value.constant
+        if type(x) is not slice:
+            return text
+        start, stop, step = ("" if part is None else repr(part) for part in (x.start, x.stop, x.step))
+        return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
     @staticmethod
     def wrapped(expression: Expression, rank: int) -> str:

@@ -196,6 +196,11 @@ vjp(np.std, std_pullback)
 
 
 def extremum_pullback(dy, y, a, axis=None, out=None, keepdims=False, initial=UNSET, where=True):
+    if axis is None and initial is UNSET and where is True and not keepdims and isinstance(a, np.ndarray):
+        equal = np.equal(a, y)
+        count = np.count_nonzero(equal)
+        if count:  # a NaN is equal to nothing
+            return equal * (dy / count)
     share, equal, _ = shared_extremum(dy, y, a, axis, keepdims, initial, where)
     return np.where(equal, share, 0)
 
