@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .call import HANDLERS, parameters
+from .call import HANDLERS, call, handles, parameters
 from .custom import adjoint, checkpoint, hook, nestlevel, stop_gradient
 from .errors import BadInput
 from .frontend import lower
@@ -292,21 +292,37 @@ def hessian(f: Function, argnums: int = 0) -> Function:
 
 
 def forwarddiff(f: Function, x: Any) -> Any:
-    """``f(x)``, differentiated while it runs: on the way back its Jacobian is there already.
+    """``f(x)``, differentiated while it runs: on the way back its Jacobian is there already, and nothing else was kept.
 
-    Worth it where x is small and f is long.  No derivative passes to what f closes over.
+    Worth it where x is small and f is long.  A closure or a bound method is recorded as any other call, since what it
+    holds may be differentiated too.
 
     >>> grad(lambda x: forwarddiff(lambda u: u**3, x))(2.0)
     12.0
     """
+    check_function(f)
     return f(x)
 
 
-@adjoint(forwarddiff)
-def _forwarddiff(f: Function, x: Any) -> Any:
-    y = f(x)
+@handles(forwarddiff)
+def _forwarddiff(tape: Tape, f: Function, x: Any) -> Any:
+    check_function(f)
+    holds_nothing = isinstance(f, FunctionType) and not f.__closure__
+    return call(tape, _with_jacobian if holds_nothing else _apply, f, x)
+
+
+def _apply(f: Function, x: Any) -> Any:
+    return f(x)
+
+
+def _with_jacobian(f: Function, x: Any) -> Any:
+    return f(x)
+
+
+@adjoint(_with_jacobian)
+def _(f: Function, x: Any) -> Any:
     slope = jacobian(f)(x)
-    return y, lambda dy: (None, dy * slope if np.ndim(dy) == 0 else np.tensordot(dy, slope, np.ndim(dy)))
+    return f(x), lambda dy: (None, dy * slope if np.ndim(dy) == 0 else np.tensordot(dy, slope, np.ndim(dy)))
 
 
 def show(f: Function, *args: Any) -> None:

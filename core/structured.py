@@ -45,7 +45,7 @@ class Compiled:
     def fits(self, y: Any) -> bool:
         """Whether a result is of the kind that was inferred; if not, the run is recorded instead."""
         if self.result.kind == "real":
-            return isinstance(y, (int, float))
+            return isinstance(y, (int, float, np.integer))
         return self.result.kind != "array" or type(y) is np.ndarray
 
     def pull(self, saved: Any, dy: Any, y: Any) -> tuple[Any, ...]:
