@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from . import operate
+from . import access, operate
 from .errors import NoDerivative
+from .opaque import evaluate_text
 from .source import describe, owner_class, syntax_tree
 
 Node = Any
@@ -37,8 +38,9 @@ BINARY = {
     ast.RShift: "rshift",
 }
 UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 # Calls of these see the frame that they are called from.
-FRAME_BOUND = {"locals", "vars", "dir", "eval", "exec", "globals"}
+FRAME_BOUND = {"locals", "vars", "dir", "globals"}
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,12 @@ def _compile(function: FunctionType) -> Template:
             f"{describe(function)} is a coroutine; asynchronous code cannot be differentiated. "
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
-    names = {"call": call, "method": call_method, "enter": enter, "slice": slice}
-    names |= {"getitem": operate.getitem}
-    names |= {"setitem": operate.setitem, "delitem": operate.delete_item, "iterate": operate.iterate}
-    names |= {"unpack": operate.unpack, "getattr": operate.get_attribute, "setattr": operate.set_attribute}
-    names |= {"update_item": operate.update_item, "update_attr": operate.update_attribute}
+    names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
+    names |= {"getitem": access.getitem, "setitem": access.setitem, "delitem": access.delete_item}
+    names |= {"getattr": access.get_attribute, "setattr": access.set_attribute}
+    names |= {"update_item": access.update_item, "update_attr": access.update_attribute}
+    names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
+    names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
     tree = syntax_tree(function)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}
@@ -143,6 +146,7 @@ class _Instrument(ast.NodeTransformer):
         self.local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
+        self.in_comprehension = False  # where no assignment expression can stand
 
     def definition(self, node: Node) -> ast.FunctionDef:
         """The instrumented definition: no decorators, defaults or annotations; these belong to the function object."""
@@ -195,8 +199,11 @@ class _Instrument(ast.NodeTransformer):
         return self.runtime(BINARY[type(node.op)], self.visit(node.left), self.visit(node.right), at=node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Node:
-        if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant):
-            return self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            node.operand = self.condition(node.operand)
+            return node
+        if isinstance(node.operand, ast.Constant):
+            return node
         return self.runtime(UNARY[type(node.op)], self.visit(node.operand), at=node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Node:
@@ -230,12 +237,18 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(function, ast.Name) and function.id not in self.local:
             if function.id in FRAME_BOUND:
                 return self.generic_visit(node)
+            if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
+                scopes = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
+                return self.runtime("text", function, *scopes, *map(self.visit, node.args), at=node)
             if function.id == "super" and not node.args:
                 return _located(
                     ast.Call(function, [ast.Name("__class__", ast.Load()), ast.Name(self.first, ast.Load())], []), node
                 )
         arguments = [self.argument(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        for keyword in keywords:
+            if keyword.arg is None:
+                keyword.value = self.runtime("mapping", keyword.value, at=keyword.value)
         if isinstance(function, ast.Attribute) and not isinstance(self.constant(function.value), ModuleType):
             name = ast.Constant(self.mangle(function.attr))
             new = self.runtime("method", self.visit(function.value), name, *arguments, at=node)
@@ -253,9 +266,18 @@ class _Instrument(ast.NodeTransformer):
     def visit_Starred(self, node: ast.Starred) -> Node:
         return self.argument(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
 
+    def visit_ListComp(self, node: Any) -> Node:
+        outer, self.in_comprehension = self.in_comprehension, True
+        node = self.generic_visit(node)
+        self.in_comprehension = outer
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
     def visit_comprehension(self, node: ast.comprehension) -> Node:
-        node = self.generic_visit(node)  # type: ignore[assignment]
-        node.iter = self.runtime("iterate", node.iter, at=node.iter)
+        node.iter = self.runtime("iterate", self.visit(node.iter), at=node.iter)
+        node.ifs = [self.condition(test) for test in node.ifs]
+        node.target = self.visit(node.target)
         if isinstance(node.target, (ast.Tuple, ast.List)):
             # A target that unpacks an array is given its entries one by one, each on the tape.
             name = self.temporary()
@@ -267,27 +289,119 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Node:
+        self.defaults(node.args)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> Node:
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        for i, key in enumerate(node.keys):
+            if key is None:
+                node.values[i] = self.runtime("mapping", node.values[i], at=node.values[i])
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Node:
+        """``a < b`` may be a method in Python; ``a < b < c`` evaluates ``b`` once."""
+        plain = (ast.Is, ast.IsNot)
+        if all(isinstance(op, plain) or _is_text(e) for op, e in zip(node.ops, node.comparators)) or _is_text(
+            node.left
+        ):
+            return self.generic_visit(node)
+        if len(node.ops) > 1:
+            return self.generic_visit(node) if self.in_comprehension else self.chain(node)
+        return self.comparison(self.visit(node.left), node.ops[0], self.visit(node.comparators[0]), node)
+
+    def comparison(self, left: Node, op: Node, right: Node, at: Node) -> Node:
+        if type(op) in COMPARE:
+            return self.runtime(COMPARE[type(op)], left, right, at=at)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self.runtime("contains", left, right, at=at)
+            return found if isinstance(op, ast.In) else _located(ast.UnaryOp(ast.Not(), found), at)
+        return _located(ast.Compare(left, [op], [right]), at)
+
+    def chain(self, node: ast.Compare) -> Node:
+        left = self.visit(node.left)
+        values: list[Node] = []
+        for i, (op, comparator) in enumerate(zip(node.ops, node.comparators)):
+            right = self.visit(comparator)
+            if i < len(node.ops) - 1 and not _is_simple(right):
+                name = self.temporary()
+                kept = _located(ast.NamedExpr(ast.Name(name, ast.Store()), right), comparator)
+                values.append(self.comparison(left, op, kept, node))
+                left = _located(ast.Name(name, ast.Load()), comparator)
+            else:
+                values.append(self.comparison(left, op, right, node))
+                left = copy.copy(right)
+        return _located(ast.BoolOp(ast.And(), values), node)
+
+    def condition(self, test: Node) -> Node:
+        """An expression of which only the truth matters."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test.operand = self.condition(test.operand)
+            return test
+        if isinstance(test, ast.BoolOp):
+            test.values = [self.condition(v) for v in test.values]
+            return test
+        new = self.visit(test)
+        if isinstance(test, (ast.Compare, ast.Constant)):
+            return new
+        return self.runtime("truth", new, at=test)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Node:
+        node.test = self.condition(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         return node
 
     # Statements
 
+    def visit_If(self, node: Any) -> Node:
+        node.test = self.condition(node.test)
+        node.body, node.orelse = self.statements(node.body), self.statements(node.orelse)
+        return node
+
+    visit_While = visit_If
+
+    def visit_Assert(self, node: ast.Assert) -> Node:
+        node.test = self.condition(node.test)
+        if node.msg is not None:
+            node.msg = self.visit(node.msg)
+        return node
+
     def visit_FunctionDef(self, node: Any) -> Node:
-        """A nested function stays as it was written; it is instrumented when it is called."""
+        """The body of a nested function stays as it was written; it is instrumented when it is called."""
+        self.defaults(node.args)
         return self.decorated(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
+    def defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(d) for d in arguments.defaults]
+        arguments.kw_defaults = [d if d is None else self.visit(d) for d in arguments.kw_defaults]
+
     def visit_ClassDef(self, node: ast.ClassDef) -> Node:
+        """The statements of the body run here and now."""
+        outer, self.owner = self.owner, node.name
+        node.body = self.statements(node.body)
+        self.owner = outer
+        node.bases = [self.argument(b) for b in node.bases]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
         return self.decorated(node)
 
     def decorated(self, node: Any) -> Node:
         if all(isinstance(self.constant(d), (type, ModuleType)) or _is_plain(self, d) for d in node.decorator_list):
             return node
         decorators, node.decorator_list = node.decorator_list, []
-        result: list[Node] = [node]
-        for decorator in reversed(decorators):
-            value = self.runtime("call", self.visit(decorator), ast.Name(node.name, ast.Load()), at=decorator)
-            result.append(_located(ast.Assign([ast.Name(node.name, ast.Store())], value), decorator))
+        result: list[Node] = []
+        names = []
+        for decorator in decorators:  # evaluated in order, before the definition; applied in reverse
+            names.append(self.temporary())
+            value = self.visit(decorator)
+            result.append(_located(ast.Assign([ast.Name(names[-1], ast.Store())], value), decorator))
+        result.append(node)
+        for name, decorator in zip(reversed(names), reversed(decorators)):
+            defined = ast.Name(self.mangle(node.name), ast.Load())
+            value = self.runtime("call", ast.Name(name, ast.Load()), defined, at=decorator)
+            result.append(_located(ast.Assign([ast.Name(self.mangle(node.name), ast.Store())], value), decorator))
         return result
 
     def visit_Assign(self, node: ast.Assign) -> Node:
@@ -396,18 +510,22 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> Node:
-        before: list[Node] = []
-        for item in node.items:
-            item.context_expr = self.runtime("enter", self.visit(item.context_expr), at=item.context_expr)
-            target = item.optional_vars
-            if target is not None and not isinstance(target, ast.Name):
-                name = self.temporary()
-                item.optional_vars = ast.Name(name, ast.Store())
-                before += self.assign(target, ast.Name(name, ast.Load()), node)
-            elif target is not None:
-                item.optional_vars = self.visit(target)
-        node.body = [*before, *self.statements(node.body)]
-        return node
+        """Several managers as nested statements: a later one may use what an earlier one gave."""
+        item, *others = node.items
+        if others:
+            inner = _located(ast.With(others, node.body), others[0].context_expr)
+            body = [self.visit_With(inner)]
+        else:
+            body = self.statements(node.body)
+        item.context_expr = self.runtime("enter", self.visit(item.context_expr), at=item.context_expr)
+        target = item.optional_vars
+        if target is not None and not isinstance(target, ast.Name):
+            name = self.temporary()
+            item.optional_vars = _located(ast.Name(name, ast.Store()), target)
+            body = [*self.assign(target, ast.Name(name, ast.Load()), node), *body]
+        elif target is not None:
+            item.optional_vars = self.visit(target)
+        return _located(ast.With([item], body), node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Node:
         return node
@@ -464,6 +582,10 @@ def _is_call_of(node: Node, name: str, visitor: _Instrument) -> bool:
         and len(node.args) > 1
         and visitor.constant(node.args[1]) is getattr(builtins, name)
     )
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes, type(None)))
 
 
 def _is_simple(node: Node) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
 import numpy as np
 
+from .access import getitem, setitem
+from .arrays import ADD_AT, MUTATORS
 from .call import Handler, call, handles
-from .operate import OPERATORS, evaluate, getitem, setitem
+from .cotangents import conform
+from .operate import OPERATORS
 from .tape import Cotangents, Tape, owner
-
-MUTATORS: dict[str, Handler] = {}
-"""Methods of ``ndarray`` that write into it, by name."""
+from .values import evaluate
 
 
 def mutator(name: str) -> Any:
@@ -111,22 +113,16 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     old = evaluate(tape.parent, np.copy, a)
     evaluate(tape.parent, ufunc.at, a, index, b)
     tape.written.add(id(owner(a)))
-    tape.records.append((_add_at_back, ufunc is np.subtract, a, index, old, b))
+    tape.records.append((_add_at_back, a, ufunc is np.subtract, index, old, b))
 
 
-def _add_at_back(table: Cotangents, negative: bool, a: np.ndarray, index: Any, old: np.ndarray, b: Any) -> None:
+def _add_at_back(table: Cotangents, a: np.ndarray, negative: bool, index: Any, old: np.ndarray, b: Any) -> None:
     table.redo.append((a, ..., table.run(np.copy, a)))
     table.write(a, ..., old)
     if a.dtype.kind in "fc" and table.reached(a):
         g = table.run(operator.getitem, table.window(a), index)
         g = table.run(operator.neg, g) if negative else table.run(np.copy, g)
-        table.add(b, table.run(_conform, g, b))
-
-
-def _conform(g: Any, b: Any) -> Any:
-    from .cotangents import conform
-
-    return conform(g, b)
+        table.add(b, table.run(conform, g, b))
 
 
 @handles(operator.setitem)
@@ -139,6 +135,8 @@ def _operator_getitem(tape: Tape, a: Any, i: Any) -> Any:
     return getitem(tape, a, i)
 
 
+for _ufunc in (np.add, np.subtract):
+    ADD_AT[_ufunc] = functools.partial(lambda ufunc, tape, *args: add_at(tape, ufunc, *args), _ufunc)
 for _name, (_recorded, _) in OPERATORS.items():
     if _name.startswith("i") and _name != "invert":
         MUTATORS[f"__{_name}__"] = _recorded

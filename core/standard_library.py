@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import math
 import operator
 from collections.abc import Iterator
 from types import FunctionType
@@ -15,17 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from .call import CALLERS, HANDLERS, call, call_method, handles, recording
-from .operate import (
-    NUMBERS,
-    OPERATORS,
-    delete_item,
-    get_attribute,
-    getitem,
-    iterate,
-    set_attribute,
-)
-from .tape import Int, Tape
+from .access import delete_item, get_attribute, getitem, iterate, set_attribute
+from .arrays import call_rule
+from .call import CALLERS, HANDLERS, call, call_method, handles
+from .opaque import Recording as recording, call_opaque, is_exact
+from .operate import OPERATORS
+from .rules import find_rule
+from .rules.table import RULES
+from .structure import same_number
+from .tape import Cotangents, Int, Tape
+from .values import NUMBERS, differentiable
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -35,7 +35,7 @@ def _passive(function: Any) -> Any:
 
 
 # Nothing differentiable comes out of these, and no code of the user's runs in them that could compute something.
-for _function in (isinstance, issubclass, id, type, range, callable, hasattr, print, repr, ascii, format, hash, slice):
+for _function in (isinstance, issubclass, id, type, range, memoryview, callable, hasattr, property, staticmethod, classmethod, print, repr, ascii, format, hash, slice):
     HANDLERS[_function] = _passive(_function)
 HANDLERS[object] = _passive(object)
 
@@ -66,14 +66,11 @@ def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
 def _conversion(cls: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = 0.0, *args: Any) -> Any:
         own = getattr(type(x), method, None)
-        if isinstance(own, FunctionType):
+        if isinstance(own, FunctionType) and not is_exact(type(x)):
             return call(tape, own, x)
         if isinstance(x, str) or args and type(x) is int and type(args[0]) is int:
             return cls(x, *args)
-        from .call import _call_rule
-        from .rules import find_rule
-
-        return _call_rule(tape, find_rule(cls), (x, *args), {})
+        return call_rule(tape, find_rule(cls), (x, *args), {})
 
     HANDLERS[cls] = handler
 
@@ -103,6 +100,14 @@ def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
     return total
 
 
+@handles(math.prod)
+def prod_(tape: Tape, iterable: Any, /, *, start: Any = 1) -> Any:
+    values = list(iterate(tape, iterable))
+    if type(start) is int and start == 1:
+        return call_rule(tape, RULES[math.prod], (values,), {})
+    return functools.reduce(lambda product, x: multiply(tape, product, x), values, start)
+
+
 @handles(min)
 def min_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
     return _select(tape, min, args, kwargs)
@@ -114,10 +119,25 @@ def max_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
 
 
 def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``min`` and ``max`` return one of the objects that they are given."""
-    if len(args) == 1:
-        args = (iterate(tape, args[0]),)
-    return function(*args, **_recording_key(tape, kwargs))
+    """``min`` and ``max`` return one of the objects that they are given; equal numbers share its cotangent equally."""
+    values = list(iterate(tape, args[0])) if len(args) == 1 else list(args)
+    y = function(values, **_recording_key(tape, kwargs))
+    if kwargs.get("key") is not None or not isinstance(y, (float, Int)) or values.count(y) == 1:
+        return y
+    ties = [x for x in values if x == y and differentiable(x)]
+    if len(ties) < 2 or all(x is y for x in ties):
+        return y
+    y = same_number(y) if tape.parent is None else _select(tape.parent, function, (ties,), {})
+    tape.records.append((_share, y, ties))
+    return y
+
+
+def _share(table: Cotangents, y: Any, ties: list[Any]) -> None:
+    dy = table.take(y)
+    if dy is not None:
+        share = table.run(operator.truediv, dy, len(ties))
+        for x in ties:
+            table.add(x, share)
 
 
 def _recording_key(tape: Tape, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -169,6 +189,13 @@ def _calling_back(function: Any) -> Any:
 
 for _function in (itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
     HANDLERS[_function] = _calling_back(_function)
+
+
+@handles(itertools.count)
+def count_(tape: Tape, start: Any = 0, step: Any = 1) -> Iterator[Any]:
+    if type(start) is int and type(step) is int:
+        return itertools.count(start, step)
+    return itertools.accumulate(itertools.chain([start], itertools.repeat(step)), recording(tape, operator.add))
 
 
 @handles(itertools.groupby)
@@ -279,6 +306,26 @@ def _call_methodcaller(tape: Tape, caller: Any, x: Any) -> Any:
     return call_method(tape, x, *args)
 
 
+def _call_vectorized(tape: Tape, vectorized: Any, *args: Any, **kwargs: Any) -> Any:
+    if vectorized.signature is not None or vectorized.excluded or kwargs:
+        return call_opaque(tape, vectorized, args, kwargs)
+    arrays = [call(tape, np.asarray, a) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    arrays = [call(tape, np.broadcast_to, a, shape) for a in arrays]
+    found = [call(tape, vectorized.pyfunc, *(getitem(tape, a, i) for a in arrays)) for i in np.ndindex(shape)]
+    if not found:
+        return vectorized(*args)
+    several = isinstance(found[0], tuple)
+    columns = list(zip(*found)) if several else [found]
+    kinds = vectorized.otypes or [np.asarray(column[0]).dtype.char for column in columns]
+    results = [
+        call(tape, np.reshape, call(tape, np.array, list(column), dtype=kind), shape)
+        for column, kind in zip(columns, kinds)
+    ]
+    return tuple(results) if several else results[0]
+
+
+CALLERS[np.vectorize] = _call_vectorized
 CALLERS[operator.itemgetter] = _call_itemgetter
 CALLERS[operator.attrgetter] = _call_attrgetter
 CALLERS[operator.methodcaller] = _call_methodcaller

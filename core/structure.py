@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .access import setitem
 from .errors import BadInput
-from .operate import PASSIVE, evaluate, setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
+from .values import PASSIVE, evaluate
 
 Collect = Callable[[Cotangents, dict[int, Any]], Any]
 OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype, np.ufunc, type(np.sum))
@@ -27,6 +28,7 @@ class Arguments:
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
+        self.inputs = tape.inputs = []
         self.collectors: list[Collect] = []
         self.replaced: list[tuple[Callable[[], Any], Callable[[Any], None], Any, Any]] = []
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
@@ -66,17 +68,20 @@ class Arguments:
             return x, _nothing
         if isinstance(x, int) and kind in (int, Int):
             fresh: Any = Int(x)
+            self.inputs.append(fresh)
             return fresh, lambda table, done: _number(table, fresh, x)
         if kind in PASSIVE:
             return x, _nothing
         if kind in (float, complex) or isinstance(x, np.inexact):
             fresh = evaluate(self.tape.parent, same_number, x)
+            self.inputs.append(fresh)
             return fresh, lambda table, done: _number(table, fresh, x)
         if isinstance(x, np.ndarray):
             if x.dtype.kind not in "fc":
                 return x, _nothing
             fresh = evaluate(self.tape.parent, np.copy, x)
             self.arrays.append((x, fresh))
+            self.inputs.append(fresh)
             return fresh, lambda table, done: _array(table, fresh)
         if id(x) in self.known:
             return self.known[id(x)]
@@ -110,7 +115,7 @@ class Arguments:
                 done[id(x)] = found = {}
                 found.update((k, c(table, done)) for k, c in collectors.items())
             else:
-                done[id(x)] = found = _blank(type(x))
+                done[id(x)] = found = blank(type(x))
                 for name, c in collectors.items():
                     object.__setattr__(found, name, c(table, done))
             return found
@@ -124,7 +129,7 @@ class Arguments:
         return x, collect
 
 
-def _blank(cls: type) -> Any:
+def blank(cls: type) -> Any:
     """An instance without attributes, its ``__init__`` not run."""
     made_in_python = cls.__flags__ & (1 << 9)
     return object.__new__(cls) if made_in_python and cls.__new__ is object.__new__ else cls.__new__(cls)

@@ -23,6 +23,8 @@ from .cotangents import conform, is_fancy
 from .errors import NoDerivative
 
 SEQUENCES = (tuple, list)
+SHAPE = object()
+"""In place of an index, among the writes of a run: the array was given another shape."""
 
 
 class Int(int):
@@ -34,13 +36,18 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("memory", "parent", "records", "written")
+    __slots__ = ("inputs", "memory", "parent", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
-        self.records: list[tuple[Any, ...]] = []
+        self.records: list[tuple[Any, ...]] = []  # (pullback, result, *what the pullback needs)
         self.parent = parent
+        self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """``function(*args, **kwargs)``, recorded here; the module ``call`` says how."""
+        raise NotImplementedError
 
 
 Evaluate = Callable[..., Any]
@@ -55,13 +62,14 @@ class Cotangents:
         self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
         self.windows: dict[int, dict[int, np.ndarray]] = {}  # by owner: cotangents of its views, as views
         self.redo: list[tuple[Any, Any, Any]] = []
+        self.tape: Tape | None = None  # that is being swept
         self.unknown: set[Any] = set()  # functions met whose derivative in some argument nobody knows: NaN marks it
         self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
 
     def take(self, y: Any) -> Any:
         """The cotangent of a result, removed from the table; None if nothing has reached it."""
         kind = type(y)
-        if kind is np.ndarray:
+        if kind is np.ndarray or isinstance(y, np.ndarray):
             if y.base is None:
                 key = id(y)
                 self.windows.pop(key, None)
@@ -192,6 +200,16 @@ class Cotangents:
         windows[id(x)] = window
         return window
 
+    def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
+        """Give ``x`` another shape in place, and with it its cotangent."""
+        x.shape = shape
+        self.windows.get(id(owner(x)), {}).pop(id(x), None)
+        present = self.arrays.get(id(x))
+        if present is not None and id(x) in self.exclusive:
+            self.arrays[id(x)] = np.ndarray(shape, x.dtype, self.flat(x), 0, x.strides)
+        elif present is not None:
+            self.arrays[id(x)] = self.run(np.reshape, present, shape)
+
     def flat(self, base: np.ndarray) -> np.ndarray:
         total = self.arrays[id(base)]
         return total if total.base is None else total.base  # type: ignore[return-value]
@@ -208,12 +226,25 @@ class Cotangents:
 
 def sweep(tape: Tape, table: Cotangents) -> None:
     """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them."""
+    enclosing, table.tape = table.tape, tape
     try:
         for back, *saved in reversed(tape.records):
             back(table, *saved)
     finally:
+        table.tape = enclosing
         for target, index, value in reversed(table.redo):
-            table.write(target, index, value)
+            if index is SHAPE:
+                table.reshape(target, value)
+            else:
+                table.write(target, index, value)
+
+
+def snapshot(x: Any) -> Any:
+    """A sequence as it is now: lists may change before the backward sweep, and arrays are restored by it."""
+    if isinstance(x, (tuple, list)):
+        parts = [snapshot(e) if isinstance(e, (tuple, list)) else e for e in x]
+        return tuple(parts) if isinstance(x, tuple) and not hasattr(x, "_fields") else parts
+    return x
 
 
 def owner(x: np.ndarray) -> np.ndarray:
@@ -224,6 +255,8 @@ def owner(x: np.ndarray) -> np.ndarray:
             x, base = base, base.base
         elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
             base = base.base
+        elif isinstance(base, memoryview):
+            base = base.obj
         else:
             break
     return x

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BadInput
+from .structure import blank
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -67,8 +68,8 @@ def ridders(
             error = max(abs(column[-1] - finer), abs(column[-1] - coarser), rounding)
             if error < least:
                 best, least = column[-1], error
-        if len(column) > 3 and least <= 1e-11 * abs(best):
-            break
+        if least <= rounding or len(column) > 3 and least <= 1e-11 * abs(best):
+            break  # smaller steps have errors of rounding larger than the least so far, or it is small enough
         step *= 0.5
     return (best, least) if column[1:] else (math.nan, math.nan)
 
@@ -141,13 +142,35 @@ def check_gradients(
     >>> import morula as mo
     >>> mo.testing.check_gradients(lambda x, n: x**n, 1.5, 2.5)
     """
-    from .api import pullback  # the engine is loaded only by those who ask for it
-
     if order < 1:
         raise BadInput(f"check_gradients: order must be at least 1, not {order}")
     if not callable(f):
         raise BadInput(f"check_gradients: f must be a function, not {f!r}; give its arguments after it")
     name = getattr(f, "__qualname__", None) or repr(f)
+    for times in range(order):
+        cotangent = check_pullback(f, args, kwargs, name, rtol, atol, seed + times, by_element=times == 0)
+        f, kwargs, name = gradient_program(f, cotangent, kwargs), {}, f"gradient of {name}"
+        rtol, atol = None if rtol is None else 10 * rtol, None if atol is None else 10 * atol
+
+
+def check_pullback(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    name: str,
+    rtol: float | None,
+    atol: float | None,
+    seed: int,
+    by_element: bool,
+) -> Any:
+    """One order of ``check_gradients``; returns the random cotangent that it gave to the result.
+
+    With ``by_element`` a small leaf is perturbed element by element; else every leaf along one random direction, which
+    a wrong element spoils as surely, though it does not say which one it is.
+    """
+    from .api import pullback  # the engine is loaded only by those who ask for it
+
     names = _argument_names(f, args)
     random = np.random.default_rng(seed)
     plain = f(*_fresh(args), **_fresh(kwargs))
@@ -174,7 +197,7 @@ def check_gradients(
             raise AssertionError(f"{where} is None; expected {_describe(x)}")
         if np.shape(g) != np.shape(x) or (isinstance(x, np.ndarray) and np.asarray(g).dtype != x.dtype):
             raise AssertionError(f"{where} is {_describe(g)}; expected {_describe(x)}, as the argument")
-        for direction, element in _directions(x, random):
+        for direction, element in _directions(x, random, by_element):
             expected, error = _slope(loss, path, x, direction)
             if math.isnan(expected) and isinstance(x, int):
                 continue
@@ -190,13 +213,17 @@ def check_gradients(
                     f"{where}{element} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} "
                     f"(weighted by a random cotangent, seed={seed})"
                 )
-    if order > 1:
+    return cotangent
 
-        def gradient_of(*xs: Any) -> Any:
-            return pullback(f, *xs, **kwargs)[1](cotangent)
 
-        gradient_of.__qualname__ = f"gradient of {name}"
-        check_gradients(gradient_of, *args, order=order - 1, rtol=10 * rtol, atol=10 * atol, seed=seed + 1)
+def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """The cotangents of f's arguments as a program of its own, for the next order of ``check_gradients``."""
+    from .api import pullback
+
+    def gradient_of(*xs: Any) -> Any:
+        return pullback(f, *xs, **kwargs)[1](cotangent)
+
+    return gradient_of
 
 
 def leaves(value: Any) -> list[tuple[Path, Any]]:
@@ -237,7 +264,7 @@ def rebuild(
         result = seen[id(value)] = copy.copy(value)
         result.update({k: rebuild(x, leaf, other, (*path, ("item", k)), seen) for k, x in value.items()})
     elif _is_object(value):
-        result = seen[id(value)] = object.__new__(type(value))
+        result = seen[id(value)] = blank(type(value))
         for name, x in _attributes(value):
             object.__setattr__(result, name, rebuild(x, leaf, other, (*path, ("attribute", name)), seen))
     else:

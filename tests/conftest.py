@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from hypothesis import settings
+import os
+
+# The matrices of the tests are small, and the tests themselves run side by side: threads of the BLAS would only wait for
+# each other.  It reads this when NumPy loads it; a value that the user has set is kept.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 # The same examples on every run, and no verdict that depends on how fast the machine is.
 settings.register_profile("morula", derandomize=True, deadline=None, print_blob=True)

@@ -8,11 +8,12 @@ from typing import Any
 
 from .table import RULES, Rule
 
-# SciPy is imported by its rules, so these are read when a function of that part is first met.
+# These libraries are imported by their rules, so these are read when a function of that part is first met.
 _LAZY = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra",),
     "scipy.fft": ("scipy_fourier",),
+    "statistics": ("descriptive_statistics",),
 }
 _EAGER = (
     *("operators", "scalar_math", "ufuncs", "reductions", "shapes", "joining", "order", "indexing", "products"),
@@ -27,7 +28,7 @@ def load(names: tuple[str, ...] = _EAGER) -> None:
 
 
 def find_rule(function: Any) -> Rule | None:
-    """The rule of a function, or None; reads SciPy's rules when SciPy's functions are first seen."""
+    """The rule of a function, or None; reads the rules of a library when it is first seen to be imported."""
     try:
         rule = RULES.get(function)
     except TypeError:  # an unhashable callable object

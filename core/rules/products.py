@@ -31,6 +31,8 @@ def matmul_left(dy, y, a, b, **kwargs):
     rows, columns = np.ndim(a), np.ndim(b)
     if columns == 1:
         return dy * conjugate(b) if rows == 1 else unbroadcast(np.expand_dims(dy, -1) * conjugate(b), np.shape(a))
+    if rows == 1 and columns == 2:
+        return np.matmul(conjugate(b), dy)
     if rows == 1:
         return unbroadcast(np.matmul(conjugate(b), np.expand_dims(dy, -1))[..., 0], np.shape(a))
     if rows == 2 and columns > 2:
@@ -45,6 +47,8 @@ def matmul_right(dy, y, a, b, **kwargs):
     if rows == 1:
         if columns == 1:
             return conjugate(a) * dy
+        if columns == 2:
+            return np.reshape(conjugate(a), (-1, 1)) * dy
         return unbroadcast(np.expand_dims(conjugate(a), -1) * np.expand_dims(dy, -2), np.shape(b))
     if rows == 2 and columns == 1:
         return np.matmul(dy, conjugate(a))

@@ -1,0 +1,328 @@
+"""Subscripts, attributes, iteration and unpacking of recorded code.
+
+On arrays these are operations of the tape; containers only move references; for objects of a class they follow Python's
+protocol into the class's own methods.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, GetSetDescriptorType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .apply import apply_rule, plain_arrays
+from .cotangents import conform
+from .errors import NoDerivative
+from .opaque import is_foreign, note
+from .rules.methods import ATTRIBUTES
+from .rules.table import RULES
+from .tape import SHAPE, Cotangents, Int, Tape, is_fancy, owner, snapshot
+from .values import NO_KEYWORDS, PASSIVE, differentiable, evaluate
+
+Operation = Callable[..., Any]
+
+
+def getitem(tape: Tape, a: Any, i: Any) -> Any:
+    kind = type(a)
+    if kind is list or kind is dict or kind is tuple:
+        return a[i]
+    if isinstance(a, np.ndarray):
+        y = a[i] if tape.parent is None else getitem(tape.parent, a, i)
+        if a.dtype.kind in "fc" and not (isinstance(y, np.ndarray) and y.base is not None and owner(y) is owner(a)):
+            if kind is not np.ndarray:
+                a = a.view(np.ndarray)
+            tape.records.append((_getitem_back, plain_arrays(y), a, i if type(i) is int else snapshot(i)))
+        elif isinstance(y, np.void):
+            note(tape, y, operator.getitem, (a,))
+        return y
+    own = getattr(kind, "__getitem__", None)
+    if isinstance(own, FunctionType):
+        return tape.call(own, a, i)
+    if isinstance(a, np.flatiter):
+        return getitem(tape, np.reshape(a.base, -1), i)
+    if kind is memoryview:
+        y = getitem(tape, np.asarray(a), i)
+        return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
+    y = a[i]
+    if is_foreign(kind):
+        note(tape, y, operator.getitem, (a,))
+    return y
+
+
+def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:
+    dy = table.take(y)
+    if dy is not None:
+        table.add_at(a, index, dy)
+
+
+def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
+    if isinstance(a, np.ndarray):
+        kind = a.dtype.kind
+        if kind == "O":
+            a[i] = v
+            return
+        if kind == "V" and isinstance(v, tuple):
+            for name, value in zip(a.dtype.names or (), v):
+                setitem(tape, a[name], i, value)
+            return
+        if isinstance(v, (list, tuple)):
+            v = tape.call(np.array, v)
+        parent = tape.parent
+        if parent is None:
+            old = a[i]
+            if isinstance(old, np.ndarray):
+                old = np.copy(old)
+            a[i] = v
+        else:
+            old = evaluate(parent, _read, a, i)
+            setitem(parent, a, i, v)
+        tape.written.add(id(a) if a.base is None else id(owner(a)))
+        tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
+        return
+    own = getattr(type(a), "__setitem__", None)
+    if isinstance(own, FunctionType):
+        tape.call(own, a, i, v)
+    elif isinstance(a, np.flatiter):
+        setitem(tape, np.reshape(a.base, -1), i, v)
+    elif isinstance(a, memoryview):
+        setitem(tape, np.asarray(a), i, v)
+    else:
+        a[i] = iterate(tape, v) if type(i) is slice else v
+        if is_foreign(type(a)):
+            note(tape, a, operator.setitem, (a, v))
+
+
+def _read(a: np.ndarray, i: Any) -> Any:
+    entry = a[i]
+    return np.copy(entry) if isinstance(entry, np.ndarray) else entry
+
+
+def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any) -> None:
+    if table.evaluate is None and type(index) is int and a.ndim == 1:
+        # One entry of a vector: what filling an array in a loop spends its time on.
+        table.redo.append((a, index, a[index]))
+        a[index] = old
+        if a.dtype.kind in "fc" and table.reached(a):
+            window = table.window(a)
+            g = window[index]
+            window[index] = 0
+            if type(v) not in PASSIVE:
+                table.add(v, g if type(v) is float or type(v) is np.float64 else conform(g, v))
+        return
+    table.redo.append((a, index, table.run(_read, a, index)))
+    table.write(a, index, old)
+    if a.dtype.kind not in "fc" or not table.reached(a):
+        return
+    window = table.window(a)
+    g = table.run(_read, window, index)
+    table.write(window, index, 0)
+    if differentiable(v):
+        if is_fancy(index):
+            g = table.run(operator.mul, g, _last_writes(a.shape, index))
+        table.add(v, table.run(conform, g, v))
+
+
+def _last_writes(shape: tuple[int, ...], index: Any) -> np.ndarray:
+    """Which entries of ``v`` in ``a[index] = v`` stay: where an index names an entry twice, the last one does."""
+    places = np.zeros(shape, dtype=np.intp)
+    order = np.arange(np.size(places[index])).reshape(np.shape(places[index]))
+    places[index] = order
+    return places[index] == order
+
+
+def iterate(tape: Tape, x: Any) -> Any:
+    """What a ``for`` loop, a call's ``*args`` or a built-in function runs over in place of ``x``."""
+    kind = type(x)
+    if kind is list or kind is tuple or kind is range or kind is dict or kind is str:
+        return x
+    if isinstance(x, np.ndarray):
+        return _entries(tape, x) if x.ndim == 1 and x.dtype.kind in "fc" else x
+    if isinstance(x, np.flatiter):
+        return _entries(tape, np.reshape(x.base, -1))
+    if isinstance(x, np.ndenumerate):
+        array = x.iter.base
+        return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
+    own = getattr(kind, "__iter__", None)
+    if isinstance(own, FunctionType):
+        iterator = tape.call(own, x)
+        return _advance(tape, iterator) if isinstance(getattr(type(iterator), "__next__", None), FunctionType) else (
+            iterate(tape, iterator) if iterator is not x else iterator
+        )  # fmt: skip
+    if own is None and isinstance(getattr(kind, "__getitem__", None), FunctionType):
+        return _by_index(tape, x)
+    return _noted(tape, x) if is_foreign(kind) else x
+
+
+def _entries(tape: Tape, x: np.ndarray) -> Iterator[Any]:
+    for i in range(len(x)):
+        yield getitem(tape, x, i)
+
+
+def _noted(tape: Tape, x: Any) -> Iterator[Any]:
+    for y in x:
+        note(tape, y, iter, (x,))
+        yield y
+
+
+def _advance(tape: Tape, iterator: Any) -> Iterator[Any]:
+    step = type(iterator).__next__
+    while True:
+        try:
+            value = tape.call(step, iterator)
+        except StopIteration:
+            return
+        yield value
+
+
+def _by_index(tape: Tape, x: Any) -> Iterator[Any]:
+    i = 0
+    while True:
+        try:
+            value = getitem(tape, x, i)
+        except IndexError:
+            return
+        yield value
+        i += 1
+
+
+def unpack(tape: Tape, x: Any) -> Iterable[Any]:
+    """The right side of ``a, b = x``."""
+    return iterate(tape, x)
+
+
+def mapping(tape: Tape, x: Any) -> Any:
+    """What ``**x`` unpacks."""
+    if isinstance(getattr(type(x), "__getitem__", None), FunctionType):
+        return {key: getitem(tape, x, key) for key in iterate(tape, tape.call(x.keys))}
+    return x
+
+
+def get_attribute(tape: Tape, x: Any, name: str) -> Any:
+    kind = type(x)
+    if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)):
+        function = ATTRIBUTES.get(name)
+        if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
+            return apply_rule(tape, RULES[function], (x,), NO_KEYWORDS)
+        return getattr(x, name)
+    if kind is ModuleType or kind is float:
+        return getattr(x, name)
+    if kind is Int:
+        return x if name in ("real", "numerator") else getattr(x, name)
+    if kind is complex:
+        part = np.real if name == "real" else np.imag if name == "imag" else None
+        return getattr(x, name) if part is None else apply_rule(tape, RULES[part], (x,), NO_KEYWORDS)
+    if kind is super:
+        return _from_class(tape, x, name, x.__self__, class_attribute(_after(x.__self_class__, x.__thisclass__), name))
+    own = kind.__getattribute__
+    if type(own) is FunctionType:
+        return tape.call(own, x, name)
+    raw = class_attribute(kind.__mro__, name)
+    if isinstance(x, type) and raw is MISSING:
+        raw = class_attribute(x.__mro__, name)
+        getter = getattr(type(raw), "__get__", None)
+        if type(getter) is FunctionType:
+            return tape.call(getter, raw, None, x)
+        return getattr(x, name)
+    if raw is MISSING:
+        fallback = getattr(kind, "__getattr__", None)
+        if type(fallback) is FunctionType:
+            try:
+                return object.__getattribute__(x, name)
+            except AttributeError:
+                return tape.call(fallback, x, name)
+        return getattr(x, name)
+    return _from_class(tape, x, name, x, raw)
+
+
+MISSING = object()
+
+
+def class_attribute(mro: tuple[type, ...], name: str) -> Any:
+    """The attribute of the first class that has it, no descriptor asked."""
+    for cls in mro:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return MISSING
+
+
+def _after(cls: type, base: type) -> tuple[type, ...]:
+    """The classes among which ``super(base, instance of cls)`` looks."""
+    return cls.__mro__[cls.__mro__.index(base) + 1 :]
+
+
+def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
+    """``x.name``, for which a class of ``x`` has the attribute ``raw``."""
+    kind = type(raw)
+    if kind is property and not isinstance(instance, type):
+        return tape.call(raw.fget, instance) if raw.fget is not None else getattr(x, name)
+    getter = getattr(kind, "__get__", None)
+    if type(getter) is FunctionType:
+        stored = getattr(instance, "__dict__", None)
+        if stored is not None and name in stored and not hasattr(kind, "__set__"):
+            return stored[name]
+        return tape.call(getter, raw, instance, type(instance))
+    y = getattr(x, name)
+    if kind is GetSetDescriptorType and is_foreign(type(x)):
+        note(tape, y, raw, (x,))
+    return y
+
+
+def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
+    if isinstance(x, np.ndarray):
+        if name in ("real", "imag", "flat"):
+            view = get_attribute(tape, x, name) if name != "flat" else np.reshape(x, -1)
+            setitem(tape, view, ..., v)
+        elif name == "shape":
+            tape.records.append((_shape_back, x, x.shape))
+            x.shape = v
+        elif x.dtype.kind in "fc":
+            raise NoDerivative(
+                f"an assignment to the {name} of an array cannot be differentiated; make a new array, as view() does"
+            )
+        else:
+            setattr(x, name, v)
+        return
+    own = getattr(type(x), "__setattr__", None)
+    if isinstance(own, FunctionType):
+        tape.call(own, x, name, v)
+        return
+    raw = class_attribute(type(x).__mro__, name)
+    if type(raw) is property and raw.fset is not None:
+        tape.call(raw.fset, x, v)
+    elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
+        tape.call(type(raw).__set__, raw, x, v)
+    else:
+        setattr(x, name, v)
+
+
+def _shape_back(table: Cotangents, x: np.ndarray, shape: tuple[int, ...]) -> None:
+    """The operations before the assignment knew the array in its old shape."""
+    table.redo.append((x, SHAPE, x.shape))
+    table.reshape(x, shape)
+
+
+def delete_item(tape: Tape, x: Any, i: Any) -> None:
+    own = getattr(type(x), "__delitem__", None)
+    if isinstance(own, FunctionType):
+        tape.call(own, x, i)
+    else:
+        del x[i]
+
+
+def update_item(tape: Tape, in_place: Operation, x: Any, i: Any, v: Any) -> None:
+    """``x[i] op= v``."""
+    old = getitem(tape, x, i)
+    new = in_place(tape, old, v)
+    if not (new is old and isinstance(x, np.ndarray) and owner(new) is owner(x)):
+        setitem(tape, x, i, new)
+
+
+def update_attribute(tape: Tape, in_place: Operation, x: Any, name: str, v: Any) -> None:
+    """``x.name op= v``."""
+    old = get_attribute(tape, x, name)
+    new = in_place(tape, old, v)
+    if not (new is old and isinstance(x, np.ndarray)):
+        set_attribute(tape, x, name, new)

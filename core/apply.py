@@ -1,0 +1,109 @@
+"""Running a function that has a rule, recording it, and its backward step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cotangents import conform
+from .errors import NoDerivative
+from .opaque import note
+from .rules.table import Rule, pull, scaling
+from .tape import Cotangents, Int, Tape, owner, snapshot
+from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
+
+
+def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function that has a rule, and record it if a cotangent can pass through."""
+    parent = tape.parent
+    y = rule.function(*args, **kwargs) if parent is None else parent.call(rule.function, *args, **kwargs)
+    if kwargs:
+        args, kwargs = rule.positional(args, kwargs)
+    if rule.is_zero:
+        return y
+    kind = type(y)
+    if kind is np.ndarray or isinstance(y, np.ndarray):
+        if y.dtype.kind not in "fc":
+            return y if y.dtype.kind != "O" else refuse_objects(rule.function)
+        if y.base is not None:
+            place = owner(y)
+            for a in args:
+                if isinstance(a, np.ndarray) and owner(a) is place:
+                    return y
+    elif kind is int:
+        if not any(map(differentiable, args)):
+            return y
+        y = Int(y)
+    elif kind in PASSIVE:
+        return y
+    active = lists = False
+    for a in args:
+        if a is y:
+            return y
+        ka = type(a)
+        if ka in PASSIVE:
+            continue
+        if ka not in NUMBERS:
+            if not isinstance(a, (tuple, list, np.ndarray, np.generic, float, complex, int)):
+                note(tape, y, rule.function, args)
+                return y
+            if not differentiable(a):
+                continue
+            lists = True
+        active = True
+    if not active:
+        return y
+    if lists:
+        tape.records.append((pull_back, plain_arrays(y), rule, plain_arrays(snapshot(args)), kwargs))
+    else:
+        tape.records.append((pull_back, y if kind in NUMBERS else plain_arrays(y), rule, args, kwargs))
+    return y
+
+
+def plain_arrays(x: Any) -> Any:
+    """Arrays of a subclass as plain views of the same memory, which is how the tape knows them."""
+    if isinstance(x, np.ndarray):
+        return x if type(x) is np.ndarray else x.view(np.ndarray)
+    if type(x) is tuple or type(x) is list:
+        return type(x)(map(plain_arrays, x))
+    return x
+
+
+def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The backward step of an operation with a rule."""
+    dy = table.take(y)
+    if dy is None:
+        return
+    for x, g in zip(args, table.run(pull, rule, dy, y, args, kwargs)):
+        if g is not None:
+            table.add(x, g)
+    if kwargs or None in rule.given:
+        # NaN stands for a derivative that nobody knows: it goes wherever the derivative would, and no further.
+        for x in (*(x for x, given in zip(args, rule.given) if given is None), *kwargs.values()):
+            if isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc"):
+                table.unknown.add(rule.function)
+                table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
+
+
+def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> None:
+    """``pull_back`` for an element-wise function of two operands, those that cannot be reached left out."""
+    dy = table.take(y)
+    if dy is None:
+        return
+    if table.evaluate is not None:
+        for x, g in zip((a, b), table.run(pull, rule, dy, y, (a, b), NO_KEYWORDS)):
+            table.add(x, g)
+        return
+    left, right = rule.partials
+    if type(a) not in PASSIVE:
+        table.add(a, conform(scaling(left)(dy, left(y, a, b)), a))  # type: ignore[operator,misc]
+    if type(b) not in PASSIVE:
+        table.add(b, conform(scaling(right)(dy, right(y, a, b)), b))  # type: ignore[operator,misc]
+
+
+def refuse_objects(function: Any) -> Any:
+    raise NoDerivative(
+        f"{function.__name__} on an array of dtype object computes inside NumPy on Python objects, where derivatives "
+        "cannot follow; use a float or complex dtype, or a list comprehension"
+    )

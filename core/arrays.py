@@ -1,0 +1,159 @@
+"""Calls that compute on numbers and arrays: functions with rules, and the methods of numbers, arrays and ufuncs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, ValuesView
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .access import iterate, setitem
+from .apply import apply_rule, pull_back
+from .opaque import call_opaque, is_exact, note
+from .operate import OPERATORS
+from .rules.methods import METHODS, UFUNC_METHODS
+from .rules.table import RULES
+from .tape import Cotangents, Int, Tape
+from .values import NO_KEYWORDS, NUMBERS, differentiable
+
+MUTATORS: dict[str, Any] = {}
+"""Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
+
+ADD_AT: dict[np.ufunc, Any] = {}
+"""The unbuffered in-place operation of ufuncs (``np.add.at``), where it is known."""
+
+OPERATOR_METHODS: dict[str, Any] = {}
+for _name, (_recorded, _function) in OPERATORS.items():
+    OPERATOR_METHODS[f"__{_name.strip('_')}__"] = _recorded
+    OPERATOR_METHODS.setdefault(f"__r{_name.strip('_')}__", lambda tape, a, b, op=_recorded: op(tape, b, a))
+
+
+def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function that has a rule on whatever arguments, and record it."""
+    if not kwargs and len(args) == 1 and type(args[0]) in NUMBERS:
+        return apply_rule(tape, rule, args, kwargs)
+    for i, x in enumerate(args):
+        if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
+            if is_exact(type(x)):
+                return call_opaque(tape, rule.function, args, kwargs)
+            overridden = _override(tape, rule.function, x, args, kwargs)
+            if overridden is not NotImplemented:
+                return overridden
+            converted = _as_number(tape, rule.function, x)
+            if converted is not x:
+                return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
+    if rule.partials and any(isinstance(x, (list, tuple)) for x in args):
+        args = tuple(tape.call(np.array, x) if isinstance(x, (list, tuple)) else x for x in args)
+    out = kwargs.get("out")
+    where = kwargs.get("where", True) if isinstance(rule.function, np.ufunc) else True
+    if out is None and where is True:
+        if isinstance(rule.function, np.ufunc) and len(args) > rule.function.nin:
+            kwargs = {**kwargs, "out": args[rule.function.nin]}
+            return call_rule(tape, rule, args[: rule.function.nin], kwargs)
+        return apply_rule(tape, rule, args, kwargs)
+    kept = {k: v for k, v in kwargs.items() if k not in ("out", "where" if where is not True else "out")}
+    if isinstance(out, tuple):
+        (out,) = out
+    y = apply_rule(tape, rule, args, {k: v for k, v in kept.items() if k != "casting"})
+    if where is not True:
+        y = tape.call(np.where, where, y, 0.0 if out is None else out)
+    if out is None:
+        return y
+    if not np.can_cast(np.result_type(y), out.dtype, kwargs.get("casting", "same_kind")):
+        return rule.function(*args, **kwargs)  # raises what NumPy raises
+    setitem(tape, out, ..., y)
+    return out
+
+
+def _override(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a class's own ``__array_ufunc__`` or ``__array_function__``, written in Python."""
+    if isinstance(function, np.ufunc):
+        own = getattr(type(x), "__array_ufunc__", None)
+        if isinstance(own, FunctionType):
+            return tape.call(own, x, function, "__call__", *args, **kwargs)
+    elif type(function).__name__ == "_ArrayFunctionDispatcher":
+        own = getattr(type(x), "__array_function__", None)
+        if isinstance(own, FunctionType):
+            return tape.call(own, x, function, (type(x),), args, kwargs)
+    return NotImplemented
+
+
+def _as_number(tape: Tape, function: Any, x: Any) -> Any:
+    """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
+    if type(x) is memoryview:
+        return np.asarray(x)
+    if isinstance(x, Iterator) or isinstance(x, (set, frozenset, ValuesView)):
+        # math.fsum and math.prod take any iterable
+        return list(iterate(tape, x))
+    names = ("__array__",) if isinstance(function, np.ufunc) or "numpy" in str(type(function)) else ()
+    for name in (*names, "__float__", "__complex__"):
+        own = getattr(type(x), name, None)
+        if isinstance(own, FunctionType):
+            return tape.call(own, x)
+    return x
+
+
+def array_method(
+    tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], overridden: bool = False
+) -> Any:
+    """``x.name(*args)`` of an array or NumPy number; a method of a subclass in Python is passed by if overridden."""
+    if name in MUTATORS and isinstance(x, np.ndarray):
+        return MUTATORS[name](tape, x, *args, **kwargs)
+    if type(x) is not np.ndarray and not overridden:
+        own = getattr(type(x), name, None)
+        if isinstance(own, FunctionType):  # a method of a subclass written in Python
+            return tape.call(own, x, *args, **kwargs)
+    if name in OPERATOR_METHODS:
+        return OPERATOR_METHODS[name](tape, x, *args)
+    found = METHODS.get(name)
+    if found is None or not differentiable(x) and not any(map(differentiable, args)):
+        return call_opaque(tape, getattr(x, name), args, kwargs)
+    function, adapt = found
+    args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
+    rule = RULES.get(function)
+    y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
+    if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
+        return tape.call(np.copy, x)
+    return y
+
+
+def plain_number(tape: Tape, x: Any) -> Any:
+    """A number of a class derived from ``float`` or ``complex`` as one of that class itself."""
+    if type(x) in NUMBERS or not isinstance(x, (float, complex)):
+        return x
+    base = float if isinstance(x, float) else complex
+    y = base(x) if tape.parent is None else plain_number(tape.parent, x)
+    tape.records.append((_pass_on, y, x))
+    return y
+
+
+def _pass_on(table: Cotangents, y: Any, x: Any) -> None:
+    table.add(x, table.take(y))
+
+
+def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "conjugate" and type(x) is complex:
+        y = x.conjugate() if tape.parent is None else number_method(tape.parent, x, name, args, kwargs)
+        tape.records.append((pull_back, y, RULES[np.conjugate], (x,), NO_KEYWORDS))
+        return y
+    if name in OPERATOR_METHODS:
+        return OPERATOR_METHODS[name](tape, x, *args)
+    y = getattr(x, name)(*args, **kwargs)
+    if type(x) is Int and not args and name in ("conjugate", "__int__", "__index__", "__trunc__", "__pos__"):
+        return x
+    if name == "as_integer_ratio" and type(x) is not int:
+        y = Int(y[0]), Int(y[1])  # from which the number can be computed again
+        note(tape, y, getattr(x, name), (x,))
+    return y
+
+
+def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "at" and ufunc in ADD_AT:
+        return ADD_AT[ufunc](tape, *args)
+    function = UFUNC_METHODS.get((ufunc, name))
+    if function is None:
+        return call_opaque(tape, getattr(ufunc, name), args, kwargs)
+    if name in ("reduce", "accumulate") and len(args) == 1 and "axis" not in kwargs:
+        kwargs = {**kwargs, "axis": 0}
+    return tape.call(function, *args, **kwargs)

@@ -1,0 +1,88 @@
+"""Making instances: of classes written in Python, of built-in containers and iterators, of subclasses of numbers."""
+
+from __future__ import annotations
+
+import functools
+from types import FunctionType, GeneratorType
+from typing import Any
+
+import numpy as np
+
+from .access import iterate
+from .opaque import call_opaque, callback, is_exact, is_foreign
+from .tape import Cotangents, Tape
+from .values import differentiable
+
+CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
+ITERATING = {"itertools", "collections", "_collections"}
+
+
+def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make an instance of a class, its ``__new__`` and ``__init__`` recorded."""
+    meta_call = getattr(type(cls), "__call__", None)
+    if isinstance(meta_call, FunctionType) and type(cls).__module__ != "enum":
+        return tape.call(meta_call, cls, *args, **kwargs)
+    recorded = getattr(cls, "__morula_construct__", None)
+    if recorded is not None:
+        return recorded(tape, *args, **kwargs)
+    if is_exact(cls):
+        return call_opaque(tape, cls, args, kwargs)
+    new, init = cls.__new__, cls.__init__
+    if not isinstance(new, FunctionType) and not isinstance(init, FunctionType):
+        if issubclass(cls, (float, complex, int)):
+            return _number_subclass(tape, cls, cls, args, kwargs)
+        if is_foreign(cls) or issubclass(cls, (np.ndarray, np.generic)):
+            return call_opaque(tape, cls, args, kwargs)
+        return over_iterables(tape, cls, args, kwargs)
+    if isinstance(new, FunctionType) and issubclass(cls, tuple) and new.__code__.co_filename.startswith("<"):
+        x = new(cls, *args, **kwargs)  # the constructor of a named tuple, which has no source, stores its arguments
+    elif isinstance(new, FunctionType):
+        x = tape.call(new, cls, *args, **kwargs)
+    elif new is object.__new__:
+        x = new(cls)
+    else:
+        x = _number_subclass(tape, cls, functools.partial(new, cls), args, kwargs)
+    if isinstance(x, cls):
+        if isinstance(init, FunctionType):
+            tape.call(type(x).__init__, x, *args, **kwargs)
+        elif init is not object.__init__:
+            type(x).__init__(x, *(iterate(tape, a) for a in args), **kwargs)
+    return x
+
+
+def _number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new object of a class derived from ``float`` or ``complex`` carries on the value that it was made from."""
+    x = make(*args, **kwargs) if tape.parent is None else _number_subclass(tape.parent, cls, make, args, kwargs)
+    if issubclass(cls, (float, complex)) and args and differentiable(args[0]):
+        tape.records.append((_pass_on, x, args[0]))
+    return x
+
+
+def _pass_on(table: Cotangents, y: Any, x: Any) -> None:
+    table.add(x, table.take(y))
+
+
+def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A built-in container or iterator, over arguments whose entries are on the tape and functions that record."""
+    cls = function if isinstance(function, type) else getattr(function, "__self__", None)
+    if isinstance(cls, type) and (cls.__module__ in ITERATING or issubclass(cls, CONTAINERS)):
+        args = tuple(iterate(tape, a) for a in args)
+    named = {k: callback(tape, v) for k, v in kwargs.items()}
+    return function(*(callback(tape, a) for a in args), **named)
+
+
+def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The ``__init__`` that ``@dataclass`` made: it stores its arguments, then calls ``__post_init__``."""
+    x = args[0]
+    after = getattr(type(x), "__post_init__", None)
+    if not isinstance(after, FunctionType):
+        init(*args, **kwargs)
+        return
+    passed: list[Any] = []
+    # The generated code is run on a stand-in class whose __post_init__ only collects its arguments.
+    stand_in = type("stand_in", (), {"__post_init__": lambda self, *init_only: passed.extend(init_only)})
+    blank = stand_in()
+    init.__get__(blank)(*args[1:], **kwargs)
+    for name, value in blank.__dict__.items():
+        object.__setattr__(x, name, value)
+    tape.call(after, x, *passed)

@@ -1,0 +1,272 @@
+"""Functions without rule or source, and objects that keep values where Python code cannot see them.
+
+They are run, and what comes out is recorded with what went in.  It is an error only if a cotangent reaches what came out
+and that depends on an argument of the derivative.  Both are known once the run is over: the dependence is then found from
+the tape, which holds what every operation took and gave.  An object that was seen before it came out (a queue that gives
+back what was put into it) has only been moved, and its cotangent passes.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections import deque
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .errors import NoDerivative
+from .source import describe
+from .tape import Cotangents, Int, Tape, attributes, owner, snapshot
+from .values import PASSIVE, differentiable, evaluate
+
+NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDG"}
+# Built-in classes that hold references to Python objects and compute nothing.
+REFERENCING = {"builtins", "types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
+REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
+REFERENCING |= {"enum", "_weakrefset", "_frozen_importlib", "_frozen_importlib_external", "_typing"}
+RANDOM = ("random", "_random", "numpy.random")
+
+
+class Recording:
+    """A Python function handed to code written in C: calling it records on the tape."""
+
+    __slots__ = ("__weakref__", "function", "tape")
+
+    def __init__(self, tape: Tape, function: Any) -> None:
+        self.tape, self.function = tape, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.tape.call(self.function, *args, **kwargs)
+
+    def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        return self.tape.call(self.function, *args, **kwargs)
+
+
+def callback(tape: Tape, x: Any) -> Any:
+    """``x``, recording if it is a function in Python that code written in C may call."""
+    return Recording(tape, x) if isinstance(x, (FunctionType, MethodType, functools.partial)) else x
+
+
+class Opaque:
+    """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
+
+    __slots__ = ("depends", "function", "inputs", "moved", "where")
+
+    def __init__(self, function: Any, inputs: tuple[Any, ...]) -> None:
+        self.function, self.inputs = function, inputs
+        self.where = user_frame()
+        self.depends = True  # on an argument of the derivative
+        self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
+
+
+def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into."""
+    given = [*args, *kwargs.values()]
+    bound = getattr(function, "__self__", None)
+    if bound is not None and not isinstance(bound, (ModuleType, type)):
+        given.append(bound)
+    else:
+        bound = None
+    arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.flags.writeable]
+    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
+    first = len(tape.records)
+    inside = [callback(tape, a) for a in args]
+    y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v) for k, v in kwargs.items()})
+    inputs = (*given, *(record[1] for record in tape.records[first:]))
+    for a, old in zip(arrays, before):
+        if not np.array_equal(a, old, equal_nan=True):
+            tape.written.add(id(owner(a)))
+            tape.records.append((_overwritten, a, old, Opaque(function, snapshot(inputs))))
+    if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
+        return y
+    keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
+    note(tape, (y, bound) if keeps and any(type(x) not in PASSIVE for x in given[:-1]) else y, function, inputs)
+    return y
+
+
+def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
+    """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
+    if _holds_values(y):
+        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs))))
+
+
+def _holds_values(y: Any) -> bool:
+    if isinstance(y, (tuple, list)):
+        return any(map(_holds_values, y))
+    if isinstance(y, (bytes, bytearray)):
+        return len(y) > 1
+    return type(y) not in PASSIVE and (differentiable(y) or is_foreign(type(y)))
+
+
+@functools.cache
+def is_foreign(kind: type) -> bool:
+    """Whether objects of a class keep values in C, outside of the built-in containers and numbers."""
+    if issubclass(kind, (np.ndarray, np.number, np.bool_, np.dtype, np.ufunc, np.flatiter)):
+        return False
+    if is_exact(kind):
+        return True
+    for cls in kind.__mro__:
+        descriptors = (types.WrapperDescriptorType, types.MethodDescriptorType)
+        if any(isinstance(v, descriptors) and v.__objclass__ is cls for v in vars(cls).values()):
+            return cls.__module__ not in REFERENCING
+    return False
+
+
+@functools.cache
+def is_exact(kind: type) -> bool:
+    """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
+    return any(cls.__module__ in ("fractions", "decimal", "_pydecimal") for cls in kind.__mro__)
+
+
+def _no_derivative(table: Cotangents, y: Any, opaque: Opaque) -> None:
+    dy = table.take(y)
+    if dy is None:
+        return
+    if opaque.moved is None:
+        judge(table.tape)
+    _pass_on(table, y, dy, opaque)
+
+
+def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
+    if dy is None:
+        return
+    if isinstance(y, (tuple, list)):
+        for e, de in zip(y, dy):
+            _pass_on(table, e, de, opaque)
+    elif opaque.moved and (id(owner(y)) if isinstance(y, np.ndarray) else id(y)) in opaque.moved:
+        table.add(y, dy)
+    elif opaque.depends and np.any(dy != 0):
+        raise refusal(opaque)
+
+
+def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, opaque: Opaque) -> None:
+    """What a function wrote into an array: undone, like every write; entries that it changed have no derivative."""
+    changed = np.asarray(a) != np.asarray(old)
+    table.redo.append((a, ..., table.run(np.copy, a)))
+    table.write(a, ..., old)
+    if not table.reached(a):
+        return
+    window = table.window(a)
+    g = np.asarray(window)[changed]
+    table.write(window, changed, 0)
+    if opaque.moved is None:
+        judge(table.tape)
+    if opaque.depends and np.any(g != 0):
+        raise refusal(opaque)
+
+
+def refusal(opaque: Opaque) -> NoDerivative:
+    """The error for a cotangent that has reached the result of an opaque function."""
+    short = getattr(opaque.function, "__name__", "f")
+    return NoDerivative(
+        f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, has no derivative rule and no "
+        "Python source to differentiate, and its result influences the output. Give it a derivative:\n"
+        f"    @morula.adjoint({short})\n"
+        "    def _(*args):\n"
+        f"        return {short}(*args), lambda dy: ...  # one cotangent per argument\n"
+        "or wrap the argument in morula.stop_gradient if no derivative should pass."
+    )
+
+
+def judge(tape: Tape | None) -> None:
+    """Find of each opaque call on a tape whether it depends on the tape's inputs, and what of its result is not new."""
+    if tape is None:
+        return
+    known: set[int] = set()
+    reached(tape.inputs or (), known)
+    active = set(known)
+    for _, y, *saved in tape.records:
+        taken: set[int] = set()
+        opaque = next((s for s in saved if type(s) is Opaque), None)
+        reached(opaque.inputs if opaque is not None else saved, taken)
+        given: set[int] = set()
+        reached(y, given)
+        depends = tape.inputs is None or not taken.isdisjoint(active)
+        if opaque is not None:
+            opaque.depends = depends
+            opaque.moved = given & known
+            given -= opaque.moved if not isinstance(y, np.ndarray) else set()
+        if depends:
+            active |= given
+        known |= taken | given
+
+
+def reached(x: Any, found: set[int], seen: set[int] | None = None) -> None:
+    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds."""
+    kind = type(x)
+    if kind in NUMBER_TYPES:
+        found.add(id(x))
+        return
+    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        found.add(id(owner(x)))
+        return
+    if kind in PASSIVE and kind is not FunctionType and kind is not bytes:
+        return
+    seen = set() if seen is None else seen
+    if id(x) in seen or len(seen) > 10_000:
+        return
+    seen.add(id(x))
+    parts: Any = ()
+    if isinstance(x, (tuple, list, set, frozenset, deque)):
+        parts = list(x)
+    elif isinstance(x, dict):
+        parts = list(x.values())
+    elif isinstance(x, np.ndarray):
+        parts = x.ravel().tolist()
+    elif isinstance(x, (type, ModuleType)):
+        return
+    elif kind is Recording:
+        parts = [x.function]
+    elif kind.__module__.startswith(f"{__package__}."):
+        return
+    else:
+        found.add(id(x))
+        parts = _held(x)
+    for part in parts:
+        reached(part, found, seen)
+
+
+def _held(x: Any) -> list[Any]:
+    """What an object of no container class refers to."""
+    if isinstance(x, FunctionType):
+        cells = [c.cell_contents for c in x.__closure__ or () if _is_filled(c)]
+        return [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+    if isinstance(x, MethodType):
+        return [x.__self__, x.__func__]
+    if isinstance(x, functools.partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, BuiltinFunctionType):
+        return [x.__self__]
+    if isinstance(x, types.GeneratorType):
+        return [] if x.gi_frame is None else list(x.gi_frame.f_locals.values())
+    return [value for _, value in attributes(x)]
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def user_frame() -> tuple[str, int]:
+    """File and line of the innermost frame that is not morula's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:
+    """``eval`` or ``exec`` in the scope of the caller: what it computes is not looked into."""
+    source, *scopes = args
+    before = {name: id(value) for name, value in (scopes[0] if scopes else scope).items()}
+    y = function(source, *(scopes or (names, scope)))
+    after = scopes[0] if scopes else scope
+    made = [value for name, value in after.items() if before.get(name) != id(value) and name != "__builtins__"]
+    note(tape, (y, made), function, (*scopes, scope, names if not scopes else None))
+    return y
