@@ -143,7 +143,7 @@ def iterate(tape: Tape, x: Any) -> Any:
     if isinstance(x, np.flatiter):
         return _entries(tape, np.reshape(x.base, -1))
     if isinstance(x, np.ndenumerate):
-        array = x.iter.base
+        array: Any = x.iter.base  # type: ignore[attr-defined]
         return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
     own = getattr(kind, "__iter__", None)
     if isinstance(own, FunctionType):
@@ -278,7 +278,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         elif name == "shape":
             tape.records.append((_shape_back, x, x.shape))
             x.shape = v
-        elif x.dtype.kind in "fc":
+        elif x.dtype.kind in "fc" and not (name == "dtype" and np.dtype(v) == x.dtype):
             raise NoDerivative(
                 f"an assignment to the {name} of an array cannot be differentiated; make a new array, as view() does"
             )

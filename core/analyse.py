@@ -87,7 +87,7 @@ def _is_scalar_function(callee: Any) -> bool:
 def type_of(x: Any) -> Type:
     """The type of a Python object, as an argument or a constant."""
     kind = type(x)
-    if kind is float or kind is int or kind is np.float64 or isinstance(x, int) and kind.__name__ == "Int":
+    if kind is float or kind is int or kind is np.float64 or issubclass(kind, int) and kind.__name__ == "Int":
         return REAL
     if kind is bool or kind is np.bool_:
         return BOOL

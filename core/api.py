@@ -16,7 +16,7 @@ from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
 from .operate import evaluate
-from .pullback import Back, check_function, kind_of, record
+from .pullback import Back, CompiledBack, check_function, kind_of, record
 from .source import describe
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
@@ -94,7 +94,9 @@ def _detached(y: Any, kept: set[int]) -> Any:
 vjp = pullback
 
 
-def _pullback(parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Back]:
+def _pullback(
+    parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, Back | CompiledBack]:
     check_function(f)
     return record(parent, f, args, kwargs)
 
@@ -240,7 +242,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
 
 
 class _RowBack:
-    def __init__(self, back: Back, parent: Tape | None) -> None:
+    def __init__(self, back: Back | CompiledBack, parent: Tape | None) -> None:
         self.back, self.parent = back, parent
 
     def __call__(self, whole: Any) -> Any:
@@ -263,6 +265,7 @@ def _rows(back: Function, part: Any, whole: Any, x: Any) -> Any:
         raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
     if np.ndim(part) == 0:
         return back(1.0)
+    part = np.asarray(part)
     basis = np.eye(part.size, dtype=part.dtype).reshape((part.size, *part.shape))
     rows = [back(e) for e in basis]
     if not rows:

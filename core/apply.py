@@ -8,7 +8,7 @@ import numpy as np
 
 from .cotangents import conform
 from .errors import NoDerivative
-from .opaque import note
+from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
 from .tape import Cotangents, Int, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
@@ -45,9 +45,13 @@ def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, 
         if ka in PASSIVE:
             continue
         if ka not in NUMBERS:
+            if isinstance(a, np.dtype):
+                continue
             if not isinstance(a, (tuple, list, np.ndarray, np.generic, float, complex, int)):
-                note(tape, y, rule.function, args)
-                return y
+                if is_foreign(ka):
+                    note(tape, y, rule.function, args)
+                    return y
+                continue
             if not differentiable(a):
                 continue
             lists = True
@@ -75,7 +79,10 @@ def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwar
     dy = table.take(y)
     if dy is None:
         return
-    for x, g in zip(args, table.run(pull, rule, dy, y, args, kwargs)):
+    cotangents = (
+        pull(rule, dy, y, args, kwargs) if table.evaluate is None else table.run(pull, rule, dy, y, args, kwargs)
+    )
+    for x, g in zip(args, cotangents):
         if g is not None:
             table.add(x, g)
     if kwargs or None in rule.given:
@@ -96,10 +103,11 @@ def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> N
             table.add(x, g)
         return
     left, right = rule.partials
-    if type(a) not in PASSIVE:
-        table.add(a, conform(scaling(left)(dy, left(y, a, b)), a))  # type: ignore[operator,misc]
-    if type(b) not in PASSIVE:
-        table.add(b, conform(scaling(right)(dy, right(y, a, b)), b))  # type: ignore[operator,misc]
+    for x, partial in ((a, left), (b, right)):
+        if type(x) not in PASSIVE:
+            slope = partial(y, a, b)  # type: ignore[operator,misc]
+            one = type(slope) is int and slope == 1
+            table.add(x, conform(dy if one else scaling(partial)(dy, slope), x))  # type: ignore[arg-type]
 
 
 def refuse_objects(function: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, ValuesView
 from types import FunctionType
 from typing import Any
@@ -83,7 +84,7 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
     if type(x) is memoryview:
         return np.asarray(x)
-    if isinstance(x, Iterator) or isinstance(x, (set, frozenset, ValuesView)):
+    if isinstance(x, Iterator) or isinstance(x, (set, frozenset, deque, ValuesView)):
         # math.fsum and math.prod take any iterable
         return list(iterate(tape, x))
     names = ("__array__",) if isinstance(function, np.ufunc) or "numpy" in str(type(function)) else ()
@@ -122,7 +123,7 @@ def plain_number(tape: Tape, x: Any) -> Any:
     """A number of a class derived from ``float`` or ``complex`` as one of that class itself."""
     if type(x) in NUMBERS or not isinstance(x, (float, complex)):
         return x
-    base = float if isinstance(x, float) else complex
+    base: Any = float if isinstance(x, float) else complex
     y = base(x) if tape.parent is None else plain_number(tape.parent, x)
     tape.records.append((_pass_on, y, x))
     return y

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -123,6 +125,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if values is not None:
             compiled = compiled_for(function, values)
             if compiled is not None:
+                y = saved = None
                 try:
                     y, saved = evaluate(tape.parent, compiled.forward, *values)
                     fits = compiled.fits(y)
@@ -139,7 +142,26 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
             return initialise_dataclass(tape, function, args, kwargs)
         return call_opaque(tape, function, args, kwargs)
-    return recorded(tape, *args, **kwargs)
+    if _deep:
+        return recorded(tape, *args, **kwargs)
+    with deep_recursion():
+        return recorded(tape, *args, **kwargs)
+
+
+_deep: list[int] = []  # the limit that is in force while anything is recorded
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let recorded code recurse as deep as Python would: a call takes up to five frames where Python takes one."""
+    limit = sys.getrecursionlimit()
+    _deep.append(5 * limit)
+    sys.setrecursionlimit(5 * limit)
+    try:
+        yield
+    finally:
+        if sys.getrecursionlimit() == _deep.pop():
+            sys.setrecursionlimit(limit)
 
 
 def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] | None:

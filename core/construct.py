@@ -27,7 +27,8 @@ def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, An
         return recorded(tape, *args, **kwargs)
     if is_exact(cls):
         return call_opaque(tape, cls, args, kwargs)
-    new, init = cls.__new__, cls.__init__
+    new: Any = cls.__new__
+    init: Any = cls.__init__
     if not isinstance(new, FunctionType) and not isinstance(init, FunctionType):
         if issubclass(cls, (float, complex, int)):
             return _number_subclass(tape, cls, cls, args, kwargs)
@@ -81,7 +82,7 @@ def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], 
     passed: list[Any] = []
     # The generated code is run on a stand-in class whose __post_init__ only collects its arguments.
     stand_in = type("stand_in", (), {"__post_init__": lambda self, *init_only: passed.extend(init_only)})
-    blank = stand_in()
+    blank: Any = stand_in()
     init.__get__(blank)(*args[1:], **kwargs)
     for name, value in blank.__dict__.items():
         object.__setattr__(x, name, value)

@@ -206,7 +206,7 @@ class _Lowering:
             self.fail(node, "a loop with an else or a return")
         names, body, test = self.carried(node, env)
         initial = [env[n] for n in names]
-        condition = self.nested(lambda inner: [self.expression(test, inner)], env, names)
+        condition = self.part(lambda inner: self.expression(test, inner), env, names)
         block = self.nested(lambda inner: self.loop_body(body, inner, names), env, names)
         results = self.emit("while", None, initial, blocks=[condition, block], results=len(names), several=True)
         self.after_loop(names, results, node, env)
@@ -268,6 +268,18 @@ class _Lowering:
         self.block.results = run(inner)
         block, self.block = self.block, outer
         return block
+
+    def part(self, run: Any, env: Environment, names: list[str] | None = None) -> Block:
+        """A nested block that gives one value; a name assigned in it would not be known outside."""
+
+        def value(inner: Environment) -> list[Value]:
+            before = dict(inner)
+            found = run(inner)
+            if inner != before:
+                self.fail(None, "an assignment inside a condition")
+            return [found]
+
+        return self.nested(value, env, names)
 
     # Expressions
 
@@ -331,7 +343,7 @@ class _Lowering:
         first = self.call(COMPARE[type(ops[0])], left, right)
         if len(ops) == 1:
             return first
-        later = self.nested(lambda inner: [self.comparison(right, ops[1:], rest[1:], node, inner)], env)
+        later = self.part(lambda inner: self.comparison(right, ops[1:], rest[1:], node, inner), env)
         return self.emit("if", None, [first], blocks=[later, Block(results=[first])])
 
     def value_BoolOp(self, node: ast.BoolOp, env: Environment) -> Value:
@@ -339,13 +351,13 @@ class _Lowering:
         if len(node.values) == 1:
             return first
         rest = ast.BoolOp(node.op, node.values[1:], lineno=node.lineno)
-        later = self.nested(lambda inner: [self.value_BoolOp(rest, inner)], env)
+        later = self.part(lambda inner: self.value_BoolOp(rest, inner), env)
         blocks = [later, Block(results=[first])]
         return self.emit("if", None, [first], blocks=blocks if isinstance(node.op, ast.And) else blocks[::-1])
 
     def value_IfExp(self, node: ast.IfExp, env: Environment) -> Value:
         condition = self.expression(node.test, env)
-        blocks = [self.nested(lambda inner, e=e: [self.expression(e, inner)], env) for e in (node.body, node.orelse)]
+        blocks = [self.part(lambda inner, e=e: self.expression(e, inner), env) for e in (node.body, node.orelse)]
         return self.emit("if", None, [condition], blocks=blocks)
 
     def value_NamedExpr(self, node: ast.NamedExpr, env: Environment) -> Value:

@@ -263,10 +263,18 @@ def user_frame() -> tuple[str, int]:
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:
     """``eval`` or ``exec`` in the scope of the caller: what it computes is not looked into."""
-    source, *scopes = args
-    before = {name: id(value) for name, value in (scopes[0] if scopes else scope).items()}
-    y = function(source, *(scopes or (names, scope)))
-    after = scopes[0] if scopes else scope
-    made = [value for name, value in after.items() if before.get(name) != id(value) and name != "__builtins__"]
-    note(tape, (y, made), function, (*scopes, scope, names if not scopes else None))
+    source, *given = args
+    scopes = given or [names, scope]
+    before = {name: id(value) for name, value in scopes[-1].items()}
+    y = function(source, *scopes)
+    code = source if isinstance(source, types.CodeType) else compile(source.strip(), "<text>", function.__name__)
+    used = [s[name] for name in _names(code) for s in scopes if name in s]
+    made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
+    note(tape, (y, made), function, tuple(used))
     return y
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that a piece of code looks up in its scope."""
+    inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return {*code.co_names}.union(*inner)

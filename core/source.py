@@ -24,12 +24,13 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     if not lines or code.co_firstlineno > len(lines):
         raise _no_source(function)
     if code.co_name == "<lambda>":
-        node = _find_lambda(code, "".join(lines))
+        # The trees of lambdas are kept, and the caller may change what it is given.
+        node = copy.deepcopy(_find_lambda(code, "".join(lines)))
     else:
         node = _parse_definition(code, lines)
     if node is None:
         raise _no_source(function)
-    return copy.deepcopy(node)  # the trees of lambdas are kept; the caller may change what it is given
+    return node
 
 
 def owner_class(function: FunctionType) -> str | None:

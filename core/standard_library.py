@@ -35,7 +35,25 @@ def _passive(function: Any) -> Any:
 
 
 # Nothing differentiable comes out of these, and no code of the user's runs in them that could compute something.
-for _function in (isinstance, issubclass, id, type, range, memoryview, callable, hasattr, property, staticmethod, classmethod, print, repr, ascii, format, hash, slice):
+for _function in (
+    isinstance,
+    issubclass,
+    id,
+    type,
+    range,
+    memoryview,
+    callable,
+    hasattr,
+    property,
+    staticmethod,
+    classmethod,
+    print,
+    repr,
+    ascii,
+    format,
+    hash,
+    slice,
+):
     HANDLERS[_function] = _passive(_function)
 HANDLERS[object] = _passive(object)
 
@@ -289,14 +307,14 @@ def _copy_arrays(tape: Tape, x: Any, memo: dict[int, Any], seen: set[int]) -> No
 
 
 def _call_itemgetter(tape: Tape, getter: Any, x: Any) -> Any:
-    found = tuple(getitem(tape, x, i) for i in getter.__reduce__()[1])
-    return found if len(found) > 1 else found[0]
+    found = [getitem(tape, x, i) for i in getter.__reduce__()[1]]
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def _call_attrgetter(tape: Tape, getter: Any, x: Any) -> Any:
     names = getter.__reduce__()[1]
-    found = tuple(functools.reduce(lambda y, n: get_attribute(tape, y, n), name.split("."), x) for name in names)
-    return found if len(found) > 1 else found[0]
+    found = [functools.reduce(lambda y, n: get_attribute(tape, y, n), name.split("."), x) for name in names]
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def _call_methodcaller(tape: Tape, caller: Any, x: Any) -> Any:

@@ -63,11 +63,16 @@ class Arguments:
         return tuple(collect(table, {}) for collect in self.collectors)
 
     def freshen(self, x: Any) -> tuple[Any, Collect]:
-        kind = type(x)
+        kind: Any = type(x)
+        if kind is np.ndarray and x.dtype.kind in "fc":
+            fresh: Any = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
+            self.arrays.append((x, fresh))
+            self.inputs.append(fresh)
+            return fresh, lambda table, done: _array(table, fresh)
         if isinstance(x, (bool, np.bool_)) or x is None or isinstance(x, OPAQUE):
             return x, _nothing
         if isinstance(x, int) and kind in (int, Int):
-            fresh: Any = Int(x)
+            fresh = Int(x)
             self.inputs.append(fresh)
             return fresh, lambda table, done: _number(table, fresh, x)
         if kind in PASSIVE:
@@ -88,13 +93,15 @@ class Arguments:
         if isinstance(x, tuple):
             parts = [self.freshen(e) for e in x]
             elements = [p[0] for p in parts]
-            fresh = kind._make(elements) if hasattr(kind, "_make") else tuple(elements)
+            fresh = getattr(x, "_make", tuple)(elements)
             return fresh, lambda table, done: _same_tuple(kind, [collect(table, done) for _, collect in parts])
         return self.freshen_mutable(x)
 
     def freshen_mutable(self, x: Any) -> tuple[Any, Collect]:
         """Lists, dicts and objects keep their identity; their entries are replaced one by one."""
         collectors: dict[Any, Collect] = {}
+        read: Any
+        write: Any
         if isinstance(x, list):
             kind, entries, read, write = "list", list(enumerate(x)), x.__getitem__, x.__setitem__
         elif isinstance(x, dict):
@@ -129,7 +136,7 @@ class Arguments:
         return x, collect
 
 
-def blank(cls: type) -> Any:
+def blank(cls: Any) -> Any:
     """An instance without attributes, its ``__init__`` not run."""
     made_in_python = cls.__flags__ & (1 << 9)
     return object.__new__(cls) if made_in_python and cls.__new__ is object.__new__ else cls.__new__(cls)

@@ -20,6 +20,7 @@ from .frontend import Unstructured, lower
 from .ir import Operation, verify
 from .reverse import Link, reverse
 from .source import NoSource
+from .values import NUMBERS
 
 
 @dataclass(eq=False)
@@ -80,10 +81,10 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
             parts.append(float)
         elif kind is np.ndarray and x.dtype == np.float64:
             parts.append(x.shape if shaped else x.ndim)
-        else:
+        elif kind in NUMBERS:
             parts.append(type_of(x))
-    if OBJECT in parts:
-        return None
+        else:
+            return None
     key = tuple(parts)
     found = _compiled.get(key)
     if type(found) is Compiled and found.is_current():

@@ -123,11 +123,11 @@ class Cotangents:
                 self.add(value, h)
 
     def add_array(self, x: np.ndarray, g: Any) -> None:
-        base = owner(x)
+        base = x if x.base is None else owner(x)
         key = id(base)
         if x is base:
             present = self.arrays.get(key)
-            if key in self.exclusive:
+            if present is not None and key in self.exclusive:
                 if self.evaluate is None:
                     present += g
                 else:

@@ -128,7 +128,9 @@ def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, A
         ]  # fmt: skip
     if rule.together is not None:
         return [g if g is None else conform(g, x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
-    return [None if p is None or p == 0 else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)]
+    return [
+        None if p is None or p == 0 else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)
+    ]
 
 
 def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:

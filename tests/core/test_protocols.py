@@ -1,0 +1,254 @@
+"""Methods that Python calls by itself, and code that runs where it is not seen: comparisons, truth, unpacking, C."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import random
+import statistics
+import sys
+
+import numpy as np
+import pytest
+from scipy.special import pro_cv  # compiled, and without a rule
+
+import morula as mo
+
+
+class Logged:
+    """Everything that Python asks of it computes with its value and keeps what it has computed."""
+
+    def __init__(self, x):
+        self.x, self.log = x, 0.0
+
+    def __lt__(self, other):
+        self.log = self.log + self.x * other.x
+        return self.x < other.x
+
+    def __eq__(self, other):
+        return self.x * other  # no bool at all
+
+    __hash__ = None
+
+    def __contains__(self, y):
+        self.log = self.log + self.x * y
+        return True
+
+    def __bool__(self):
+        self.log = self.log + self.x**2
+        return True
+
+    def keys(self):
+        return ["a", "b"]
+
+    def __getitem__(self, key):
+        return self.x * (2 if key == "a" else 3)
+
+
+def test_a_comparison_computes(check):
+    def f(x):
+        a, b = Logged(x), Logged(x * x)
+        first = a < b
+        return (a == 3.0) + a.log * first + (b > a)
+
+    check(f, 1.5)
+
+
+def test_a_chained_comparison_evaluates_each_operand_once(check):
+    def f(x):
+        seen = []
+
+        def value(y):
+            seen.append(y)
+            return y
+
+        inside = 0 < value(x) < value(x * 2) < 10
+        return sum(seen) * inside * len(seen)
+
+    check(f, 1.5)
+
+
+def test_membership_and_truth_compute(check):
+    def f(x):
+        a = Logged(x)
+        if x * 2 in a and not (not a):
+            while a:
+                break
+        assert a
+        return a.log if a else 0.0
+
+    check(f, 1.5)
+
+
+def test_unpacking_a_mapping_calls_its_methods(check):
+    def f(x):
+        def product(a, b):
+            return a * b
+
+        return product(**Logged(x)) + {**Logged(x)}["b"]
+
+    check(f, 1.5)
+
+
+def test_super_finds_properties_and_c_methods(check):
+    class Base(dict):
+        @property
+        def double(self):
+            return self["x"] * 2
+
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value * value)
+
+    class Derived(Base):
+        @property
+        def double(self):
+            return super().double * self["x"]
+
+    def f(x):
+        d = Derived()
+        d["x"] = x
+        return d.double
+
+    check(f, 1.5)
+
+
+def test_a_class_body_and_defaults_compute(check):
+    def f(x):
+        class Local:
+            square = x * x
+            cube = square * x
+
+            def value(self, scale=x * 2, *, shift=x + 1):
+                return self.cube * scale + shift
+
+        return Local().value() + (lambda y=x * x: y)()
+
+    check(f, 1.5)
+
+
+def test_decorators_are_evaluated_in_order(check):
+    def f(x):
+        order = []
+
+        def scaled(factor):
+            order.append(factor)
+            return lambda g: lambda y: g(y) * factor
+
+        @scaled(x)
+        @scaled(x + 1)
+        def g(y):
+            return y * y
+
+        return g(x) + order[0] * 2 + order[1]
+
+    check(f, 1.5)
+
+
+def test_a_count_by_a_real_step(check):
+    check(lambda x: sum(itertools.islice(itertools.count(x, x * x), 3)), 1.5)
+
+
+def test_statistics(check):
+    def f(v):
+        spread = statistics.variance(v) * statistics.pstdev(v) + statistics.stdev(v) - statistics.pvariance(v)
+        return statistics.mean(v) * spread + statistics.fmean(v) + statistics.harmonic_mean(v) + statistics.median(v)
+
+    check(f, [1.5, 0.7, 2.5, 3.0])
+
+
+def test_recursion_goes_as_deep_as_in_python():
+    class Node:
+        def __init__(self, x, depth):
+            self.x = x
+            self.below = Node(x * 0.99, depth - 1) if depth else None
+
+        def last(self):
+            return self.x if self.below is None else self.below.last()
+
+    limit = sys.getrecursionlimit()
+    depth = limit // 3
+    assert mo.gradient(lambda x: Node(x, depth).last(), 1.5)[0] == pytest.approx(0.99**depth)
+    assert sys.getrecursionlimit() == limit
+
+
+def test_endless_recursion_is_a_recursion_error():
+    def endless(x):
+        return endless(*[x * 2])
+
+    limit = sys.getrecursionlimit()
+    with pytest.raises(RecursionError):
+        mo.gradient(endless, 1.5)
+    assert sys.getrecursionlimit() == limit
+
+
+# Code written in C, without a rule
+
+
+def test_what_comes_out_of_a_queue_was_only_moved():
+    def f(x):
+        q = queue.SimpleQueue()
+        q.put(x * x)
+        q.put(x)
+        return q.get() * 3 + q.get()
+
+    assert mo.gradient(f, 2.0) == (13.0,)
+
+
+def test_an_opaque_result_matters_only_if_it_depends_on_an_argument():
+    def f(x, n):
+        constant = pro_cv(1, 1, 0.5)
+        table = {"constant": constant, "draw": random.Random(1).random()}
+        return x * table["constant"] * table["draw"] * n
+
+    assert mo.gradient(f, 2.0, 3)[0] == pytest.approx(f(1.0, 3))
+    with pytest.raises(mo.NoDerivative, match="(?s)pro_cv.*test_protocols.py"):
+        mo.gradient(lambda x: pro_cv(1, 1, [x * x][0]), 0.5)
+
+
+def test_the_dependence_of_an_opaque_result_is_found_through_what_it_calls_back():
+    from scipy.optimize import brentq
+
+    def f(x, bracket):
+        return brentq(lambda t: t * t - x, *bracket)
+
+    with pytest.raises(mo.NoDerivative, match="brentq|_zeros"):
+        mo.gradient(f, 2.0, (0, 10))
+    assert mo.gradient(lambda x: x * f(2.0, (0.0, 10.0)), 3.0)[0] == pytest.approx(2**0.5)
+
+
+def test_an_array_that_c_code_wrote_into():
+    def f(a, shuffled):
+        b = a * 2
+        if shuffled:
+            np.random.default_rng(0).shuffle(b)
+        return (b * np.arange(4.0)).sum() * 0 + (a * a).sum()
+
+    a = np.array([1.0, 2.0, 3.0, 4.0])
+    assert mo.gradient(f, a, True)[0].tolist() == [2.0, 4.0, 6.0, 8.0]
+
+    def g(a):
+        b = a * 2
+        np.random.default_rng(0).shuffle(b)
+        return (b * np.arange(4.0)).sum()
+
+    with pytest.raises(mo.NoDerivative, match="(?s)shuffle.*test_protocols.py"):
+        mo.gradient(g, a)
+
+
+def test_eval_gives_back_a_variable_but_computes_nothing_differentiable():
+    assert mo.gradient(lambda x: eval("x") * 2, 3.0) == (2.0,)
+    assert mo.gradient(lambda x: x * eval("1.5 + 0.5"), 3.0) in [(2.0,)]
+    with pytest.raises(mo.NoDerivative, match="eval"):
+        mo.gradient(lambda x: eval("x * x"), 3.0)
+
+
+def test_the_shape_of_an_array_is_assigned_to(check):
+    def f(a):
+        b = a * a
+        b.shape = (2, 2)
+        c = b @ b
+        b.shape = (4,)
+        b *= 2
+        return c.sum() * b[1]
+
+    check(f, np.array([1.0, 2.0, 0.5, -1.0]))
