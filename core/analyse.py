@@ -232,7 +232,7 @@ class Inference:
 
         name = op.callee.name
         kind = self.type(op.operands[0]).kind
-        if kind not in ("array", "number") or name not in METHODS:
+        if kind != "array" or name not in METHODS:  # a number may be Python's own, whose methods are not NumPy's
             self.fail(f"the method .{name}")
         function, adapt = METHODS[name]
         if adapt is not None:

@@ -338,8 +338,8 @@ def show(f: Function, *args: Any) -> None:
     def lambda_forward(x):
         return (x * x, x)
     <BLANKLINE>
-    def lambda_backward(saved, dy):
-        return (dy * saved + dy * saved,)
+    def lambda_backward(x, dy):
+        return (dy * x + dy * x,)
     """
     function = _python_function(f)
     values = parameters(function, args or (1.0,) * function.__code__.co_argcount)
