@@ -14,6 +14,8 @@ import builtins
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -33,6 +35,7 @@ class Type:
     ndim: int | None = None
     elements: tuple[Type, ...] = ()
     shape: tuple[int, ...] | None = None
+    is_list: bool = False
 
     def __str__(self) -> str:
         if self.kind == "tuple":
@@ -142,6 +145,8 @@ class Inference:
             if a.kind == b.kind == "array":
                 return Type("array", a.ndim if a.ndim == b.ndim else None)
             return NUMBER
+        if {a.kind, b.kind} == {"bool", "passive"}:
+            return PASSIVE
         return self.fail(f"a value that is {a} on one path and {b} on another")
 
     def type_if(self, op: Operation, block: Block) -> None:
@@ -205,7 +210,7 @@ class Inference:
         if callee is UNPACK:
             self.unpack(op, first)
         elif callee in (make_tuple, make_list):
-            op.results[0].type = Type("tuple", elements=tuple(types))
+            op.results[0].type = Type("tuple", elements=tuple(types), is_list=callee is make_list)
         elif callee in COMPARISONS:
             if not kinds <= {"real", "array", "number", "passive", "bool"}:
                 self.fail("a comparison of objects")
@@ -270,7 +275,9 @@ class Inference:
             if picked is not None and container.kind == "array":
                 op.results[0].type = array_type(picked) if picked else REAL
                 return
-            if container.kind == "array" and container.ndim is not None and scalar:
+            if index.is_list:
+                op.results[0].type = NUMBER
+            elif container.kind == "array" and container.ndim is not None and scalar:
                 row = Type("array", container.ndim - 1, shape=container.shape and container.shape[1:])
                 op.results[0].type = REAL if container.ndim == 1 else row
             elif (
@@ -307,6 +314,8 @@ class Inference:
         if rule is not None:
             if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
                 self.fail("this keyword")
+            if len(op.positional) > _position_of_out(callee):
+                self.fail("an array to write to")
             unknown = [x for x, given in zip(op.positional, rule.given) if given is None]
             unknown += op.operands[len(op.positional) :]
             if any(not x.is_constant and x.type.kind in ("real", "array", "number") for x in unknown):
@@ -379,6 +388,18 @@ def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ..
         return np.broadcast_to(0.0, shape)[index.constant].shape
     except IndexError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def _position_of_out(callee: Any) -> int:
+    """Where a function takes ``out``, if it is given by position; beyond any argument, if it takes none."""
+    if isinstance(callee, np.ufunc):
+        return callee.nin
+    try:
+        names = list(signature(callee).parameters)
+    except (TypeError, ValueError):
+        return 64
+    return names.index("out") if "out" in names else 64
 
 
 def is_differentiable(op: Operation, index: int) -> bool:

@@ -36,6 +36,8 @@ def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, 
             return y
         y = Int(y)
     elif kind in PASSIVE:
+        if rule.partials and issubclass(kind, np.integer) and any(type(a) is Int for a in args):
+            refuse_integers(rule.function)
         return y
     active = lists = False
     for a in args:
@@ -108,6 +110,13 @@ def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> N
             slope = partial(y, a, b)  # type: ignore[operator,misc]
             one = type(slope) is int and slope == 1
             table.add(x, conform(dy if one else scaling(partial)(dy, slope), x))  # type: ignore[arg-type]
+
+
+def refuse_integers(function: Any) -> Any:
+    raise NoDerivative(
+        f"{function.__name__} of a Python int gives an integer of NumPy, which has no derivative; pass a float for that "
+        "argument, or hold it by morula.stop_gradient"
+    )
 
 
 def refuse_objects(function: Any) -> Any:

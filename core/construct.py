@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from types import FunctionType, GeneratorType
 from typing import Any
 
@@ -68,6 +69,9 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     cls = function if isinstance(function, type) else getattr(function, "__self__", None)
     if isinstance(cls, type) and (cls.__module__ in ITERATING or issubclass(cls, CONTAINERS)):
         args = tuple(iterate(tape, a) for a in args)
+    if isinstance(cls, type) and issubclass(cls, weakref.ref):
+        given = 1 if function is cls else 2  # the object that is referred to is itself, though it be a function
+        return function(*args[:given], *(callback(tape, a) for a in args[given:]), **kwargs)
     named = {k: callback(tape, v) for k, v in kwargs.items()}
     return function(*(callback(tape, a) for a in args), **named)
 

@@ -396,6 +396,8 @@ class _Lowering:
                 callee, leading = Method(target.attr), [container]
         else:
             function = self.expression(target, env)
+            if type(function.constant).__hash__ is None:
+                self.fail(node, "a call of an object that cannot be hashed")
             callee, leading = (function.constant, []) if function.is_constant else (operator.call, [function])
         operands = [*leading, *(self.expression(a, env) for a in node.args)]
         operands += [self.expression(k.value, env) for k in node.keywords]

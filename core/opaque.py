@@ -31,7 +31,7 @@ RANDOM = ("random", "_random", "numpy.random")
 
 
 class Recording:
-    """A Python function handed to code written in C: calling it records on the tape."""
+    """A Python function handed to code written in C: calling it records on the tape, until the run is over."""
 
     __slots__ = ("__weakref__", "function", "tape")
 
@@ -39,10 +39,13 @@ class Recording:
         self.tape, self.function = tape, function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.tape.call(self.function, *args, **kwargs)
+        tape: Tape | None = self.tape
+        while tape is not None and tape.over:
+            tape = tape.parent
+        return evaluate(tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        return self.tape.call(self.function, *args, **kwargs)
+        return self(*args, **kwargs)
 
 
 def callback(tape: Tape, x: Any) -> Any:

@@ -106,6 +106,7 @@ def record(
             fresh[i] = arguments.enter(args[i])
         y = call(tape, f, *fresh, **kwargs)
     finally:
+        tape.over = True
         arguments.leave()
     return y, Back(tape, arguments, y)
 

@@ -63,6 +63,8 @@ class _Reverse:
         results = []
         for x in self.parameters:
             g = cotangents.get(x, Value(constant=0))
+            if x.type.kind == "tuple" and self.is_maybe_scalar(g):
+                raise Unstructured(f"a tuple {x.name} that is used on some paths only")
             results.append(self.call(filled, g, x) if x.type.kind in ("array", "number") else g)
         body.results = [self.call(make_tuple, *results)]
         needed = self.needed([self.function.block], body)
@@ -116,14 +118,15 @@ class _Reverse:
             cotangents[x] = g
             return
         present = cotangents[x]
-        if present in self.owned:
-            total = self.call(accumulate, present, g)
+        self.single_use(x, present)
+        in_place = present in self.owned
+        total = self.call(accumulate if in_place else operator.add, present, g)
+        if self.is_maybe_scalar(present) and self.is_maybe_scalar(g):
+            self.maybe_scalar.add(total)
+        if in_place:
             total.name, cotangents[x] = present.name, total
             self.owned.add(total)
             return
-        total = self.call(operator.add, present, g)
-        if self.is_maybe_scalar(present) and self.is_maybe_scalar(g):
-            self.maybe_scalar.add(total)
         total.name = f"d{x.name}" if x.name else ""
         cotangents[x] = total
         if x.type.kind == "array":
@@ -132,7 +135,7 @@ class _Reverse:
     def buffer(self, cotangents: Cotangents, x: Value) -> Value:
         """The cotangent of an array as one that may be added to in place."""
         present = cotangents.get(x)
-        if present is None or present not in self.owned:
+        if present is None or present not in self.owned or self.is_maybe_scalar(present):
             present = self.call(buffer_like, x, *([present] if present else []))
             present.name = f"d{x.name}"
             self.owned.add(present)
@@ -155,6 +158,8 @@ class _Reverse:
         self.owned.discard(dy)  # type: ignore[arg-type]  # it goes on to several operands
         if dy is None or not any(x in self.active for x in op.operands):
             return
+        if y.type.kind == "tuple" and self.is_maybe_scalar(dy):
+            raise Unstructured(f"a tuple {y.name} that is used on some paths only")
         if op.callee in (make_tuple, make_list):
             for i, x in enumerate(op.operands):
                 if x in self.active:
@@ -186,7 +191,13 @@ class _Reverse:
                 if dy is not None:
                     self.emit("call", add_at, [buffer, Value(constant=i), dy], results=0)
         else:
+            self.single_use(x, cotangents.get(x))
             cotangents[x] = self.call(make_tuple, *(d or Value(constant=0) for d in found))
+
+    def single_use(self, x: Value, present: Value | None) -> None:
+        """Cotangents of tuples are passed on, never added."""
+        if x.type.kind == "tuple" and present is not None:
+            raise Unstructured(f"a tuple {x.name} that is used more than once")
 
     def reverse_elementwise(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
         kinds = [x.type.kind for x in op.operands]
@@ -354,6 +365,8 @@ class _Reverse:
             return
         inside = {v for inner in _blocks(body) for v in definitions(inner)}
         free = [v for v in dict.fromkeys(operands(body)) if v in self.active and v not in inside]
+        for x in free:
+            self.single_use(x, x)
         indexed = {
             inner.operands[0]
             for inner in walk(body)
@@ -370,15 +383,21 @@ class _Reverse:
         backward = Block()
         outer, self.out = self.out, backward.operations
         entry = Value("saved")
-        through = [Value(f"d{v.name}" if v.name else "", v.type) for v in [*(parameters[i] for i in carried), *free]]
+        variables = [*(parameters[i] for i in carried), *free]
+        through = [Value(f"d{v.name}" if v.name else "", v.type) for v in variables]
         backward.parameters = [entry, *through]
         inner: Cotangents = dict(zip(free, through[len(carried) :]))
-        self.maybe_scalar.update(through)
+        for x, s, t in zip(variables, start, through):
+            if self.is_maybe_scalar(s) or s not in self.owned and x.type.kind != "tuple":
+                self.maybe_scalar.add(t)
         self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x.type.kind == "array"}
         for i, dp in zip(carried, through):
             self.accumulate(inner, body.results[i], dp)
         self.block(body, inner)
         ends = [inner.get(parameters[i], Value(constant=0)) for i in carried] + [inner[x] for x in free]
+        for x, end in zip(variables, ends):
+            if x.type.kind == "tuple" and self.is_maybe_scalar(end):
+                raise Unstructured(f"a tuple {x.name} that is used on some paths only")
         # What no iteration changes need not be carried.
         kept = [k for k, (p, e) in enumerate(zip(through, ends)) if k < len(carried) or p is not e]
         fixed = {through[k]: start[k] for k in range(len(through)) if k not in kept}
@@ -396,7 +415,8 @@ class _Reverse:
         values = [*(None for _ in carried), *free]
         for k, result in zip(kept, results):
             result.name = through[k].name
-            self.maybe_scalar.add(result)
+            if through[k] in self.maybe_scalar or self.is_maybe_scalar(ends[k]):
+                self.maybe_scalar.add(result)
             x = values[k]
             if x is not None:
                 cotangents[x] = result

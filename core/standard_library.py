@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+import weakref
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
@@ -110,12 +111,49 @@ def pow_(tape: Tape, base: Any, exp: Any, mod: Any = None) -> Any:
     return OPERATORS["pow"][0](tape, base, exp) if mod is None else pow(base, exp, mod)
 
 
+@handles(weakref.proxy)
+def proxy_(tape: Tape, x: Any, *callback: Any) -> Any:
+    return weakref.proxy(x, *(recording(tape, function) for function in callback if function is not None))
+
+
 @handles(sum)
 def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
-    total = start
+    """From Python 3.12 on, ``sum`` adds up Python's numbers more exactly than ``+`` does, so these are left to it.
+
+    It does so until it meets anything else; what is added after that it adds by ``+``.
+    """
+    total, run, exactly = start, [], type(start) in EXACT
     for x in iterate(tape, iterable):
-        total = add(tape, total, x)
-    return total
+        if exactly and type(x) in EXACT:
+            run.append(x)
+            continue
+        # A sum that was an integer, and has become a float, is exact once more.
+        again = exactly and not any(type(e) is float for e in (total, *run))
+        total = add(tape, _sum_of_numbers(tape, run, total), x)
+        run, exactly = [], again and type(total) is float
+    return _sum_of_numbers(tape, run, total)
+
+
+EXACT = {int, bool, float, Int}
+"""The classes of numbers for which ``sum`` has a loop of its own."""
+
+
+def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
+    if not run or not any(type(x) is float for x in (start, *run)):
+        return functools.reduce(lambda total, x: add(tape, total, x), run, start)
+    if tape.parent is None:
+        y = sum([int(x) if type(x) is Int else x for x in run], int(start) if type(start) is Int else start)
+    else:
+        y = tape.parent.call(sum, run, start)
+    tape.records.append((_to_each, y, [start, *run]))
+    return y
+
+
+def _to_each(table: Cotangents, y: Any, terms: list[Any]) -> None:
+    dy = table.take(y)
+    if dy is not None:
+        for x in terms:
+            table.add(x, dy)
 
 
 @handles(math.prod)

@@ -35,6 +35,7 @@ class Compiled:
     backward: Callable[..., Any] | None = None
     text: tuple[str, str] = ("", "")
     waiting: list[tuple[dict[str, Any], str, str]] = field(default_factory=list)
+    is_recursive: bool = False
 
     def is_current(self) -> bool:
         """Whether every global that was read while compiling is still the same object."""
@@ -62,6 +63,7 @@ _variants: dict[Any, int] = {}
 _of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
 MOST_VARIANTS = 16
 _in_progress: dict[Key, Compiled] = {}
+_together: list[Compiled] = []  # what is being compiled, and the callees that this compiled
 
 
 def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None = None) -> Any:
@@ -128,7 +130,6 @@ def _compile(
         raise Unstructured("arguments by default")
     compiled = Compiled(lowered.name, type_of(1.0), mask, guards)
     callees: dict[Operation, FunctionType] = {}
-    pending: dict[Key, Compiled] = {}
 
     def infer_callee(callee: FunctionType, op: Operation) -> Compiled:
         if op.keywords or callee.__closure__:
@@ -144,20 +145,24 @@ def _compile(
             active = tuple(t.kind in ("real", "array", "number") for t in argument_types)
         inner_key = callee.__code__, id(callee.__globals__), *argument_types, active
         if inner_key in _in_progress:
+            _in_progress[inner_key].is_recursive = True
             return _in_progress[inner_key]
         found = _compiled.get(inner_key)
         if type(found) is str:
             raise Unstructured(found)
         if type(found) is not Compiled or not found.is_current():
             found = _compile(callee, argument_types, active, inner_key)
-            if not pending:
-                _compiled[inner_key] = found
+            _compiled[inner_key] = found
         compiled.guards += found.guards
         return found
 
     _in_progress[key] = compiled
+    _together.append(compiled)
     try:
-        compiled.result = Inference(lowered, infer_callee).run(types)
+        result = Inference(lowered, infer_callee).run(types)
+        if compiled.is_recursive and result != compiled.result:
+            raise Unstructured("a recursion whose result is not a real number")
+        compiled.result = result
         if compiled.result.kind not in ("real", "array", "number", "tuple") or _has_objects(compiled.result):
             raise Unstructured(f"a result that is {compiled.result}")
         active = [p for p, a in zip(lowered.parameters, mask) if a]
@@ -169,6 +174,12 @@ def _compile(
         sweeps = [build(verify(f)) for f in (forward, backward)]
     finally:
         del _in_progress[key]
+        if not _in_progress:
+            # Functions that call each other are valid as long as every global that any of them read.
+            guards = list({(id(g[0]), g[1]): g for c in _together for g in c.guards}.values())
+            for made_now in _together:
+                made_now.guards = guards
+            _together.clear()
     compiled.forward, compiled.backward = sweeps[0][0], sweeps[1][0]
     compiled.text = sweeps[0][1], sweeps[1][1]
     for _, _, links, namespace in sweeps:

@@ -36,7 +36,7 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("inputs", "memory", "parent", "records", "written")
+    __slots__ = ("inputs", "memory", "over", "parent", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
         self.records: list[tuple[Any, ...]] = []  # (pullback, result, *what the pullback needs)
@@ -44,6 +44,7 @@ class Tape:
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
+        self.over = False  # whether the run has ended: what calls back after that is not part of it
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """``function(*args, **kwargs)``, recorded here; the module ``call`` says how."""

@@ -259,7 +259,8 @@ vjp(add_reduceat, add_reduceat_pullback)
 UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 """Methods of ufuncs, by ufunc and name, as functions that have a rule or whose source can be differentiated."""
 
-for _ufunc in {f for f in vars(np).values() if isinstance(f, np.ufunc) and "dd->d" in f.types and f.signature is None}:
+_binary = {f for f in vars(np).values() if isinstance(f, np.ufunc) and "dd->d" in f.types and f.signature is None}
+for _ufunc in sorted(_binary, key=lambda f: f.__name__):  # the same order in every process
     UFUNC_METHODS[_ufunc, "reduce"] = partial(fold, _ufunc)
     UFUNC_METHODS[_ufunc, "accumulate"] = partial(running, _ufunc)
     UFUNC_METHODS[_ufunc, "outer"] = partial(outer, _ufunc)

@@ -46,6 +46,9 @@ def outer(z: Any, x: Any, as_vectors: bool) -> Any:
 
 # Cholesky
 
+# The triangle that is not the factor's comes back from cho_factor as it was given, up to SciPy 1.17, or zero.
+KEEPS_OTHER_TRIANGLE = bool(scipy.linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
+
 
 def triangle(a: Any, lower: bool) -> Any:
     return np.tril(a) if lower else np.triu(a)
@@ -60,14 +63,16 @@ def factor_cotangent(dc: Any, c: Any, lower: bool) -> Any:
 def scipy_cholesky_pullback(
     dy: Any, y: Any, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
+    refuse_overwrite(overwrite_a)
     return factor_cotangent(dy, y, lower)
 
 
 def cho_factor_pullback(
     dy: Any, y: Any, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """The triangle that is not the factor's comes back as it was given."""
-    return factor_cotangent(dy[0], y[0], lower) + dy[0] - triangle(dy[0], lower)
+    refuse_overwrite(overwrite_a)
+    g = factor_cotangent(dy[0], y[0], lower)
+    return g + dy[0] - triangle(dy[0], lower) if KEEPS_OTHER_TRIANGLE else g
 
 
 def cho_solve_pullback(

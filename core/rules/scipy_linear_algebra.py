@@ -209,7 +209,8 @@ def scipy_lstsq_pullback(
     if b.ndim == 1:
         x, dx = x[:, None], None if dx is None else dx[:, None]
     columns = b[:, None] if b.ndim == 1 else b
-    dresiduals = None if np.size(residuals) == 0 else dresiduals
+    # The residuals are real numbers, which SciPy 1.18 returns as complex ones.
+    dresiduals = None if np.size(residuals) == 0 or dresiduals is None else np.real(dresiduals)
     da, db = lstsq_cotangents(dx, dresiduals, x, a, columns, scipy.linalg.pinv(a, rtol=cond))
     if ds is not None:
         da = da + singular_values_cotangent(ds, a)
