@@ -46,6 +46,10 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.partials and any(isinstance(x, (list, tuple)) for x in args):
         args = tuple(tape.call(np.array, x) if isinstance(x, (list, tuple)) else x for x in args)
+    if "out" in rule.parameters and rule.parameters.index("out") < len(args):
+        i = rule.parameters.index("out")
+        kwargs = {**kwargs, "out": args[i], **dict(zip(rule.parameters[i + 1 :], args[i + 1 :]))}
+        return call_rule(tape, rule, args[:i], kwargs)
     out = kwargs.get("out")
     where = kwargs.get("where", True) if isinstance(rule.function, np.ufunc) else True
     if out is None and where is True:

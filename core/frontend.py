@@ -16,6 +16,7 @@ from typing import Any
 from .errors import MorulaError
 from .instrument import BINARY, UNARY
 from .ir import Block, Function, Method, Operation, Value
+from .normalise import always_returns, assigned, assigned_by, leaves, without_break, without_continue
 from .source import describe, syntax_tree
 
 Environment = dict[str, Value]
@@ -93,10 +94,10 @@ class _Lowering:
             rest = body[i + 1 :]
             if isinstance(statement, ast.Return):
                 return Value(constant=None) if statement.value is None else self.expression(statement.value, env)
-            if isinstance(statement, ast.If) and _leaves(statement, ast.Return):
-                if _always_returns(statement.body):
+            if isinstance(statement, ast.If) and leaves(statement, ast.Return):
+                if always_returns(statement.body):
                     statement = ast.If(statement.test, statement.body, [*statement.orelse, *rest], lineno=self.line)
-                elif _always_returns(statement.orelse):
+                elif always_returns(statement.orelse):
                     statement = ast.If(statement.test, [*statement.body, *rest], statement.orelse, lineno=self.line)
                 else:
                     self.fail(statement, "a return on one path of several")
@@ -177,7 +178,7 @@ class _Lowering:
 
     def do_If(self, node: ast.If, env: Environment) -> None:
         condition = self.expression(node.test, env)
-        names = sorted(_assigned(node.body) | _assigned(node.orelse))
+        names = sorted(assigned(node.body) | assigned(node.orelse))
         ends: list[Environment] = []
 
         def branch(body: list[Any]) -> Block:
@@ -202,7 +203,7 @@ class _Lowering:
                 env[name] = UNDEFINED
 
     def do_While(self, node: ast.While, env: Environment) -> None:
-        if node.orelse or _leaves(node, ast.Return):
+        if node.orelse or leaves(node, ast.Return):
             self.fail(node, "a loop with an else or a return")
         names, body, test = self.carried(node, env)
         initial = [env[n] for n in names]
@@ -212,7 +213,7 @@ class _Lowering:
         self.after_loop(names, results, node, env)
 
     def do_For(self, node: ast.For, env: Environment) -> None:
-        if node.orelse or _leaves(node, ast.Return) or _leaves(node, ast.Break):
+        if node.orelse or leaves(node, ast.Return) or leaves(node, ast.Break):
             self.fail(node, "a for loop with an else, a break or a return")
         iterable = self.expression(node.iter, env)
         if iterable.is_constant:
@@ -233,15 +234,15 @@ class _Lowering:
     def carried(self, node: Any, env: Environment) -> tuple[list[str], list[Any], Any]:
         """The names that a loop carries, its body and its test, with ``break`` made into a condition."""
         body, test = list(node.body), getattr(node, "test", None)
-        if _leaves(node, ast.Break):
+        if leaves(node, ast.Break):
             flag = f"_break{node.lineno}"
             env[flag] = Value(constant=False)
-            body = _without_break(body, flag)
+            body = without_break(body, flag)
             test = ast.BoolOp(ast.And(), [ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load())), test], lineno=node.lineno)
             self.local.add(flag)
             ast.fix_missing_locations(test)
-        body = _without_continue(body)
-        names = [n for n in sorted(_assigned(body)) if env.get(n, UNDEFINED) is not UNDEFINED]
+        body = without_continue(body)
+        names = [n for n in sorted(assigned(body)) if env.get(n, UNDEFINED) is not UNDEFINED]
         return names, body, test
 
     def loop_body(self, body: list[Any], env: Environment, names: list[str]) -> list[Value]:
@@ -251,7 +252,7 @@ class _Lowering:
         return [env[n] for n in names]
 
     def after_loop(self, names: list[str], results: list[Value], node: Any, env: Environment) -> None:
-        for name in _assigned(node.body) | _assigned_by(getattr(node, "target", None)):
+        for name in assigned(node.body) | assigned_by(getattr(node, "target", None)):
             env[name] = UNDEFINED
         for name, value in zip(names, results):
             value.name = name
@@ -425,79 +426,3 @@ class _Lowering:
 def UNPACK(value: Any) -> Any:
     """``a, b = value``: one result for each name."""
     return value
-
-
-def _assigned_by(target: Any) -> set[str]:
-    if target is None:
-        return set()
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _assigned(body: list[Any]) -> set[str]:
-    return {
-        n.id
-        for statement in body
-        for n in ast.walk(statement)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
-    }
-
-
-def _leaves(node: Any, kind: type) -> bool:
-    """Whether a statement holds a ``return``, ``break`` or ``continue`` that leaves it."""
-    inner = [*node.body, *getattr(node, "orelse", [])]
-    for statement in inner:
-        if isinstance(statement, kind):
-            return True
-        is_loop = isinstance(statement, (ast.For, ast.While))
-        if is_loop and kind is not ast.Return:
-            continue
-        if hasattr(statement, "body") and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            if _leaves(statement, kind):
-                return True
-    return False
-
-
-def _always_returns(body: list[Any]) -> bool:
-    return any(
-        isinstance(s, (ast.Return, ast.Raise))
-        or isinstance(s, ast.If) and _always_returns(s.body) and _always_returns(s.orelse)
-        for s in body
-    )  # fmt: skip
-
-
-def _without_continue(body: list[Any]) -> list[Any]:
-    """``if c: ...; continue`` followed by more: the rest goes into the other branch."""
-    for i, statement in enumerate(body):
-        if isinstance(statement, ast.Continue):
-            return body[:i] or [ast.Pass(lineno=statement.lineno)]
-        if isinstance(statement, ast.If) and _leaves(statement, ast.Continue):
-            rest = body[i + 1 :]
-            then, other = [_without_continue([*b, *([] if _ends(b, ast.Continue) else rest)]) for b in (
-                statement.body, statement.orelse)]  # fmt: skip
-            return [*body[:i], ast.If(statement.test, then, other or [ast.Pass()], lineno=statement.lineno)]
-    return body
-
-
-def _ends(body: list[Any], kind: type) -> bool:
-    return any(isinstance(s, kind) for s in body)
-
-
-def _without_break(body: list[Any], flag: str) -> list[Any]:
-    """``break`` sets a flag and continues; the loop's condition reads the flag."""
-
-    class Replace(ast.NodeTransformer):
-        def visit_Break(self, node: ast.Break) -> Any:
-            stop = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))
-            return [ast.fix_missing_locations(ast.copy_location(s, node)) for s in (stop, ast.Continue())]
-
-        def visit_For(self, node: Any) -> Any:
-            return node
-
-        visit_While = visit_For
-        visit_FunctionDef = visit_For
-
-    return [s for statement in body for s in _as_list(Replace().visit(statement))]
-
-
-def _as_list(x: Any) -> list[Any]:
-    return x if isinstance(x, list) else [x]

@@ -166,7 +166,7 @@ def print_function(function: Function) -> str:
                 lines.append(f"{indent}{left}{callee_name(op.callee)}({arguments})")
                 continue
             lines.append(f"{indent}{left}{op.kind} {listed(op.operands)}")
-            titles = {"if": ("then", "else"), "while": ("condition", "body"), "for": ("body",)}[op.kind]
+            titles = {"if": ("then", "else"), "while": ("condition", "body")}.get(op.kind, ("body",))
             for title, inner in zip(titles, op.blocks):
                 lines.append(f"{indent}  {title}({listed(inner.parameters, True)}):")
                 block(inner, indent + "    ")
@@ -225,12 +225,16 @@ def _fits_if(op: Operation) -> bool:
 
 
 def _fits_while(op: Operation) -> bool:
+    if len(op.blocks) != 2:
+        return False
     condition, body = op.blocks
     n = len(op.operands)
     return len(condition.results) == 1 and {len(condition.parameters), len(body.parameters), len(op.results)} == {n}
 
 
 def _fits_for(op: Operation) -> bool:
+    if len(op.blocks) != 1:
+        return False
     (body,) = op.blocks
     n = len(op.operands) - 1
     return len(body.parameters) == n + op.items and len(body.results) == len(op.results) == n

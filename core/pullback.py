@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -62,22 +62,23 @@ class CompiledBack:
 
     def kept(self) -> set[int]:
         """The identities of what the forward sweep saved."""
-        saved = self.saved if type(self.saved) is tuple else (self.saved,)
-        return set(map(id, saved)) - set(map(id, self.args))
+        return {id(x) for x in _arrays_in(self.saved)} - set(map(id, self.args))
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
         pulled = [next(found, None) if is_active else None for is_active in self.active]
         gradients: list[Any] = []
+        taken = list(_arrays_in(dy))
         for i in self.chosen:
             x, g = self.args[i], pulled[i]
             if not is_structure_of_numbers(x):
                 gradients.append(None)
             elif isinstance(x, np.ndarray):
                 zero = g is None or isinstance(g, int)
-                if parent is None and (g is dy or any(g is other for other in gradients)):
-                    g = np.copy(g)  # type: ignore[arg-type]
+                if parent is None and not zero and any(np.may_share_memory(g, other) for other in taken):
+                    g = np.copy(g)  # what is handed out is the caller's alone
+                taken += _arrays_in(g)
                 gradients.append(np.zeros_like(x) if zero else g)
             elif parent is not None and g is not None:
                 converted = type(x) in (float, complex) and type(g) is not type(x)
@@ -87,13 +88,31 @@ class CompiledBack:
         return tuple(gradients)
 
 
+def _arrays_in(x: Any) -> Iterator[np.ndarray]:
+    """The arrays in nested tuples and lists."""
+    if isinstance(x, np.ndarray):
+        yield x
+    elif isinstance(x, (tuple, list)):
+        for e in x:
+            if isinstance(e, (np.ndarray, tuple, list)):
+                yield from _arrays_in(e)
+
+
 def record(
-    parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Sequence[int] | None = None
+    parent: Tape | None,
+    f: Function,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    argnums: Sequence[int] | None = None,
+    lasting: bool = False,
 ) -> tuple[Any, Back | CompiledBack]:
-    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument."""
+    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument.
+
+    A ``lasting`` pullback may be called after the caller has written into an argument.
+    """
     chosen = range(len(args)) if argnums is None else argnums
     if type(f) is FunctionType and not kwargs and f not in HANDLERS:
-        compiled = _record_compiled(parent, f, args, chosen)
+        compiled = _record_compiled(parent, f, args, chosen, lasting)
         if compiled is not None:
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
@@ -112,7 +131,7 @@ def record(
 
 
 def _record_compiled(
-    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int]
+    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int], lasting: bool
 ) -> tuple[Any, CompiledBack] | None:
     """Run the compiled form of ``f``; None if it has none, or if it raises: the tape then raises on the user's lines."""
     values = parameters(f, args)
@@ -122,10 +141,12 @@ def _record_compiled(
     compiled = compiled_for(f, values, active)
     if compiled is None:
         return None
+    held = [x.copy() if lasting and type(x) is np.ndarray else x for x in values]
     try:
-        y, saved = evaluate(parent, compiled.forward, *values)
+        y, saved = evaluate(parent, compiled.forward, *held)
     except Exception:
         return None
+    y = next((x for x, copy in zip(values, held) if y is copy), y)  # a function may return its argument
     if not compiled.fits(y):
         return None
     return y, CompiledBack(compiled, saved, y, args, active, chosen)

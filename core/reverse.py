@@ -7,19 +7,17 @@ backward sweep mentions of it: the partial derivatives decide, not the operation
 
 from __future__ import annotations
 
-import dis
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .analyse import active_values
 from .cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
-from .frontend import UNPACK, Unstructured, lower, make_list, make_tuple
+from .frontend import UNPACK, Unstructured, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
+from .partials import expression_of, fold, may_be_infinite, used_parameters
 from .rules import find_rule
 from .rules.table import scaling
 
@@ -214,14 +212,15 @@ class _Reverse:
             if not isinstance(partial, int):
                 start = len(self.out)
                 partial = self.inline(partial, [y, *op.operands])
-                if by is scale_masked and not any(map(_may_be_infinite, self.out[start:])):
+                if by is scale_masked and not any(map(may_be_infinite, self.out[start:])):
                     by = scale
             else:
                 partial = Value(constant=partial)
             if partial.is_constant and isinstance(partial.constant, int) and partial.constant in (1, -1):
                 g = dy if partial.constant == 1 else self.call(operator.neg, dy)
             else:
-                g = self.call(by if careful or arrays and by is scale_masked else operator.mul, dy, partial)
+                masked = by is scale_masked and (arrays or isinstance(op.callee, np.ufunc))
+                g = self.call(by if careful or masked else operator.mul, dy, partial)
             if summed:
                 g = self.call(conform, g, x)
             elif self.is_maybe_scalar(dy):
@@ -241,8 +240,8 @@ class _Reverse:
 
     def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
         """A partial derivative's own operations where it is an expression, else a call of it."""
-        used = _used_parameters(partial)
-        lowered = _expression(partial)
+        used = used_parameters(partial)
+        lowered = expression_of(partial)
         if lowered is not None:
             mapping = dict(zip(lowered.parameters, values))
             operations = []
@@ -255,7 +254,7 @@ class _Reverse:
                 )
             result = lowered.block.results[0]
             block = Block(operations=operations, results=[mapping.get(result, result)])
-            _fold(block)
+            fold(block)
             self.out += block.operations
             return block.results[0]
         return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
@@ -271,7 +270,7 @@ class _Reverse:
         dy = self.full(dy, y)
 
         def pulled(pullback: Callable[..., Any]) -> Value:
-            used = _used_parameters(pullback)
+            used = used_parameters(pullback)
             values = [dy, y, *op.operands]
             values = [v if i in used or i >= len(op.positional) + 2 else _NONE for i, v in enumerate(values)]
             return self.emit("call", pullback, values, keywords=op.keywords)[0]
@@ -478,56 +477,3 @@ def _replace(block: Block, mapping: dict[Value, Value]) -> None:
         for op in inner.operations:
             op.operands = [mapping.get(v, v) for v in op.operands]
         inner.results = [mapping.get(v, v) for v in inner.results]
-
-
-def _fold(block: Block) -> None:
-    """Compute now what depends on constants only, as ``2 - 1`` in the exponent of ``2 * x ** (2 - 1)``."""
-    kept: list[Operation] = []
-    known: dict[Value, Value] = {}
-    for op in block.operations:
-        op.operands = [known.get(v, v) for v in op.operands]
-        plain = all(v.is_constant and isinstance(v.constant, (int, float)) for v in op.operands)
-        if plain and op.callee in (operator.add, operator.sub, operator.mul, operator.eq):
-            known[op.results[0]] = Value(constant=op.callee(*(v.constant for v in op.operands)))
-        elif op.callee is operator.pow and op.operands[1].is_constant and op.operands[1].constant == 1:
-            known[op.results[0]] = op.operands[0]
-        else:
-            kept.append(op)
-    block.operations = kept
-    block.results = [known.get(v, v) for v in block.results]
-
-
-def _may_be_infinite(op: Operation) -> bool:
-    """Whether an operation of a partial derivative can divide by zero."""
-    if op.callee is operator.pow:
-        n = op.operands[1].constant
-        return not (isinstance(n, (int, float)) and n >= 0)
-    plain = (operator.add, operator.sub, operator.mul, operator.neg)
-    return op.callee not in plain and op.callee not in (np.sin, np.cos, np.exp, np.sinh, np.cosh, np.tanh)
-
-
-@lru_cache(maxsize=1024)
-def _expression(partial: Any) -> Function | None:
-    """The IR of a partial derivative that is one expression."""
-    if partial.__name__ != "<lambda>":
-        return None
-    try:
-        lowered, _ = lower(partial)
-    except Unstructured:
-        return None
-    return lowered if all(op.kind == "call" for op in lowered.block.operations) else None
-
-
-@lru_cache(maxsize=1024)
-def _used_parameters(function: Any) -> frozenset[int]:
-    """Which parameters a function reads; every other one need not be saved for it."""
-    if not isinstance(function, FunctionType) or function.__code__.co_flags & 0x0C:
-        return frozenset(range(64))
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount]
-    read = set()
-    for instruction in dis.get_instructions(code):
-        argument = instruction.argval
-        read |= set(argument) if isinstance(argument, tuple) else {argument}
-    read |= set(code.co_cellvars)
-    return frozenset(i for i, name in enumerate(names) if name in read)

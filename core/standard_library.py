@@ -20,6 +20,7 @@ import numpy as np
 from .access import delete_item, get_attribute, getitem, iterate, set_attribute
 from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, call_method, handles
+from .cotangents import conform
 from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
@@ -118,42 +119,44 @@ def proxy_(tape: Tape, x: Any, *callback: Any) -> Any:
 
 @handles(sum)
 def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
-    """From Python 3.12 on, ``sum`` adds up Python's numbers more exactly than ``+`` does, so these are left to it.
+    """From Python 3.12 on ``sum`` adds up Python's own numbers with less rounding than ``+``, so these are left to it.
 
-    It does so until it meets anything else; what is added after that it adds by ``+``.
+    That ends for good where it meets anything else, or goes on once if an integer has become a float by that.
     """
-    total, run, exactly = start, [], type(start) in EXACT
+    if isinstance(start, (str, bytes, bytearray)):
+        return sum((), start)  # raises what Python raises
+    total, run, compensated = start, [], type(start) in SUMMED
     for x in iterate(tape, iterable):
-        if exactly and type(x) in EXACT:
+        if compensated and type(x) in SUMMED:
             run.append(x)
             continue
-        # A sum that was an integer, and has become a float, is exact once more.
-        again = exactly and not any(type(e) is float for e in (total, *run))
+        integers = not any(type(e) in (float, complex) for e in (total, *run))
         total = add(tape, _sum_of_numbers(tape, run, total), x)
-        run, exactly = [], again and type(total) is float
+        run, compensated = [], compensated and integers and type(total) in SUMMED
     return _sum_of_numbers(tape, run, total)
 
 
-EXACT = {int, bool, float, Int}
-"""The classes of numbers for which ``sum`` has a loop of its own."""
+SUMMED = {int, bool, float, complex, Int}
+"""The classes of numbers for which ``sum`` may have a loop of its own."""
 
 
 def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
-    if not run or not any(type(x) is float for x in (start, *run)):
+    """``sum(run, start)`` of numbers, by ``sum`` itself unless all are integers, where it makes no difference."""
+    if not run or not any(type(x) in (float, complex) for x in (start, *run)):
         return functools.reduce(lambda total, x: add(tape, total, x), run, start)
     if tape.parent is None:
         y = sum([int(x) if type(x) is Int else x for x in run], int(start) if type(start) is Int else start)
     else:
         y = tape.parent.call(sum, run, start)
-    tape.records.append((_to_each, y, [start, *run]))
+    tape.records.append((_to_each_term, y, [start, *run]))
     return y
 
 
-def _to_each(table: Cotangents, y: Any, terms: list[Any]) -> None:
+def _to_each_term(table: Cotangents, y: Any, terms: list[Any]) -> None:
     dy = table.take(y)
     if dy is not None:
         for x in terms:
-            table.add(x, dy)
+            table.add(x, table.run(conform, dy, x) if type(y) is complex else dy)
 
 
 @handles(math.prod)

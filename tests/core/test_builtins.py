@@ -75,6 +75,54 @@ def test_abs_at_zero_has_subgradient_zero():
     assert mo.gradient(abs, 0.0) == (0.0,)
 
 
+class Term:
+    """Adds to a number from the right and gives a number."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __radd__(self, other):
+        return other + self.x
+
+
+SUMS = {
+    "floats": lambda x: sum([x] * 10),
+    "ints first": lambda x: sum([1, True, 2**70, -(2**70), x, 3, x, 0.3]),
+    "a float to start from": lambda x: sum([1, -x, 7, x * x], x * 1e-3),
+    "ints from a float": lambda x: sum([3, 1, -7], x) * x,
+    "a NumPy number among them": lambda x: sum([x] * 10 + [np.float64(x)] + [x] * 10),
+    "a NumPy number to start from": lambda x: sum([x] * 10, np.float64(x)),
+    "an array to start from": lambda x: sum([x] * 10, np.ones(2)).sum(),
+    "objects": lambda x: sum([Term(x), *[x] * 10, Term(x), *[x] * 10, Term(1.0), x]),
+    "complex numbers": lambda x: abs(sum([x, 0.3, x * 1j, 0.7j, x, 0.1])),
+    "a generator": lambda x: sum(x * k for k in range(1, 11)),
+    "of sums": lambda x: sum([sum([x, x * x, 0.3]), sum([]), sum([x]), sum([], x)]),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("x", [0.1, 0.7])
+def test_sum_has_the_bits_that_python_gives_it(check, name, x):
+    check(SUMS[name], x)
+    check(lambda x: mo.gradient(lambda x: SUMS[name](x) ** 2, x)[0], x, rtol=1e-7)
+
+
+def test_sum_of_floats_that_cancel():
+    for x in (0.1, 0.7):
+        for terms in ([1e16, 1.0, -1e16], [2**60, 1, -(2**60)], [1e16, 1j, -1e16]):
+            y, back = mo.vjp(lambda x: sum([x, *terms, x * x], x), x)
+            assert y == sum([x, *terms, x * x], x)
+            assert back(1.0) == pytest.approx((2 + 2 * x,))
+
+
+def test_sum_of_ints_and_floats_that_are_arguments():
+    assert mo.gradient(lambda a, b, c: sum([a, b, 0.5], c), 2, 1.5, 3) == (1, 1.0, 1)
+    assert mo.gradient(lambda a, b: sum([a, b, a]), 2, 3) == (2, 1)
+    assert mo.gradient(lambda a, z: abs(sum([a, z])) ** 2, 2.0, 1 + 4j) == (6.0, 6 + 8j)
+    with pytest.raises(TypeError, match="sum.. can't sum strings"):
+        mo.gradient(lambda x: x * len(sum(["a", "b"], "")), 1.0)
+
+
 def test_sum_of_arrays(check):
     check(lambda a: sum([a, a * a], np.ones(2)).prod() + sum(a), np.array([1.0, 2.0]))
 

@@ -7,11 +7,13 @@ import concurrent.futures
 import ctypes
 import decimal
 import fractions
+import gc
 import math
 import pickle
 import random
 import statistics
 import struct
+import weakref
 
 import numpy as np
 import pytest
@@ -273,3 +275,46 @@ def test_opaque_results_of_constants_are_constants():
         return x * a[1] * d * counts[0] * struct.unpack("d", struct.pack("d", 2.0))[0] * math.erf(0.5)
 
     assert mo.gradient(f, 1.0)[0] == pytest.approx(f(1.0))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda a: [np.power(a, 3)][0], lambda a: [np.multiply(a, np.int64(2))][0] * 2.0, lambda a: sum([np.square(a)])]
+)
+def test_an_int_that_becomes_an_integer_of_numpy_is_refused(f):
+    with pytest.raises(mo.NoDerivative, match="pass a float"):
+        mo.gradient(f, 5)
+    assert mo.gradient(f, 5.0)[0] > 0
+
+
+def test_an_int_that_numpy_only_compares_or_rounds_is_not_refused():
+    assert mo.gradient(lambda x, n: [x * n if np.greater(n, 2) and np.sign(n) > 0 else x][0], 1.5, 3) == (3.0, 1.5)
+
+
+def test_what_is_called_back_after_the_run_is_no_part_of_it():
+    """A weak reference's callback runs when its object dies, and an iterator when it is used, be that much later."""
+    kept, log = [], []
+
+    class Body:
+        def __init__(self, x):
+            self.x = x
+
+    def f(x):
+        body, bodies = Body(x * x), weakref.WeakSet()
+        bodies.add(body)
+        functions = weakref.WeakSet()
+        functions.add(f)
+        by_name = weakref.WeakValueDictionary({"body": body})
+        reference = weakref.ref(body, lambda r: log.append(x * 2))
+        assert weakref.proxy(body, log.append) is not None and weakref.ref(f)() is f
+        kept.extend((body, bodies, by_name, reference, map(lambda k: x * k, [1.0, 2.0])))
+        return reference().x * len(bodies) * len(functions) + by_name["body"].x
+
+    y, back = mo.vjp(f, 3.0)
+    records = len(back.tape.records)
+    bodies, by_name, reference, lazy = kept[1:]
+    kept.clear()
+    assert list(lazy) == [3.0, 6.0] and len(back.tape.records) == records
+    assert y == 18.0 and back(1.0) == (12.0,)
+    del back
+    gc.collect()
+    assert reference() is None and not bodies and not by_name and 6.0 in log

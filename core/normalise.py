@@ -1,0 +1,82 @@
+"""Jumps out of statements, normalised on the syntax tree before it is lowered: ``break``, ``continue``, early ``return``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+
+def assigned_by(target: Any) -> set[str]:
+    if target is None:
+        return set()
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def assigned(body: list[Any]) -> set[str]:
+    return {
+        n.id
+        for statement in body
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
+    }
+
+
+def leaves(node: Any, kind: type) -> bool:
+    """Whether a statement holds a ``return``, ``break`` or ``continue`` that leaves it."""
+    inner = [*node.body, *getattr(node, "orelse", [])]
+    for statement in inner:
+        if isinstance(statement, kind):
+            return True
+        is_loop = isinstance(statement, (ast.For, ast.While))
+        if is_loop and kind is not ast.Return:
+            continue
+        if hasattr(statement, "body") and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            if leaves(statement, kind):
+                return True
+    return False
+
+
+def always_returns(body: list[Any]) -> bool:
+    return any(
+        isinstance(s, (ast.Return, ast.Raise))
+        or isinstance(s, ast.If) and always_returns(s.body) and always_returns(s.orelse)
+        for s in body
+    )  # fmt: skip
+
+
+def without_continue(body: list[Any]) -> list[Any]:
+    """``if c: ...; continue`` followed by more: the rest goes into the other branch."""
+    for i, statement in enumerate(body):
+        if isinstance(statement, ast.Continue):
+            return body[:i] or [ast.Pass(lineno=statement.lineno)]
+        if isinstance(statement, ast.If) and leaves(statement, ast.Continue):
+            rest = body[i + 1 :]
+            then, other = [without_continue([*b, *([] if _ends(b, ast.Continue) else rest)]) for b in (
+                statement.body, statement.orelse)]  # fmt: skip
+            return [*body[:i], ast.If(statement.test, then, other or [ast.Pass()], lineno=statement.lineno)]
+    return body
+
+
+def _ends(body: list[Any], kind: type) -> bool:
+    return any(isinstance(s, kind) for s in body)
+
+
+def without_break(body: list[Any], flag: str) -> list[Any]:
+    """``break`` sets a flag and continues; the loop's condition reads the flag."""
+
+    class Replace(ast.NodeTransformer):
+        def visit_Break(self, node: ast.Break) -> Any:
+            stop = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))
+            return [ast.fix_missing_locations(ast.copy_location(s, node)) for s in (stop, ast.Continue())]
+
+        def visit_For(self, node: Any) -> Any:
+            return node
+
+        visit_While = visit_For
+        visit_FunctionDef = visit_For
+
+    return [s for statement in body for s in _as_list(Replace().visit(statement))]
+
+
+def _as_list(x: Any) -> list[Any]:
+    return x if isinstance(x, list) else [x]
