@@ -278,7 +278,8 @@ def test_opaque_results_of_constants_are_constants():
 
 
 @pytest.mark.parametrize(
-    "f", [lambda a: [np.power(a, 3)][0], lambda a: [np.multiply(a, np.int64(2))][0] * 2.0, lambda a: sum([np.square(a)])]
+    "f",
+    [lambda a: [np.power(a, 3)][0], lambda a: [np.multiply(a, np.int64(2))][0] * 2.0, lambda a: sum([np.square(a)])],
 )
 def test_an_int_that_becomes_an_integer_of_numpy_is_refused(f):
     with pytest.raises(mo.NoDerivative, match="pass a float"):

@@ -112,6 +112,8 @@ def test_cholesky(lower, kind):
     a = positive((3, 3), kind)
     check_rule(linalg.cholesky, a, lower)
     check_rule(linalg.cho_factor, a, lower)
+    half = np.tril(a) if lower else np.triu(a)  # nothing but what is read
+    check_rule(linalg.cho_factor, half, lower, order=1)
     check_rule(linalg.cholesky, positive((2, 2, 2), kind), lower=lower, order=1)
 
 
@@ -334,5 +336,11 @@ def test_matrices_of_a_given_structure(kind):
 
 
 def test_an_argument_that_is_overwritten_is_refused():
-    with pytest.raises(mo.NoDerivative, match="overwrite_"):
-        mo.gradient(lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)), np.asfortranarray(random((2, 2))))
+    a = np.asfortranarray(positive((2, 2)))
+    for f in (
+        lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)),
+        lambda a: np.sum(linalg.cholesky(a, overwrite_a=True)),
+        lambda a: np.sum(linalg.cho_factor(a, overwrite_a=True)[0]),
+    ):
+        with pytest.raises(mo.NoDerivative, match="overwrite_"):
+            mo.gradient(f, a.copy(order="F"))
