@@ -56,17 +56,22 @@ def callback(tape: Tape, x: Any) -> Any:
 class Opaque:
     """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
 
-    __slots__ = ("depends", "function", "inputs", "moved", "where")
+    __slots__ = ("depends", "function", "inputs", "moved", "overwrites", "where")
 
-    def __init__(self, function: Any, inputs: tuple[Any, ...]) -> None:
-        self.function, self.inputs = function, inputs
+    def __init__(self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
+        self.function, self.inputs, self.overwrites = function, inputs, overwrites
         self.where = user_frame()
         self.depends = True  # on an argument of the derivative
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
-def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into."""
+def call_opaque(
+    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], overwrites: bool = False
+) -> Any:
+    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into.
+
+    ``overwrites``: it may use all memory of its arguments, so that even an entry that is as it was may be another.
+    """
     given = [*args, *kwargs.values()]
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, (ModuleType, type)):
@@ -80,20 +85,21 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v) for k, v in kwargs.items()})
     inputs = (*given, *(record[1] for record in tape.records[first:]))
     for a, old in zip(arrays, before):
-        if not np.array_equal(a, old, equal_nan=True):
+        if overwrites or not np.array_equal(a, old, equal_nan=True):
             tape.written.add(id(owner(a)))
-            tape.records.append((_overwritten, a, old, Opaque(function, snapshot(inputs))))
+            tape.records.append((_overwritten, a, old, Opaque(function, snapshot(inputs), overwrites)))
     if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
     keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
-    note(tape, (y, bound) if keeps and any(type(x) not in PASSIVE for x in given[:-1]) else y, function, inputs)
+    keeps = keeps and any(type(x) not in PASSIVE for x in given[:-1])
+    note(tape, (y, bound) if keeps else y, function, inputs, overwrites)
     return y
 
 
-def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
+def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if _holds_values(y):
-        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs))))
+        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs), overwrites)))
 
 
 def _holds_values(y: Any) -> bool:
@@ -147,7 +153,7 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
 
 def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, opaque: Opaque) -> None:
     """What a function wrote into an array: undone, like every write; entries that it changed have no derivative."""
-    changed = np.asarray(a) != np.asarray(old)
+    changed = opaque.overwrites | (np.asarray(a) != np.asarray(old))
     table.redo.append((a, ..., table.run(np.copy, a)))
     table.write(a, ..., old)
     if not table.reached(a):
@@ -164,6 +170,11 @@ def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, opaque: Opaq
 def refusal(opaque: Opaque) -> NoDerivative:
     """The error for a cotangent that has reached the result of an opaque function."""
     short = getattr(opaque.function, "__name__", "f")
+    if opaque.overwrites:
+        return NoDerivative(
+            f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
+            "destroy an argument that its derivative needs; leave that out where a gradient is taken"
+        )
     return NoDerivative(
         f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, has no derivative rule and no "
         "Python source to differentiate, and its result influences the output. Give it a derivative:\n"

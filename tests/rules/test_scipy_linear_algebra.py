@@ -339,8 +339,11 @@ def test_an_argument_that_is_overwritten_is_refused():
     a = np.asfortranarray(positive((2, 2)))
     for f in (
         lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)),
-        lambda a: np.sum(linalg.cholesky(a, overwrite_a=True)),
+        lambda a: np.sum(linalg.solve(np.eye(2), a, overwrite_b=True)),
+        lambda a: np.sum(linalg.cholesky(a, False, True)),
         lambda a: np.sum(linalg.cho_factor(a, overwrite_a=True)[0]),
     ):
         with pytest.raises(mo.NoDerivative, match="overwrite_"):
             mo.gradient(f, a.copy(order="F"))
+    x = mo.gradient(lambda a: np.sum(a * linalg.solve(2 * np.eye(2), np.ones((2, 2)), overwrite_b=True)), a)[0]
+    assert x.tolist() == [[0.5, 0.5], [0.5, 0.5]]
