@@ -5,23 +5,27 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench clean help
+.PHONY: demo test test-thirdparty lint format bench clean help
 .NOTPARALLEL:
 
 help:
-	@echo "make demo    train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
-	@echo "make test    run the tests and the doctests"
-	@echo "make lint    check style, formatting and types"
-	@echo "make format  put the sources into the formatter's form"
-	@echo "make bench   time the eager path against its peers"
-	@echo "make clean   remove .venv and what was built"
+	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
+	@echo "make test             run the tests and the doctests"
+	@echo "make test-thirdparty  differentiate packages that were never written for it"
+	@echo "make lint             check style, formatting and types"
+	@echo "make format           put the sources into the formatter's form"
+	@echo "make bench            time the eager path against its peers"
+	@echo "make clean            remove .venv and what was built"
 
 demo: .venv/installed-examples
 	$(BIN)/python examples/lynx_hare.py
 
 test: .venv/installed-test
-	$(BIN)/pytest -n 2 --dist loadgroup tests
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore tests/thirdparty tests
 	$(BIN)/pytest -n 2 --dist loadgroup --doctest-modules src/morula docs
+
+test-thirdparty: .venv/installed-test .venv/installed-thirdparty
+	$(BIN)/pytest -n 2 tests/thirdparty
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -1,0 +1,73 @@
+"""Calls of packages that were never written for differentiation: what is called, and how each call is checked.
+
+A module in ``calls/`` is one package.  It names its ``DISTRIBUTION`` on the package index and its ``FIELD``, and holds
+
+``CALLS``
+    name -> ``Call(function, *arguments)``: a real use of the package, whose value and gradient are checked against
+    extrapolated finite differences of the very same function;
+``REFUSED``
+    name -> ``Refused(reason, text, function, *arguments)``: a use that raises ``NoDerivative``; ``text`` is a part of
+    the message, ``reason`` says in the table why that is right.
+
+The tests, the table of ``docs/generality.md`` and ``benchmarks/generality.py`` all read these.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import morula as mo
+from morula.testing import check_gradients
+
+
+class Call:
+    """A use of a package, differentiated with respect to every argument that holds floats."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any, rtol: float = 1e-6, atol: float = 1e-8) -> None:
+        self.function, self.arguments = function, arguments
+        self.rtol, self.atol = rtol, atol
+
+    def check(self) -> None:
+        """Compare with extrapolated differences; ``rtol`` is wider only where the package itself iterates to less."""
+        check_gradients(self.function, *self.arguments, order=1, rtol=self.rtol, atol=self.atol)
+
+
+class Refused:
+    """A use whose derivative does not exist or cannot be followed: an error that says so, never a wrong number."""
+
+    def __init__(self, reason: str, text: str, function: Callable[..., Any], *arguments: Any) -> None:
+        self.reason, self.text = reason, text
+        self.function, self.arguments = function, arguments
+
+    def check(self) -> None:
+        with pytest.raises(mo.NoDerivative, match=self.text):
+            mo.gradient(self.function, *self.arguments)
+
+
+@dataclass(frozen=True)
+class Package:
+    """The calls of one module of ``calls/``."""
+
+    distribution: str
+    field: str
+    calls: dict[str, Call]
+    refused: dict[str, Refused]
+
+    @classmethod
+    def of(cls, module: ModuleType) -> Package:
+        return cls(module.DISTRIBUTION, module.FIELD, module.CALLS, getattr(module, "REFUSED", {}))
+
+
+def packages() -> Iterator[Package]:
+    """Every package, in the order of the names of their modules."""
+    from . import calls
+
+    for found in sorted(pkgutil.iter_modules(calls.__path__), key=lambda m: m.name):
+        yield Package.of(importlib.import_module(f"{calls.__name__}.{found.name}"))
