@@ -46,6 +46,8 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if kind is memoryview:
         y = getitem(tape, np.asarray(a), i)
         return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
+    if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
+        return getitem(tape, tape.call(np.asarray, a), i)
     y = a[i]
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))

@@ -402,3 +402,12 @@ def test_names_beyond_ascii(check):
         return Δ**2
 
     check(f, 1.5, 2.0)
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, complex])
+def test_subscripts_of_a_numpy_number(check, kind):
+    def f(x):
+        total = (x * x).sum()  # a number of NumPy, as is each of these
+        return float(np.real(total[()] + 2 * total[...] + 3 * total[None][0] + 4 * total[(None, ...)].sum()))
+
+    check(f, np.array([1.5, -0.5], kind), rtol=1e-8 if kind is not np.float32 else 1e-2)
