@@ -8,7 +8,7 @@ import numpy as np
 
 from .cotangents import conform
 from .errors import NoDerivative
-from .opaque import call_opaque, is_foreign, note
+from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
 from .tape import Cotangents, Int, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
@@ -16,10 +16,13 @@ from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
 
 def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function that has a rule, and record it if a cotangent can pass through."""
-    if rule.parameters and (kwargs or len(args) > 1) and _overwrites(rule, args, kwargs):
-        return call_opaque(tape, rule.function, args, kwargs, overwrites=True)
     parent = tape.parent
     y = rule.function(*args, **kwargs) if parent is None else parent.call(rule.function, *args, **kwargs)
+    return record_rule(tape, rule, y, args, kwargs)
+
+
+def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record that a function with a rule gave ``y``, if a cotangent can pass through."""
     if kwargs:
         args, kwargs = rule.positional(args, kwargs)
     if rule.is_zero:
@@ -67,12 +70,6 @@ def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, 
     else:
         tape.records.append((pull_back, y if kind in NUMBERS else plain_arrays(y), rule, args, kwargs))
     return y
-
-
-def _overwrites(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether SciPy is allowed to use the memory of an argument for what it likes, the result for one."""
-    given = (*kwargs.items(), *zip(rule.parameters, args))
-    return any(value for name, value in given if name.startswith("overwrite_"))
 
 
 def plain_arrays(x: Any) -> Any:

@@ -13,6 +13,7 @@ from .access import iterate, setitem
 from .apply import apply_rule, pull_back
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
+from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
 from .tape import Cotangents, Int, Tape
@@ -56,6 +57,10 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if isinstance(rule.function, np.ufunc) and len(args) > rule.function.nin:
             kwargs = {**kwargs, "out": args[rule.function.nin]}
             return call_rule(tape, rule, args[: rule.function.nin], kwargs)
+        if rule.parameters and (kwargs or len(args) > 1):
+            names = overwritten(rule, args, kwargs)
+            if names:
+                return apply_overwriting(tape, rule, args, kwargs, names)
         return apply_rule(tape, rule, args, kwargs)
     kept = {k: v for k, v in kwargs.items() if k not in ("out", "where" if where is not True else "out")}
     if isinstance(out, tuple):

@@ -59,19 +59,17 @@ class Opaque:
     __slots__ = ("depends", "function", "inputs", "moved", "overwrites", "where")
 
     def __init__(self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
-        self.function, self.inputs, self.overwrites = function, inputs, overwrites
+        self.function, self.inputs = function, inputs
+        self.overwrites = (
+            overwrites  # all memory of an argument, so that even an entry that is as it was may be another
+        )
         self.where = user_frame()
         self.depends = True  # on an argument of the derivative
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
-def call_opaque(
-    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], overwrites: bool = False
-) -> Any:
-    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into.
-
-    ``overwrites``: it may use all memory of its arguments, so that even an entry that is as it was may be another.
-    """
+def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into."""
     given = [*args, *kwargs.values()]
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, (ModuleType, type)):
@@ -85,21 +83,26 @@ def call_opaque(
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v) for k, v in kwargs.items()})
     inputs = (*given, *(record[1] for record in tape.records[first:]))
     for a, old in zip(arrays, before):
-        if overwrites or not np.array_equal(a, old, equal_nan=True):
-            tape.written.add(id(owner(a)))
-            tape.records.append((_overwritten, a, old, Opaque(function, snapshot(inputs), overwrites)))
+        if not np.array_equal(a, old, equal_nan=True):
+            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
     if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
     keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
     keeps = keeps and any(type(x) not in PASSIVE for x in given[:-1])
-    note(tape, (y, bound) if keeps else y, function, inputs, overwrites)
+    note(tape, (y, bound) if keeps else y, function, inputs)
     return y
 
 
-def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
+def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if _holds_values(y):
-        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs), overwrites)))
+        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs))))
+
+
+def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque) -> None:
+    """Record that a call wrote into the array ``a``, which held ``old``."""
+    tape.written.add(id(owner(a)))
+    tape.records.append((_overwritten, a, old, opaque))
 
 
 def _holds_values(y: Any) -> bool:
@@ -173,7 +176,7 @@ def refusal(opaque: Opaque) -> NoDerivative:
     if opaque.overwrites:
         return NoDerivative(
             f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
-            "destroy an argument that its derivative needs; leave that out where a gradient is taken"
+            "have destroyed an argument that is read afterwards; leave that out, or do not read the argument again"
         )
     return NoDerivative(
         f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, has no derivative rule and no "

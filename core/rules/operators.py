@@ -31,7 +31,7 @@ def exponent_partial(y: Any, x: Any, n: Any) -> Any:
         return y * cmath.log(x) if x != 0 else 0.0
     # Zeros become one and negative numbers NaN (or complex) before the logarithm, which then has nothing to warn of.
     kept = np.where(x == 0, 1, x)
-    return y * np.log(kept + 0j if np.iscomplexobj(y) else np.where(kept < 0, np.nan, kept))
+    return np.where(x == 0, 0.0, y) * np.log(kept + 0j if np.iscomplexobj(y) else np.where(kept < 0, np.nan, kept))
 
 
 def power_pullback(dy: Any, y: Any, base: Any, exp: Any, mod: Any = None) -> tuple[Any, Any]:

@@ -335,15 +335,47 @@ def test_matrices_of_a_given_structure(kind):
 # ---- what is refused
 
 
-def test_an_argument_that_is_overwritten_is_refused():
+OVERWRITING = {
+    "solve a": lambda a, b: np.sum(linalg.solve(2 * a, b, overwrite_a=True) ** 2),
+    "solve b": lambda a, b: np.sum(linalg.solve(a, b, overwrite_b=True) ** 2),
+    "solve a fresh": lambda a, b: np.sum(linalg.solve(a, 2 * b, overwrite_b=True) ** 2),
+    "cholesky": lambda a, b: np.sum(linalg.cholesky(a, False, True) ** 2),
+    "cho_factor": lambda a, b: np.sum(linalg.cho_factor(a, overwrite_a=True)[0] ** 2),
+    "lu_solve": lambda a, b: np.sum(linalg.lu_solve(linalg.lu_factor(a, overwrite_a=True), b, overwrite_b=True) ** 2),
+    "cho_solve": lambda a, b: np.sum(linalg.cho_solve((a, True), b, overwrite_b=True) ** 2),
+    "banded": lambda a, b: np.sum(linalg.solve_banded((1, 0), a, b, overwrite_ab=True, overwrite_b=True) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", OVERWRITING)
+def test_an_argument_that_is_overwritten_and_not_read_again_is_no_matter(name):
+    def on_fresh_arrays(a, b):
+        a = np.asfortranarray(a * 1.0)
+        b = np.asfortranarray(b * 1.0)
+        return OVERWRITING[name](a, b)
+
+    check_gradients(on_fresh_arrays, positive((2, 2)), random((2,)))
+
+
+def test_a_result_in_the_memory_of_an_overwritten_argument_shares_it():
+    def f(a):
+        b = np.asfortranarray(np.ones((2, 2)) * a)
+        x = linalg.cholesky(b, overwrite_a=True)
+        b *= 3  # and with it x
+        x[0] += 1
+        return np.sum(x**2) + np.sum(linalg.solve(x, a, overwrite_a=True))
+
+    check_gradients(f, positive((2, 2)))
+
+
+def test_what_is_left_of_an_overwritten_argument_is_refused():
     a = np.asfortranarray(positive((2, 2)))
-    for f in (
-        lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)),
-        lambda a: np.sum(linalg.solve(np.eye(2), a, overwrite_b=True)),
-        lambda a: np.sum(linalg.cholesky(a, False, True)),
-        lambda a: np.sum(linalg.cho_factor(a, overwrite_a=True)[0]),
-    ):
-        with pytest.raises(mo.NoDerivative, match="overwrite_"):
-            mo.gradient(f, a.copy(order="F"))
+
+    def left_over(a):
+        b = np.asfortranarray(a * 2)
+        return np.sum(linalg.solve(b, np.ones(2), overwrite_a=True)) + b[0, 0]
+
+    with pytest.raises(mo.NoDerivative, match="overwrite_"):
+        mo.gradient(left_over, a)
     x = mo.gradient(lambda a: np.sum(a * linalg.solve(2 * np.eye(2), np.ones((2, 2)), overwrite_b=True)), a)[0]
     assert x.tolist() == [[0.5, 0.5], [0.5, 0.5]]
