@@ -13,6 +13,9 @@ from .rules.table import Rule, pull, scaling
 from .tape import Cotangents, Int, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
 
+SINGULAR = (ArithmeticError, ValueError)
+"""What Python's arithmetic and the module ``math`` raise where a slope is infinite."""
+
 
 def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function that has a rule, and record it if a cotangent can pass through."""
@@ -86,9 +89,12 @@ def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwar
     dy = table.take(y)
     if dy is None:
         return
-    cotangents = (
-        pull(rule, dy, y, args, kwargs) if table.evaluate is None else table.run(pull, rule, dy, y, args, kwargs)
-    )
+    try:
+        cotangents = (
+            pull(rule, dy, y, args, kwargs) if table.evaluate is None else table.run(pull, rule, dy, y, args, kwargs)
+        )
+    except SINGULAR:
+        cotangents = table.run(pull_limits, rule, dy, y, args, kwargs)
     for x, g in zip(args, cotangents):
         if g is not None:
             table.add(x, g)
@@ -106,15 +112,41 @@ def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> N
     if dy is None:
         return
     if table.evaluate is not None:
-        for x, g in zip((a, b), table.run(pull, rule, dy, y, (a, b), NO_KEYWORDS)):
+        try:
+            cotangents = table.run(pull, rule, dy, y, (a, b), NO_KEYWORDS)
+        except SINGULAR:
+            cotangents = table.run(pull_limits, rule, dy, y, (a, b), NO_KEYWORDS)
+        for x, g in zip((a, b), cotangents):
             table.add(x, g)
         return
     left, right = rule.partials
     for x, partial in ((a, left), (b, right)):
         if type(x) not in PASSIVE:
-            slope = partial(y, a, b)  # type: ignore[operator,misc]
+            try:
+                slope = partial(y, a, b)  # type: ignore[operator,misc]
+            except SINGULAR:
+                table.add(x, pull_limits(rule, dy, y, (a, b), NO_KEYWORDS)[0 if partial is left else 1])
+                continue
             one = type(slope) is int and slope == 1
             table.add(x, conform(dy if one else scaling(partial)(dy, slope), x))  # type: ignore[arg-type]
+
+
+def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """``pull`` where Python's own arithmetic raises at an infinite slope, as NumPy's numbers do not.
+
+    A constant of the program may stand there, which wants no cotangent, and none goes on where none arrives.
+    """
+    if not isinstance(dy, (tuple, list)) and np.ndim(dy) == 0 and dy == 0:
+        return [None for _ in args]
+    with np.errstate(all="ignore"):
+        cotangents = pull(rule, dy, _of_numpy(y), tuple(map(_of_numpy, args)), kwargs)
+    return [float(g) if type(x) is float and isinstance(g, np.floating) else g for g, x in zip(cotangents, args)]
+
+
+def _of_numpy(x: Any) -> Any:
+    if isinstance(x, bool):
+        return x
+    return np.float64(x) if isinstance(x, (float, int)) else np.complex128(x) if isinstance(x, complex) else x
 
 
 def refuse_integers(function: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .access import get_attribute, iterate
+from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, over_iterables
 from .instrument import instrument
@@ -23,7 +24,7 @@ from .operate import OPERATORS
 from .rules import find_rule
 from .source import NoSource
 from .structured import compiled_for
-from .tape import Cotangents, Int, Tape
+from .tape import Cotangents, Int, Tape, sweep
 from .values import NUMBERS, evaluate
 
 Handler = Callable[..., Any]
@@ -134,7 +135,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                 if fits:
                     if type(y) is int and any(type(x) is Int for x in values):
                         y = Int(y)
-                    tape.records.append((_pull_compiled, y, compiled, saved, values))
+                    tape.records.append((_pull_compiled, y, compiled, saved, values, function))
                     return y
     try:
         recorded = instrument(function)
@@ -176,14 +177,33 @@ def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] |
         return None
 
 
-def _pull_compiled(table: Cotangents, y: Any, compiled: Any, saved: Any, values: tuple[Any, ...]) -> None:
+def _pull_compiled(
+    table: Cotangents, y: Any, compiled: Any, saved: Any, values: tuple[Any, ...], function: FunctionType
+) -> None:
     dy = table.take(y)
     if dy is None:
         return
-    gradients = iter(table.run(compiled.pull, saved, dy, y))
+    try:
+        gradients = iter(table.run(compiled.pull, saved, dy, y))
+    except SINGULAR:
+        _pull_recorded(table, function, values, dy)
+        return
     for x, is_active in zip(values, compiled.active):
         if is_active:
             table.add(x, next(gradients))
+
+
+def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any, ...], dy: Any) -> None:
+    """The pullback of a compiled call by recording it again: the tape knows what to do at an infinite slope."""
+    args = values[: function.__code__.co_argcount]
+    now = parameters(function, args)
+    if now is None or any(a is not b for a, b in zip(values, now)):
+        raise  # noqa: PLE0704  the closure has changed since: the error that led here stands
+    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
+    table.add(instrument(function)(again, *args), dy)
+    written, table.redo = table.redo, []
+    sweep(again, table)
+    table.redo = written
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

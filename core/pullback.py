@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import mutation, rules, standard_library  # noqa: F401  the handlers register themselves
+from .apply import SINGULAR
 from .call import HANDLERS, call, parameters
 from .cotangents import conform
 from .errors import BadInput
@@ -49,10 +50,18 @@ class CompiledBack:
     """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
 
     def __init__(
-        self, compiled: Compiled, saved: Any, y: Any, args: Sequence[Any], active: Sequence[bool], chosen: Sequence[int]
+        self,
+        compiled: Compiled,
+        saved: Any,
+        y: Any,
+        args: Sequence[Any],
+        active: Sequence[bool],
+        chosen: Sequence[int],
+        again: Callable[[Tape | None], tuple[Any, Back]],
     ) -> None:
         self.compiled, self.saved, self.y, self.args = compiled, saved, y, args
         self.active, self.chosen = active, chosen
+        self.again = again  # records the same run on a tape
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
         return self.run(None, dy)
@@ -66,7 +75,10 @@ class CompiledBack:
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
-        found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
+        try:
+            found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
+        except SINGULAR:  # the tape knows what to do at an infinite slope
+            return self.again(parent)[1].run(parent, dy)
         pulled = [next(found, None) if is_active else None for is_active in self.active]
         gradients: list[Any] = []
         taken = list(_arrays_in(dy))
@@ -117,6 +129,12 @@ def record(
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
         instrument(f)  # a missing source is reported before anything runs
+    return _record_on_tape(f, args, kwargs, chosen, parent)
+
+
+def _record_on_tape(
+    f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
+) -> tuple[Any, Back]:
     tape = Tape(parent)
     arguments = Arguments(tape)
     fresh = list(args)
@@ -149,7 +167,8 @@ def _record_compiled(
     y = next((x for x, copy in zip(values, held) if y is copy), y)  # a function may return its argument
     if not compiled.fits(y):
         return None
-    return y, CompiledBack(compiled, saved, y, args, active, chosen)
+    again = functools.partial(_record_on_tape, f, held[: len(args)], {}, chosen)
+    return y, CompiledBack(compiled, saved, y, args, active, chosen, again)
 
 
 def check_cotangent(y: Any, dy: Any) -> Any:

@@ -1,7 +1,7 @@
 """Rules of Python's operators and of the built-in functions on numbers; they act on arrays by broadcasting as well.
 
 The partials keep to Python's own arithmetic, so that floats stay fast.  Where that arithmetic raises, as for the slope
-of ``x ** 0.5`` at ``0.0``, so does the derivative; NumPy values give ``inf`` or ``nan`` with NumPy's warning instead.
+of ``x ** 0.5`` at ``0.0``, the tape evaluates them once more on NumPy's numbers, which give ``inf`` or ``nan``.
 """
 
 from __future__ import annotations

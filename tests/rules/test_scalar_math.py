@@ -126,6 +126,40 @@ def test_integers_have_derivative_zero():
         assert pull(RULES[f], 1.0, f(*args), args, {}) == []
 
 
-def test_the_singular_slope_of_a_float_raises_as_pythons_arithmetic_does():
-    with pytest.raises(ZeroDivisionError):
-        mo.gradient(math.sqrt, 0.0)
+def test_the_slope_of_a_float_is_infinite_where_pythons_arithmetic_would_raise():
+    for f, x, slope in [
+        (math.sqrt, 0.0, math.inf),
+        (lambda x: x**0.5, 0.0, math.inf),
+        (lambda x: pow(x, 0.5), 0.0, math.inf),
+        (math.asin, 1.0, math.inf),
+        (math.acos, 1.0, -math.inf),
+        (math.acosh, 1.0, math.inf),
+    ]:
+        assert mo.gradient(f, x) == (slope,)
+
+
+def test_an_infinite_slope_passes_nothing_on_where_no_cotangent_arrives():
+    assert mo.gradient(lambda x: math.sqrt(x) ** 3, 0.0) == (0.0,)
+    assert mo.gradient(lambda x: math.sqrt(x - 1) * (x - 1) + x**2, 1.0) == (2.0,)
+
+
+def recorded(f):
+    """``f`` with a statement that only the tape takes."""
+
+    def program(*args):
+        [args].clear()
+        return f(*args)
+
+    return program
+
+
+@pytest.mark.parametrize("tier", [lambda f: f, recorded], ids=["structured", "recorded"])
+def test_an_infinite_slope_at_a_constant_is_not_asked_for(tier):
+    def density(t):
+        tau = 1 - t if t < 1 else 0.0
+        return tau**0.35 + math.sqrt(tau) + math.acos(tau + 1) + t**2
+
+    f = tier(density)
+    assert mo.grad(f)(3.0) == 6.0
+    assert mo.grad(mo.grad(f))(3.0) == 2.0
+    assert mo.grad(tier(lambda x: x * tier(density)(x)))(3.0) == density(3.0) + 18.0
