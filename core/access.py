@@ -64,7 +64,7 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
     if isinstance(a, np.ndarray):
         kind = a.dtype.kind
         if kind == "O":
-            a[i] = v
+            _set_objects(tape, a, i, v)
             return
         if kind == "V" and isinstance(v, tuple):
             for name, value in zip(a.dtype.names or (), v):
@@ -95,6 +95,21 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         a[i] = iterate(tape, v) if type(i) is slice else v
         if is_foreign(type(a)):
             note(tape, a, operator.setitem, (a, v))
+
+
+def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
+    """Into an array of objects go references, and the entries of an array of numbers as objects."""
+    single = not isinstance(np.empty(a.shape, dtype=bool)[i], np.ndarray)
+    if not single and isinstance(v, np.ndarray) and v.dtype.kind in "fc":
+        v = tape.call(np.asarray, v, dtype=object)
+    old = a[i] if single else np.copy(a[i])
+    evaluate(tape.parent, operator.setitem, a, i, v)
+    tape.records.append((_objects_back, a, i if type(i) is int else snapshot(i), old, single))
+
+
+def _objects_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, single: bool) -> None:
+    table.redo.append((a, index, a[index] if single else np.copy(a[index])))
+    table.write(a, index, old)
 
 
 def _read(a: np.ndarray, i: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .cotangents import conform
 from .errors import NoDerivative
+from .object_arrays import record_objects
 from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
 from .tape import Cotangents, Int, Tape, owner, snapshot
@@ -33,7 +34,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
     kind = type(y)
     if kind is np.ndarray or isinstance(y, np.ndarray):
         if y.dtype.kind not in "fc":
-            return y if y.dtype.kind != "O" else refuse_objects(rule.function)
+            return y if y.dtype.kind != "O" else record_objects(tape, y, rule, args, kwargs)
         if y.base is not None:
             place = owner(y)
             for a in args:
@@ -54,7 +55,10 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         ka = type(a)
         if ka in PASSIVE:
             continue
-        if ka not in NUMBERS:
+        if ka is np.ndarray:
+            if a.dtype.kind == "O":
+                return record_objects(tape, y, rule, args, kwargs)
+        elif ka not in NUMBERS:
             if isinstance(a, np.dtype):
                 continue
             if not isinstance(a, (tuple, list, np.ndarray, np.generic, float, complex, int)):
@@ -153,11 +157,4 @@ def refuse_integers(function: Any) -> Any:
     raise NoDerivative(
         f"{function.__name__} of a Python int gives an integer of NumPy, which has no derivative; pass a float for that "
         "argument, or hold it by morula.stop_gradient"
-    )
-
-
-def refuse_objects(function: Any) -> Any:
-    raise NoDerivative(
-        f"{function.__name__} on an array of dtype object computes inside NumPy on Python objects, where derivatives "
-        "cannot follow; use a float or complex dtype, or a list comprehension"
     )

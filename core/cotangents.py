@@ -58,7 +58,7 @@ def conform(g: Any, x: Any) -> Any:
 
 def _conform_array(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     g = np.asarray(g)
-    if g.dtype.kind == "c" and dtype.kind != "c":
+    if g.dtype.kind == "c" and dtype.kind not in "cO":
         g = g.real
     extra = g.ndim - len(shape)
     if extra > 0:

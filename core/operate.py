@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from .access import iterate, setitem
-from .apply import apply_rule, pull_back, pull_back_binary, refuse_objects
+from .apply import apply_rule, pull_back, pull_back_binary
+from .object_arrays import record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
 from .tape import Int, Tape
@@ -34,7 +35,7 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
             ky = type(y)
             if ky is np.ndarray:
                 if y.dtype.kind not in "fc":
-                    return y if y.dtype.kind != "O" else refuse_objects(function)
+                    return y if y.dtype.kind != "O" else record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
             elif ky in PASSIVE:
                 if ky is not int:
                     return y

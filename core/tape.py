@@ -106,6 +106,8 @@ class Cotangents:
         elif kind is np.ndarray:
             if x.dtype.kind in "fc":
                 self.add_array(x, g)
+            elif x.dtype.kind == "O":
+                self.add_objects(x, g)
         elif isinstance(x, SEQUENCES):
             for e, h in zip(x, g):
                 self.add(e, h)
@@ -149,6 +151,12 @@ class Cotangents:
             window += g
         else:
             self.write(window, ..., self.run(_add, window, g))
+
+    def add_objects(self, x: np.ndarray, g: Any) -> None:
+        """An array of objects has no cotangent of its own: its numbers have theirs."""
+        for place, e in enumerate(x.ravel().tolist()):
+            if isinstance(e, (float, complex, Int, np.inexact)):
+                self.add(e, self.run(conform, self.run(_getitem, self.run(np.ravel, g), place), e))
 
     def add_at(self, x: np.ndarray, index: Any, g: Any) -> None:
         """Add ``g`` to the cotangent of ``x[index]``."""

@@ -1,0 +1,93 @@
+"""Arrays of dtype object: containers whose entries are Python objects, each known by its own identity.
+
+NumPy moves the entries (``reshape``, ``concatenate``, an index) or computes with them by Python's own operators.  What
+is moved needs nothing; new numbers are recorded with the rule of the function that made them, as if the array held
+plain numbers; where the entries are objects of a class, operators and sums of them are done entry by entry, recorded.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .opaque import note
+from .rules.table import Rule, pull
+from .tape import Cotangents, Tape, attributes
+from .values import NUMBERS, PASSIVE
+
+OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
+OPERATOR_OF |= {np.power: operator.pow, np.negative: operator.neg, np.positive: operator.pos, np.absolute: abs}
+FOLDS = {np.sum: ("reduce", operator.add), np.prod: ("reduce", operator.mul)}
+FOLDS |= {np.cumsum: ("accumulate", operator.add), np.cumprod: ("accumulate", operator.mul)}
+
+
+def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record ``y``, made by a function with a rule, where it or an argument is an array of objects."""
+    moved = {id(e) for e in _leaves(args)}
+    made = [e for e in _leaves(y) if type(e) not in PASSIVE and id(e) not in moved]
+    if all(type(e) in NUMBERS for e in made):
+        if made:
+            tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
+        return y
+    if rule.function in FOLDS and isinstance(args[0], np.ndarray):
+        fold, function = FOLDS[rule.function]
+        named = {"axis": args[1] if len(args) > 1 else None, **kwargs}
+        if named["axis"] is None and fold == "accumulate":
+            return record_objects(tape, y, rule, (args[0].ravel(), 0), kwargs)
+        return getattr(_recorded(tape, function, 2), fold)(args[0], **named)
+    function = OPERATOR_OF.get(rule.function, rule.function)
+    if not rule.partials or kwargs or isinstance(function, np.ufunc):
+        note(tape, [*made, *(v for e in made for _, v in attributes(e))], rule.function, args)
+        return y
+    return _recorded(tape, function, len(args))(*(_as_objects(tape, x) for x in args))
+
+
+def _recorded(tape: Tape, function: Any, operands: int) -> np.ufunc:
+    return np.frompyfunc(lambda *entries: tape.call(function, *entries), operands, 1)
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        yield from x.ravel().tolist()
+    elif isinstance(x, (tuple, list)):
+        for e in x:
+            yield from _leaves(e)
+    else:
+        yield x
+
+
+def _as_objects(tape: Tape, x: Any) -> Any:
+    """``x`` as an array of objects with the same entries."""
+    if isinstance(x, np.ndarray):
+        return x if x.dtype.kind == "O" else tape.call(np.asarray, x, dtype=object)
+    single = np.empty((), dtype=object)
+    single[()] = x
+    return single
+
+
+def _pull_objects(
+    table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], made: set[int]
+) -> None:
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+        taken = [table.take(e) if id(e) in made else None for e in y.ravel().tolist()]
+        if all(g is None for g in taken):
+            return
+        dy = table.run(np.reshape, table.run(np.array, [0.0 if g is None else g for g in taken]), y.shape)
+    else:
+        dy = table.take(y)
+        if dy is None:
+            return
+    values = tuple(_as_numbers(table, x) for x in args)
+    for x, g in zip(args, table.run(pull, rule, dy, _as_numbers(table, y), values, kwargs)):
+        table.add(x, g)
+
+
+def _as_numbers(table: Cotangents, x: Any) -> Any:
+    """The entries of an array of objects as an array of numbers; what is no number is NaN."""
+    if not isinstance(x, np.ndarray) or x.dtype.kind != "O":
+        return x
+    entries = [e if type(e) in NUMBERS and not isinstance(e, np.ndarray) else np.nan for e in x.ravel().tolist()]
+    return table.run(np.reshape, table.run(np.array, entries), x.shape)

@@ -1,0 +1,77 @@
+"""Arrays of dtype object: NumPy moves references in them, or computes by the operators of their entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.testing import check_gradients
+
+
+class Money:
+    """A number with a unit, as arrays of objects are used for."""
+
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __add__(self, other):
+        return Money(self.amount + other.amount)
+
+    def __mul__(self, factor):
+        return Money(self.amount * factor)
+
+    __rmul__ = __mul__
+
+
+def filled(x):
+    a = np.empty(3, dtype=object)
+    a[0], a[1:] = x, np.array([x * x, 2.0])
+    a *= x
+    return a
+
+
+def placeholder(x):
+    a = np.array([[None] * 2]).T
+    a[1, 0] = x * x
+    return a[1, 0] * x
+
+
+def overwritten(x):
+    a = np.array([x, x * x], dtype=object)
+    total = a.sum()
+    a[0] = 7.0
+    return total * a[1]
+
+
+PROGRAMS = {
+    "entries": lambda x: np.array([x, x * x, None], dtype=object)[1],
+    "placeholder": placeholder,
+    "write": lambda x: filled(x)[1] * filled(x)[0],
+    "arithmetic": lambda x: list((np.array([x, x * x], dtype=object) ** 2 / x + np.array([x, 3.0])) * 2.0),
+    "reductions": lambda x: [np.sum(filled(x)), np.prod(filled(x)), np.mean(filled(x)), filled(x).max()],
+    "products": lambda x: filled(x) @ filled(x) + np.dot(filled(x), np.array([x, 1.0, 2.0])),
+    "to floats": lambda x: np.sin(filled(x).astype(float)) * np.array(filled(x), dtype=float),
+    "from floats": lambda x: sum(np.array([x, x * x]).astype(object)),
+    "moved": lambda x: np.concatenate([filled(x), filled(x)[::-1]]).reshape(2, 3).T[1, 1],
+    "the same entry twice": lambda x: np.sum(np.tile(filled(x), 2) * 2.0),
+    "arrays inside": lambda x: np.sum(np.array([np.array([x, x]), np.array([x * x])], dtype=object)[0]) * x,
+    "overwritten": overwritten,
+    "objects": lambda x: (np.array([Money(x), Money(x * x)]) * np.array([x, 2.0]))[0].amount,
+    "a sum of objects": lambda x: np.array([Money(x), Money(x * x)]).sum().amount * x,
+    "a running sum of objects": lambda x: np.cumsum(np.array([[Money(x), Money(x * x)]]))[1].amount,
+    "objects by a ufunc": lambda x: np.add(np.array([Money(x)]), np.array([Money(x * x)]))[0].amount,
+    "complex": lambda x: list(np.array([x * 1j, x], dtype=object) * (2 + 1j)),
+    "iterated": lambda x: [e * x for e in filled(x)],
+    "in place": lambda x: np.add.reduce(filled(x)) * x,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_follow_the_entries(name):
+    check_gradients(PROGRAMS[name], 1.3)
+
+
+def test_objects_computed_within_numpy_are_refused():
+    with pytest.raises(mo.NoDerivative, match="has no derivative rule"):
+        mo.gradient(lambda x: np.dot(np.array([Money(x), Money(x * x)]), np.array([2, 3])).amount, 1.3)
