@@ -136,7 +136,7 @@ def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any
     window = table.window(a)
     g = table.run(_read, window, index)
     table.write(window, index, 0)
-    if differentiable(v):
+    if differentiable(v) and np.size(g):  # a mask may select nothing: then nothing of v is reached, infinite or not
         if is_fancy(index):
             g = table.run(operator.mul, g, _last_writes(a.shape, index))
         table.add(v, table.run(conform, g, v))

@@ -204,7 +204,10 @@ def judge(tape: Tape | None) -> None:
         depends = tape.inputs is None or not taken.isdisjoint(active)
         if opaque is not None:
             opaque.depends = depends
-            opaque.moved = given & known
+            # What a container among the inputs holds by now may have been made by the call.
+            handed = {id(x) for x in opaque.inputs if type(x) in NUMBER_TYPES}
+            handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}
+            opaque.moved = given & (known | handed)
             given -= opaque.moved if not isinstance(y, np.ndarray) else set()
         if depends:
             active |= given
@@ -283,9 +286,9 @@ def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[
     source, *given = args
     scopes = given or [names, scope]
     before = {name: id(value) for name, value in scopes[-1].items()}
-    y = function(source, *scopes)
     code = source if isinstance(source, types.CodeType) else compile(source.strip(), "<text>", function.__name__)
     used = [s[name] for name in _names(code) for s in scopes if name in s]
+    y = function(source, *scopes)
     made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
     note(tape, (y, made), function, tuple(used))
     return y

@@ -521,3 +521,15 @@ def test_a_deep_but_legal_recursion(check):
         return x if n == 0 else f(x, n - 1) * 1.01
 
     assert mo.gradient(lambda x: f(x, 150), 1.0)[0] == pytest.approx(1.01**150)
+
+
+def test_a_function_without_source_passes_on_what_it_was_given(check):
+    scope = {}
+    exec("def parse(x, loc=0.0, scale=1.0):\n    return (x,), loc, scale", scope)
+    parse = scope["parse"]
+
+    def f(x, s):
+        (y,), loc, scale = parse(x, 0.1, s)
+        return (y - loc) / scale
+
+    check(f, 0.7, 1.5)

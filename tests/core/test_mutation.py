@@ -979,3 +979,12 @@ def test_a_long_fill_is_written_and_read_in_order():
 
     expected = 0.999**1999 + (1 - 0.999**1999) / 0.001
     assert mo.gradient(f, 1.0)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_mask_that_selects_nothing_passes_nothing_on(check):
+    def f(a, x):
+        np.place(a, a > 100, np.array([x * np.inf]))
+        a[a < -100] = x * np.inf
+        return float(a.sum() * x)
+
+    check(f, A, 1.5)
