@@ -17,7 +17,7 @@ from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
 from .tape import Cotangents, Int, Tape
-from .values import NO_KEYWORDS, NUMBERS, differentiable
+from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable
 
 MUTATORS: dict[str, Any] = {}
 """Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
@@ -45,8 +45,9 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             converted = _as_number(tape, rule.function, x)
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
-    if rule.partials and any(isinstance(x, (list, tuple)) for x in args):
-        args = tuple(tape.call(np.array, x) if isinstance(x, (list, tuple)) else x for x in args)
+    if rule.reads_arrays:
+        args = tuple([_array_of(tape, x) if isinstance(x, (list, tuple)) else x for x in args])
+        kwargs = {k: _array_of(tape, x) if isinstance(x, (list, tuple)) else x for k, x in kwargs.items()}
     if "out" in rule.parameters and rule.parameters.index("out") < len(args):
         i = rule.parameters.index("out")
         kwargs = {**kwargs, "out": args[i], **dict(zip(rule.parameters[i + 1 :], args[i + 1 :]))}
@@ -74,6 +75,20 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return rule.function(*args, **kwargs)  # raises what NumPy raises
     setitem(tape, out, ..., y)
     return out
+
+
+def _array_of(tape: Tape, x: Any) -> Any:
+    """The array that NumPy makes of a nested sequence; a sequence of integers, or of objects, stays what it is."""
+    kinds = set(_kinds(x))
+    return tape.call(np.array, x) if kinds & INEXACT and kinds <= NUMBERS else x
+
+
+def _kinds(x: Any) -> Iterator[type]:
+    for e in x:
+        if isinstance(e, (list, tuple)):
+            yield from _kinds(e)
+        else:
+            yield float if isinstance(e, float) else type(e)
 
 
 def _override(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -87,9 +87,10 @@ VALUES = (np.ndarray, np.generic, float, complex, int)
 
 def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: Any, b: Any) -> Any:
     """``a op b`` where no class in Python has a say: subclasses of numbers and arrays, sequences, objects of C code."""
-    if isinstance(a, np.ndarray) and isinstance(b, (list, tuple)):
+    reading = np.ndarray if function is operator.mul else (np.ndarray, np.generic)  # a number times a list repeats it
+    if isinstance(a, reading) and isinstance(b, (list, tuple)):
         return operation(tape, a, tape.call(np.array, b))
-    if isinstance(b, np.ndarray) and isinstance(a, (list, tuple)):
+    if isinstance(b, reading) and isinstance(a, (list, tuple)):
         return operation(tape, tape.call(np.array, a), b)
     if isinstance(a, VALUES) and isinstance(b, VALUES) and function in RULES:
         return apply_rule(tape, RULES[function], (a, b), NO_KEYWORDS)

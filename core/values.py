@@ -14,6 +14,7 @@ PASSIVE = {int, bool, str, bytes, type(None), np.bool_, slice, range, type, type
 PASSIVE |= {np.dtype(c).type for c in "bhilqpBHILQP"}
 NUMBERS = {float, complex, Int, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"} | (PASSIVE & {int, bool, np.bool_})
 NUMBERS |= {np.dtype(c).type for c in "bhilqpBHILQP"}
+INEXACT = {float, complex, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"}
 NO_KEYWORDS: dict[str, Any] = {}
 
 

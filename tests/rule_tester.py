@@ -76,6 +76,7 @@ def check_rule(
 
         if ENGINE and order:
             _check_engine(f, args, kwargs, expected, dy, order, rtol, atol)
+            _check_lists(f, args, kwargs, expected, dy, rtol, atol)
 
 
 def assert_close(g: Any, expected: Any, x: Any, rtol: float, atol: float, what: str) -> None:
@@ -165,3 +166,24 @@ def _check_engine(
     for times in range(1, order):
         program, slack = gradient_program(program, dy, {}), 10.0 ** (times + 1)
         dy = check_pullback(program, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False)
+
+
+def _check_lists(
+    f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, rtol: float, atol: float
+) -> None:
+    """Lists in place of the arrays: where ``f`` takes them for the same thing, so does its gradient."""
+    from morula.core.api import pullback
+
+    arrays = [i for i in expected if isinstance(args[i], np.ndarray) and args[i].size and args[i].dtype.char in "dD"]
+    for i in arrays:
+        listed = [x.tolist() if k in arrays else x for k, x in enumerate(args)]
+        try:
+            _assert_same(f(*args, **kwargs), f(*listed, **kwargs), "")
+        except (TypeError, ValueError, AttributeError, AssertionError):
+            continue  # arrays only, or ``+`` joining two lists
+
+        def program(x: Any, i: int = i, listed: list[Any] = listed) -> Any:
+            return f(*listed[:i], x, *listed[i + 1 :], **kwargs)
+
+        (g,) = pullback(program, listed[i])[1](copy.deepcopy(dy))
+        assert_close(np.array(g), expected[i], args[i], rtol, atol, f"{f}: the gradient of argument {i} as a list")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import order  # noqa: F401  its rules are registered with these
-from .table import joint, vjp, zero
+from .table import joint, takes_sequences, vjp, zero
 from .transposes import along, scatter, unbroadcast
 
 
@@ -81,6 +81,7 @@ def select_pullback(dy, y, condlist, choicelist, default=0):
 
 
 joint(np.select, select_pullback)
+takes_sequences(np.select, np.choose)
 
 
 def choose_pullback(dy, y, a, choices, out=None, mode="raise"):

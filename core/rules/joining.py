@@ -12,7 +12,7 @@ import numpy as np
 
 from .order import median_pullback
 from .reductions import extremum_pullback, mean_pullback
-from .table import joint, vjp
+from .table import joint, takes_sequences, vjp
 from .transposes import scatter, unbroadcast
 
 # concatenate, stack and their relatives: each array is first given a shape, then they are laid along an axis
@@ -74,6 +74,7 @@ vjp(np.vstack, vstack_pullback)
 vjp(np.hstack, hstack_pullback)
 vjp(np.dstack, dstack_pullback)
 vjp(np.column_stack, column_stack_pullback)
+takes_sequences(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block)
 
 
 def block_pullback(dy, y, arrays):

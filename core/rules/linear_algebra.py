@@ -20,7 +20,7 @@ from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import joint, vjp, zero
+from .table import joint, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -135,6 +135,7 @@ def multi_dot_pullback(dy: Any, y: Any, arrays: Any, *, out: Any = None) -> Any:
 
 vjp(np.linalg.matrix_power, matrix_power_pullback)
 vjp(np.linalg.multi_dot, multi_dot_pullback)
+takes_sequences(np.linalg.multi_dot)
 
 
 # Pseudo-inverse and least squares, at points where the rank does not change

@@ -28,7 +28,7 @@ from .matrix_factorisations import (
     svd_cotangent,
 )
 from .products import hermitian as dagger
-from .table import joint, vjp
+from .table import joint, takes_sequences, vjp
 
 
 def refuse_overwrite(*flags: Any) -> None:
@@ -180,6 +180,7 @@ def lu_solve_pullback(
 vjp(scipy.linalg.lu, lu_pullback)
 vjp(scipy.linalg.lu_factor, lu_factor_pullback)
 joint(scipy.linalg.lu_solve, lu_solve_pullback)
+takes_sequences(scipy.linalg.cho_solve, scipy.linalg.lu_solve)
 
 
 # Orthogonal factors

@@ -23,7 +23,7 @@ import scipy.linalg
 
 from ..errors import NoDerivative
 from .products import hermitian as dagger
-from .table import joint, vjp
+from .table import joint, takes_sequences, vjp
 
 # Matrix functions
 
@@ -213,3 +213,4 @@ joint(scipy.linalg.hankel, hankel_pullback)
 vjp(scipy.linalg.circulant, circulant_pullback)
 joint(scipy.linalg.block_diag, block_diag_pullback)
 joint(scipy.linalg.solve_toeplitz, solve_toeplitz_pullback)
+takes_sequences(scipy.linalg.solve_toeplitz)

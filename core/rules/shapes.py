@@ -13,7 +13,7 @@ import numpy as np
 
 from . import joining  # noqa: F401  its rules are registered with these
 from .reductions import conjugate
-from .table import joint, vjp, zero
+from .table import joint, takes_sequences, vjp, zero
 from .transposes import scatter, unbroadcast, unstack, widen
 
 # The same elements in the same order
@@ -161,6 +161,8 @@ vjp(np.array, array_pullback)
 vjp((np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.asarray_chkfinite), asarray_pullback)
 vjp(np.require, lambda dy, y, a, dtype=None, requirements=None, **kwargs: array_pullback(dy, y, a))
 vjp(np.copy, copy_pullback)
+takes_sequences(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.asarray_chkfinite)
+takes_sequences(np.require, np.copy)
 if hasattr(np, "astype"):  # NumPy 2.1
     vjp(np.astype, lambda dy, y, x, dtype=None, **kwargs: array_pullback(dy, y, x))
 vjp(np.full, 0, full_pullback)

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from dis import get_instructions
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -58,6 +58,13 @@ class Rule:
     def is_zero(self) -> bool:
         return not (self.partials or self.pullbacks or self.together)
 
+    @cached_property
+    def reads_arrays(self) -> bool:
+        """Whether a list of numbers as argument means the array of them."""
+        module = getattr(self.function, "__module__", None) or type(self.function).__module__
+        of_arrays = module.startswith(("numpy", "scipy")) and self.function not in SEQUENCES
+        return bool(self.partials) or of_arrays and not self.is_zero
+
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``args`` and ``kwargs`` with differentiable arguments that were given by name moved to their position.
 
@@ -84,6 +91,9 @@ class Rule:
 
 RULES: dict[Any, Rule] = {}
 
+SEQUENCES: set[Any] = set()
+"""Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
+
 
 def elementwise(functions: Function | Sequence[Function], *partials: Function | int | None) -> None:
     """Register the partial derivatives of an element-wise function (or of several that share them)."""
@@ -107,6 +117,11 @@ def zero(*functions: Function) -> None:
     """Register functions whose derivative is zero wherever it exists."""
     for function in functions:
         RULES[function] = Rule(function)
+
+
+def takes_sequences(*functions: Function) -> None:
+    """Register functions whose pullbacks are written for sequences as they were given."""
+    SEQUENCES.update(functions)
 
 
 @lru_cache(maxsize=1024)
