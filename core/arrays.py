@@ -131,6 +131,8 @@ def array_method(
             return tape.call(own, x, *args, **kwargs)
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
+    if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
+        return x
     found = METHODS.get(name)
     if found is None or not differentiable(x) and not any(map(differentiable, args)):
         return call_opaque(tape, getattr(x, name), args, kwargs)
@@ -149,11 +151,12 @@ def plain_number(tape: Tape, x: Any) -> Any:
         return x
     base: Any = float if isinstance(x, float) else complex
     y = base(x) if tape.parent is None else plain_number(tape.parent, x)
-    tape.records.append((_pass_on, y, x))
+    tape.records.append((pass_on, y, x))
     return y
 
 
-def _pass_on(table: Cotangents, y: Any, x: Any) -> None:
+def pass_on(table: Cotangents, y: Any, x: Any) -> None:
+    """The backward step of what gave an equal number as another object."""
     table.add(x, table.take(y))
 
 

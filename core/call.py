@@ -220,6 +220,9 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
     """A method written in C of the object ``x``; ``super()`` gives those that a class in Python overrides."""
     kind = type(x)
     name = function.__name__
+    handler = HANDLERS.get(getattr(kind, name, None))
+    if handler is not None:
+        return handler(tape, x, *args, **kwargs)
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs, overridden=True)
     if isinstance(x, (float, complex)) or kind in NUMBERS:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .access import iterate
+from .arrays import pass_on
 from .opaque import call_opaque, callback, is_exact, is_foreign
-from .tape import Cotangents, Tape
+from .tape import Tape
 from .values import differentiable
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
@@ -56,12 +57,8 @@ def _number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kw
     """A new object of a class derived from ``float`` or ``complex`` carries on the value that it was made from."""
     x = make(*args, **kwargs) if tape.parent is None else _number_subclass(tape.parent, cls, make, args, kwargs)
     if issubclass(cls, (float, complex)) and args and differentiable(args[0]):
-        tape.records.append((_pass_on, x, args[0]))
+        tape.records.append((pass_on, x, args[0]))
     return x
-
-
-def _pass_on(table: Cotangents, y: Any, x: Any) -> None:
-    table.add(x, table.take(y))
 
 
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 
 from .access import delete_item, get_attribute, getitem, iterate, set_attribute
-from .arrays import call_rule
+from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
+from .instrument import instrument
 from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
 from .structure import same_number
 from .tape import Cotangents, Int, Tape
-from .values import NUMBERS, differentiable
+from .values import NUMBERS, differentiable, evaluate
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -314,37 +315,37 @@ def call_(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
     return call(tape, function, *args, **kwargs)
 
 
-@handles(copy.copy)
-def copy_(tape: Tape, x: Any) -> Any:
-    if isinstance(x, np.ndarray):
-        return call(tape, np.copy, x)
-    own = getattr(type(x), "__copy__", None)
-    return call(tape, own, x) if isinstance(own, FunctionType) else copy.copy(x)
+def _copying(function: Any, method: str) -> Any:
+    """``copy.copy`` and ``deepcopy`` from their source, which finds a class's own ``__deepcopy__`` or ``__reduce__``."""
+
+    def handler(tape: Tape, x: Any, *memo: Any, **kwargs: Any) -> Any:
+        if type(x) in NUMBERS and not isinstance(x, np.ndarray):
+            return x
+        if isinstance(x, (float, complex)) and not isinstance(getattr(type(x), method, None), FunctionType):
+            y = evaluate(tape.parent, function, x)
+            tape.records.append((pass_on, y, x))
+            return y
+        return instrument(function)(tape, x, *memo, **kwargs)
+
+    return handler
 
 
-@handles(copy.deepcopy)
-def deepcopy_(tape: Tape, x: Any, memo: dict[int, Any] | None = None) -> Any:
-    """Numbers stay the objects that they are, as in ``copy.deepcopy``; each array in ``x`` is copied on the tape."""
-    memo = {} if memo is None else memo
-    _copy_arrays(tape, x, memo, set())
-    return copy.deepcopy(x, memo)
+@handles(object.__reduce_ex__)
+def reduce_ex(tape: Tape, x: Any, protocol: int) -> Any:
+    """How to make ``x`` anew, for which C code asks the class's own methods."""
+    cls: Any = type(x)
+    if isinstance(cls.__reduce__, FunctionType):
+        return call(tape, cls.__reduce__, x)
+    found = x.__reduce_ex__(protocol)
+    if isinstance(getattr(cls, "__getnewargs__", None), FunctionType):
+        found = (found[0], (cls, *call(tape, cls.__getnewargs__, x)), *found[2:])
+    if isinstance(getattr(cls, "__getstate__", None), FunctionType):
+        found = (*found[:2], call(tape, cls.__getstate__, x), *found[3:])
+    return found
 
 
-def _copy_arrays(tape: Tape, x: Any, memo: dict[int, Any], seen: set[int]) -> None:
-    if id(x) in seen or type(x) in NUMBERS and not isinstance(x, np.ndarray):
-        return
-    seen.add(id(x))
-    if isinstance(x, np.ndarray):
-        memo[id(x)] = call(tape, np.copy, x)
-    elif isinstance(x, dict):
-        for value in x.values():
-            _copy_arrays(tape, value, memo, seen)
-    elif isinstance(x, (list, tuple, set, frozenset)):
-        for value in x:
-            _copy_arrays(tape, value, memo, seen)
-    elif hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType)):
-        for value in vars(x).values():
-            _copy_arrays(tape, value, memo, seen)
+for _function, _method in ((copy.copy, "__copy__"), (copy.deepcopy, "__deepcopy__")):
+    HANDLERS[_function] = _copying(_function, _method)
 
 
 def _call_itemgetter(tape: Tape, getter: Any, x: Any) -> Any:

@@ -168,9 +168,7 @@ def _check_engine(
         dy = check_pullback(program, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False)
 
 
-def _check_lists(
-    f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, rtol: float, atol: float
-) -> None:
+def _check_lists(f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, rtol: float, atol: float) -> None:
     """Lists in place of the arrays: where ``f`` takes them for the same thing, so does its gradient."""
     from morula.core.api import pullback
 

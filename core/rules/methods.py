@@ -42,9 +42,13 @@ def second(x: Any, first: Any, *args: Any, **kwargs: Any) -> Arguments:
     return (first, x, *args), kwargs
 
 
-def alone(x: Any, *args: Any, **kwargs: Any) -> Arguments:
-    """What else is given (``memo`` to ``__deepcopy__``) makes no difference."""
-    return (x,), {}
+def of_its_class(x: Any, order: Any = "C") -> Arguments:
+    """A copy of an array of a subclass is one too."""
+    return (x, order), {"subok": True}
+
+
+def of_its_layout(x: Any, memo: Any = None) -> Arguments:
+    return (x, "K"), {"subok": True}
 
 
 # Methods that no function does in quite the same way
@@ -137,7 +141,7 @@ METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
     "compress": (np.compress, second),
     "conj": (np.conj, None),
     "conjugate": (np.conj, None),
-    "copy": (np.copy, None),
+    "copy": (np.copy, of_its_class),
     "cumprod": (np.cumprod, None),
     "cumsum": (np.cumsum, None),
     "diagonal": (np.diagonal, None),
@@ -166,8 +170,8 @@ METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
     "view": (view, None),
     "__array__": (as_array, None),
     "__complex__": (complex_number, None),
-    "__copy__": (np.copy, None),
-    "__deepcopy__": (np.copy, alone),
+    "__copy__": (np.copy, of_its_layout),
+    "__deepcopy__": (np.copy, of_its_layout),
     "__float__": (real_number, None),
     "__getitem__": (operator.getitem, None),
     "__matmul__": (operator.matmul, None),

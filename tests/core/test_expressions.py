@@ -411,3 +411,12 @@ def test_subscripts_of_a_numpy_number(check, kind):
         return float(np.real(total[()] + 2 * total[...] + 3 * total[None][0] + 4 * total[(None, ...)].sum()))
 
     check(f, np.array([1.5, -0.5], kind), rtol=1e-8 if kind is not np.float32 else 1e-2)
+
+
+def test_a_list_beside_a_numpy_number_or_array_is_read_as_an_array(check):
+    def f(x, a):
+        y, both = np.float64(x), [x, 2.0]
+        total = (y + both) * (both - y) / (both**y) + (both @ a) * np.dot(y, both) + np.divmod(a, both)[1]
+        return np.sum(total) + len(np.int64(2) * both)
+
+    check(f, 1.5, np.array([0.7, 3.1]))
