@@ -10,11 +10,27 @@ import numpy as np
 
 from .access import getitem, setitem
 from .arrays import ADD_AT, MUTATORS
-from .call import Handler, call, handles
+from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
 from .operate import OPERATORS
 from .tape import Cotangents, Tape, owner
 from .values import evaluate
+
+
+def _allocating(function: Any) -> Any:
+    def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        y = evaluate(tape.parent, function, *args, **kwargs)
+        if isinstance(y, np.ndarray) and y.dtype.char in "efdFD":
+            y.fill(np.frombuffer(16 * b"\xfb", y.dtype, 1)[0])
+        return y
+
+    return handler
+
+
+# Memory is handed out again with what it last held, and a function in C that writes the same numbers into it once more
+# would seem to have written nothing.
+for _function in (np.empty, np.empty_like):
+    HANDLERS[_function] = _allocating(_function)
 
 
 def mutator(name: str) -> Any:

@@ -8,10 +8,12 @@ back what was put into it) has only been moved, and its cotangent passes.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 import types
 from collections import deque
+from collections.abc import Iterator, MappingView
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -23,8 +25,8 @@ from .tape import Cotangents, Int, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
 NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDG"}
-# Built-in classes that hold references to Python objects and compute nothing.
-REFERENCING = {"builtins", "types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
+# The modules of built-in classes that hold references to Python objects and compute nothing.
+REFERENCING = {"types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
 REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
 REFERENCING |= {"enum", "_weakrefset", "_frozen_importlib", "_frozen_importlib_external", "_typing"}
 RANDOM = ("random", "_random", "numpy.random")
@@ -56,7 +58,7 @@ def callback(tape: Tape, x: Any) -> Any:
 class Opaque:
     """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
 
-    __slots__ = ("depends", "function", "inputs", "moved", "overwrites", "where")
+    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "where")
 
     def __init__(self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
         self.function, self.inputs = function, inputs
@@ -65,6 +67,7 @@ class Opaque:
         )
         self.where = user_frame()
         self.depends = True  # on an argument of the derivative
+        self.active = False  # whether what it gave depended on one before the call
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
@@ -82,9 +85,10 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     inside = [callback(tape, a) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v) for k, v in kwargs.items()})
     inputs = (*given, *(record[1] for record in tape.records[first:]))
-    for a, old in zip(arrays, before):
-        if not np.array_equal(a, old, equal_nan=True):
-            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
+    changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
+    for a, old, surely in zip(arrays, before, changed):
+        if surely or y is None and not any(changed):
+            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
     if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
     keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
@@ -99,10 +103,15 @@ def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
         tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs))))
 
 
-def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque) -> None:
-    """Record that a call wrote into the array ``a``, which held ``old``."""
-    tape.written.add(id(owner(a)))
-    tape.records.append((_overwritten, a, old, opaque))
+def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque, surely: bool = True) -> None:
+    """Record that a call wrote into the array ``a``, which held ``old``.
+
+    An entry that is as it was may still have been written: nought times something is added to nought.  Where no entry
+    has changed it is not even sure that there was a write, and an array that carries a derivative is taken to keep it.
+    """
+    if surely:
+        tape.written.add(id(owner(a)))
+    tape.records.append((_overwritten, a, old, surely, opaque))
 
 
 def _holds_values(y: Any) -> bool:
@@ -123,8 +132,16 @@ def is_foreign(kind: type) -> bool:
     for cls in kind.__mro__:
         descriptors = (types.WrapperDescriptorType, types.MethodDescriptorType)
         if any(isinstance(v, descriptors) and v.__objclass__ is cls for v in vars(cls).values()):
-            return cls.__module__ not in REFERENCING
+            return not _is_builtin(cls) and cls.__module__ not in REFERENCING
     return False
+
+
+def _is_builtin(cls: type) -> bool:
+    """Whether a class is one of Python's own; an extension's also says "builtins" if it names no module."""
+    if cls.__module__ != "builtins":
+        return False
+    own = vars(builtins).get(cls.__name__) is cls or cls in vars(types).values()
+    return own or issubclass(cls, (Iterator, MappingView))
 
 
 @functools.cache
@@ -154,20 +171,21 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
         raise refusal(opaque)
 
 
-def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, opaque: Opaque) -> None:
-    """What a function wrote into an array: undone, like every write; entries that it changed have no derivative."""
-    changed = opaque.overwrites | (np.asarray(a) != np.asarray(old))
-    table.redo.append((a, ..., table.run(np.copy, a)))
-    table.write(a, ..., old)
+def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, surely: bool, opaque: Opaque) -> None:
+    """What a function wrote into an array: undone, like every write; there is no derivative of it."""
+    if surely:
+        table.redo.append((a, ..., table.run(np.copy, a)))
+        table.write(a, ..., old)
     if not table.reached(a):
         return
-    window = table.window(a)
-    g = np.asarray(window)[changed]
-    table.write(window, changed, 0)
     if opaque.moved is None:
         judge(table.tape)
-    if opaque.depends and np.any(g != 0):
+    window = table.window(a)
+    g = np.asarray(window)
+    if (surely or not opaque.active) and opaque.depends and np.any(g != 0):
         raise refusal(opaque)
+    if surely:
+        table.write(window, ..., 0)
 
 
 def refusal(opaque: Opaque) -> NoDerivative:
@@ -203,7 +221,7 @@ def judge(tape: Tape | None) -> None:
         reached(y, given)
         depends = tape.inputs is None or not taken.isdisjoint(active)
         if opaque is not None:
-            opaque.depends = depends
+            opaque.depends, opaque.active = depends, not given.isdisjoint(active)
             # What a container among the inputs holds by now may have been made by the call.
             handed = {id(x) for x in opaque.inputs if type(x) in NUMBER_TYPES}
             handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}

@@ -319,3 +319,26 @@ def test_what_is_called_back_after_the_run_is_no_part_of_it():
     del back
     gc.collect()
     assert reference() is None and not bodies and not by_name and 6.0 in log
+
+
+@pytest.mark.parametrize("x", [0.0, 2.0])
+@pytest.mark.parametrize("make", [np.zeros, np.ones, np.empty], ids=lambda f: f.__name__)
+def test_what_opaque_code_writes_is_refused_though_it_is_what_was_there(make, x):
+    def f(x):
+        stale = np.array([x, 7.0])  # its memory is what np.empty is likely to give next
+        del stale
+        a = make(2)
+        struct.pack_into("2d", a, 0, x, 7.0)
+        return a[0] + a[1]
+
+    with pytest.raises(mo.NoDerivative, match="pack_into"):
+        mo.grad(f)(x)
+
+
+def test_opaque_code_that_may_have_written_leaves_a_differentiated_array_its_derivative():
+    def f(x):
+        a = np.array([x, 7.0])
+        struct.pack_into("d", a, 8, 7.0)
+        return a[0] * x
+
+    assert mo.grad(f)(3.0) == 6.0
