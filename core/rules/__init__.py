@@ -12,7 +12,7 @@ from .table import RULES, Rule
 _LAZY = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra",),
-    "scipy.fft": ("scipy_fourier",),
+    "scipy.fft": ("scipy_fourier", "pocketfft"),
     "statistics": ("descriptive_statistics",),
 }
 _EAGER = (

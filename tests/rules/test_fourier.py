@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.fftpack
 from rule_tester import check_rule
 
 import morula as mo
-import morula.core.rules.scipy_fourier  # noqa: F401  (the tester reads the table, which is filled when it is imported)
+import morula.core.rules.pocketfft  # noqa: F401  (the tester reads the table, which is filled when it is imported)
 from morula.testing import check_gradients
 
 NORMS = pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
@@ -149,3 +150,29 @@ def test_cosine_and_sine_transforms_twice_differentiated(name, type):
     f, over_axes = getattr(scipy.fft, name), getattr(scipy.fft, name + "n")
     check_gradients(lambda x: np.sum(f(x, type, norm="ortho") ** 3), real(3), order=2)
     check_gradients(lambda x: np.sum(over_axes(x, type) ** 3), real(2, 2), order=2)
+
+
+@pytest.mark.parametrize("length", [4, 5])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "dct", "idct", "dst", "idst"])
+def test_fftpack(name, length):
+    f = getattr(scipy.fftpack, name)
+    for x in (real(length, 3), complex_(length, 3)) if name in ("fft", "ifft", "dct") else (real(length, 3),):
+        check_gradients(lambda x: f(x, axis=0) * f(x, n=3), x, order=1)
+    if name[-3] == "d":
+        for kind in (1, 2, 3, 4):
+            check_gradients(lambda x: f(x, kind, norm="ortho"), real(length), order=1)
+
+
+@pytest.mark.parametrize("length", [4, 5])
+def test_transforms_beneath_scipy(length):
+    from scipy.fft._pocketfft import pypocketfft as compiled
+
+    x, z = real(3, length), complex_(3, length // 2 + 1)
+    for forward in (True, False):
+        for inorm in (0, 1, 2):
+            check_rule(compiled.r2c, x, (0, 1), forward, inorm, order=1)
+            check_rule(compiled.c2r, z, (0, 1), length, forward, inorm, order=1)
+            check_rule(compiled.r2r_fftpack, x, (0, 1), forward, forward, inorm, order=1)
+            check_rule(compiled.c2c, z, None, forward, inorm, order=1)
+    check_rule(compiled.dct, x, 2, None, 1, order=2)
+    check_rule(compiled.dst, x, 3, (0,), 2, None, 1, True, order=1)

@@ -1,0 +1,71 @@
+"""Derivatives of the compiled transforms beneath ``scipy.fft``, which ``scipy.fftpack`` calls by themselves.
+
+All are linear, so a pullback is the conjugate transpose: the transform in the other direction, with the same factor
+(``inorm`` 0, 1, 2: one, one over the root of the length, one over the length).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.fft
+from scipy.fft._pocketfft import pypocketfft
+
+from .fourier import fit
+from .scipy_fourier import transform_transpose
+from .table import vjp
+
+
+def c2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
+    return pypocketfft.c2c(dy + 0j, axes, not forward, inorm, None, nthreads)
+
+
+def r2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
+    """What the result leaves out of the last axis, the conjugates of the rest, is zero in its cotangent."""
+    axes = range(np.ndim(a)) if axes is None else axes
+    full = fit(dy, np.shape(a)[axes[-1]], axes[-1])
+    return np.real(pypocketfft.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
+
+
+def c2r_pullback(dy, y, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
+    """Every entry but the first, and the middle one of an even length, counts for itself and for its conjugate."""
+    axes = range(np.ndim(a)) if axes is None else axes
+    last, n = axes[-1], np.shape(y)[axes[-1]]
+    half = pypocketfft.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
+    k = np.arange(n // 2 + 1)
+    counted = np.where((k == 0) | (2 * k == n), 1.0, 2.0).astype(half.real.dtype)
+    return fit(half * counted.reshape((-1,) + (1,) * (half.ndim - 1 - last % half.ndim)), np.shape(a)[last], last)
+
+
+def packed_pullback(dy, y, a, axes, real2hermitian, forward, inorm=0, out=None, nthreads=1):
+    """The half spectrum as real numbers, real and imaginary parts in turn: all but the ends count twice on the way back."""
+    for axis in axes:
+        n = np.shape(a)[axis]
+        k = np.arange(n)
+        inner = (k > 0) & ((k < n - 1) | (n % 2 == 1))
+        weight = np.where(inner, 0.5 if real2hermitian else 2.0, 1.0).astype(np.result_type(dy))
+        weight = weight.reshape((-1,) + (1,) * (np.ndim(a) - 1 - axis % np.ndim(a)))
+        turned = (axis,), not real2hermitian, not forward, inorm, None, nthreads
+        dy = pypocketfft.r2r_fftpack(dy * weight, *turned) if real2hermitian else (
+            pypocketfft.r2r_fftpack(dy, *turned) * weight
+        )  # fmt: skip
+    return dy
+
+
+def real_pullback(transform: Any) -> Any:
+    def pullback(dy, y, a, type, axes=None, inorm=0, out=None, nthreads=1, ortho=None):
+        norm = (None, "ortho", "forward")[inorm]
+        for axis in range(np.ndim(a)) if axes is None else axes:
+            dy = transform_transpose(dy, np.shape(a)[axis], transform, type, axis, norm, ortho)
+        return dy
+
+    return pullback
+
+
+vjp(pypocketfft.c2c, c2c_pullback)
+vjp(pypocketfft.r2c, r2c_pullback)
+vjp(pypocketfft.c2r, c2r_pullback)
+vjp(pypocketfft.r2r_fftpack, packed_pullback)
+vjp(pypocketfft.dct, real_pullback(scipy.fft.dct))
+vjp(pypocketfft.dst, real_pullback(scipy.fft.dst))
