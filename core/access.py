@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, GetSetDescriptorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
@@ -38,8 +46,8 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         elif isinstance(y, np.void):
             note(tape, y, operator.getitem, (a,))
         return y
-    own = getattr(kind, "__getitem__", None)
-    if isinstance(own, FunctionType):
+    own = special(kind, "__getitem__")
+    if own is not None:
         return tape.call(own, a, i)
     if isinstance(a, np.flatiter):
         return getitem(tape, np.reshape(a.base, -1), i)
@@ -84,8 +92,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         tape.written.add(id(a) if a.base is None else id(owner(a)))
         tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
         return
-    own = getattr(type(a), "__setitem__", None)
-    if isinstance(own, FunctionType):
+    own = special(type(a), "__setitem__")
+    if own is not None:
         tape.call(own, a, i, v)
     elif isinstance(a, np.flatiter):
         setitem(tape, np.reshape(a.base, -1), i, v)
@@ -162,13 +170,13 @@ def iterate(tape: Tape, x: Any) -> Any:
     if isinstance(x, np.ndenumerate):
         array: Any = x.iter.base  # type: ignore[attr-defined]
         return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
-    own = getattr(kind, "__iter__", None)
-    if isinstance(own, FunctionType):
+    own = special(kind, "__iter__")
+    if own is not None:
         iterator = tape.call(own, x)
-        return _advance(tape, iterator) if isinstance(getattr(type(iterator), "__next__", None), FunctionType) else (
+        return _advance(tape, iterator) if special(type(iterator), "__next__") is not None else (
             iterate(tape, iterator) if iterator is not x else iterator
         )  # fmt: skip
-    if own is None and isinstance(getattr(kind, "__getitem__", None), FunctionType):
+    if not hasattr(kind, "__iter__") and special(kind, "__getitem__") is not None:
         return _by_index(tape, x)
     return _noted(tape, x) if is_foreign(kind) else x
 
@@ -185,7 +193,7 @@ def _noted(tape: Tape, x: Any) -> Iterator[Any]:
 
 
 def _advance(tape: Tape, iterator: Any) -> Iterator[Any]:
-    step = type(iterator).__next__
+    step = special(type(iterator), "__next__")
     while True:
         try:
             value = tape.call(step, iterator)
@@ -212,7 +220,7 @@ def unpack(tape: Tape, x: Any) -> Iterable[Any]:
 
 def mapping(tape: Tape, x: Any) -> Any:
     """What ``**x`` unpacks."""
-    if isinstance(getattr(type(x), "__getitem__", None), FunctionType):
+    if special(type(x), "__getitem__") is not None:
         return {key: getitem(tape, x, key) for key in iterate(tape, tape.call(x.keys))}
     return x
 
@@ -263,6 +271,45 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
         if name in cls.__dict__:
             return cls.__dict__[name]
     return MISSING
+
+
+class Special:
+    """A special method that is no plain function (static, of a class, cached, any descriptor), called object first."""
+
+    __slots__ = ("kind", "raw")
+
+    def __init__(self, kind: type, raw: Any) -> None:
+        self.kind, self.raw = kind, raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Special) and other.raw is self.raw
+
+    def __hash__(self) -> int:
+        return hash(id(self.raw))
+
+    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return _bound(self.raw, x, self.kind)(*args, **kwargs)
+
+    def __morula_call__(self, tape: Tape, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return tape.call(tape.call(_bound, self.raw, x, self.kind), *args, **kwargs)
+
+
+def _bound(raw: Any, x: Any, kind: type) -> Any:
+    """What Python calls for a special method: looked up in the class, then bound like any attribute."""
+    return raw.__get__(x, kind) if hasattr(type(raw), "__get__") else raw
+
+
+WRITTEN_IN_C = (WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType, ClassMethodDescriptorType)
+
+
+def special(kind: type, name: str) -> Any:
+    """The special method ``name`` of a class, to be called with the object first; None if it is missing or in C."""
+    raw = kind.__dict__.get(name, MISSING)
+    if raw is MISSING:
+        raw = class_attribute(kind.__mro__, name)
+    if type(raw) is FunctionType:
+        return raw
+    return None if raw is MISSING or raw is None or isinstance(raw, WRITTEN_IN_C) else Special(kind, raw)
 
 
 def _after(cls: type, base: type) -> tuple[type, ...]:
@@ -322,8 +369,8 @@ def _shape_back(table: Cotangents, x: np.ndarray, shape: tuple[int, ...]) -> Non
 
 
 def delete_item(tape: Tape, x: Any, i: Any) -> None:
-    own = getattr(type(x), "__delitem__", None)
-    if isinstance(own, FunctionType):
+    own = special(type(x), "__delitem__")
+    if own is not None:
         tape.call(own, x, i)
     else:
         del x[i]

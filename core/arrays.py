@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, setitem
+from .access import iterate, setitem, special
 from .apply import apply_rule, pull_back
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
@@ -94,12 +94,12 @@ def _kinds(x: Any) -> Iterator[type]:
 def _override(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a class's own ``__array_ufunc__`` or ``__array_function__``, written in Python."""
     if isinstance(function, np.ufunc):
-        own = getattr(type(x), "__array_ufunc__", None)
-        if isinstance(own, FunctionType):
+        own = special(type(x), "__array_ufunc__")
+        if own is not None:
             return tape.call(own, x, function, "__call__", *args, **kwargs)
     elif type(function).__name__ == "_ArrayFunctionDispatcher":
-        own = getattr(type(x), "__array_function__", None)
-        if isinstance(own, FunctionType):
+        own = special(type(x), "__array_function__")
+        if own is not None:
             return tape.call(own, x, function, (type(x),), args, kwargs)
     return NotImplemented
 
@@ -113,8 +113,8 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
         return list(iterate(tape, x))
     names = ("__array__",) if isinstance(function, np.ufunc) or "numpy" in str(type(function)) else ()
     for name in (*names, "__float__", "__complex__"):
-        own = getattr(type(x), name, None)
-        if isinstance(own, FunctionType):
+        own = special(type(x), name)
+        if own is not None:
             return tape.call(own, x)
     return x
 
@@ -177,6 +177,8 @@ def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: 
 
 
 def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "__call__":
+        return tape.call(ufunc, *args, **kwargs)
     if name == "at" and ufunc in ADD_AT:
         return ADD_AT[ufunc](tape, *args)
     function = UFUNC_METHODS.get((ufunc, name))

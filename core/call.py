@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import get_attribute, iterate
+from .access import get_attribute, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, over_iterables
@@ -87,7 +87,7 @@ def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     implementation = getattr(function, "_implementation", None)
     if isinstance(implementation, FunctionType):
         return _call_python(tape, implementation, args, kwargs)
-    if isinstance(getattr(kind, "__call__", None), FunctionType):
+    if special(kind, "__call__") is not None:
         return _call_object(tape, function, args, kwargs)
     return call_opaque(tape, function, args, kwargs)
 
@@ -210,8 +210,8 @@ def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, An
     recorded = getattr(type(x), "__morula_call__", None)
     if recorded is not None:
         return recorded(x, tape, *args, **kwargs)
-    method = getattr(type(x), "__call__", None)
-    if not isinstance(method, FunctionType):
+    method = special(type(x), "__call__")
+    if method is None:
         return call_opaque(tape, x, args, kwargs)
     return call(tape, method, x, *args, **kwargs)
 
@@ -284,7 +284,7 @@ def _call_cached(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[
 
 def enter(tape: Tape, manager: Any) -> Any:
     """The context manager of a ``with`` statement, its methods recorded if they are Python."""
-    if isinstance(getattr(type(manager), "__enter__", None), FunctionType):
+    if special(type(manager), "__enter__") is not None:
         return _Entered(tape, manager)
     return manager
 
@@ -294,10 +294,12 @@ class _Entered:
         self.tape, self.manager = tape, manager
 
     def __enter__(self) -> Any:
-        return call(self.tape, type(self.manager).__enter__, self.manager)
+        return call(self.tape, special(type(self.manager), "__enter__"), self.manager)
 
     def __exit__(self, *exception: Any) -> Any:
-        return call(self.tape, type(self.manager).__exit__, self.manager, *exception)
+        return call(
+            self.tape, special(type(self.manager), "__exit__") or type(self.manager).__exit__, self.manager, *exception
+        )
 
 
 for _recorded, _function in OPERATORS.values():

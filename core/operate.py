@@ -9,12 +9,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from numbers import Rational
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from .access import iterate, setitem
+from .access import iterate, setitem, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .object_arrays import record_objects
 from .opaque import is_exact, is_foreign, note
@@ -59,28 +58,46 @@ def _binary_protocol(
 ) -> Any:
     """Python's protocol for ``a op b``: the right operand first if its class is derived from the left one's."""
     ka, kb = type(a), type(b)
-    forward, backward = getattr(ka, method, None), getattr(kb, reflected, None)
-    plain = not isinstance(forward, FunctionType) and not isinstance(backward, FunctionType)
-    if plain or is_exact(ka) or is_exact(kb):
+    forward, backward = special(ka, method), special(kb, reflected)
+    if forward is backward is None or is_exact(ka) or is_exact(kb):
         return _binary_builtin(tape, operation, function, a, b)
-    if ka is kb or (kb is not ka and backward is forward):
-        attempts = [(forward, a, b)]
-    elif issubclass(kb, ka) and backward is not getattr(ka, reflected, None):
-        attempts = [(backward, b, a), (forward, a, b)]
-    else:
-        attempts = [(forward, a, b), (backward, b, a)]
-    if isinstance(a, (np.ndarray, np.generic)) and isinstance(backward, FunctionType):
+    attempts = [(forward, method, a, b)]
+    if kb is not ka and (backward is None or backward != forward):
+        attempts.append((backward, reflected, b, a))
+        if issubclass(kb, ka) and backward != special(ka, reflected):
+            attempts.reverse()
+    if isinstance(a, (np.ndarray, np.generic)) and backward is not None:
         # NumPy gives way to a class that overrides its operators or has a higher priority.
         if getattr(b, "__array_ufunc__", 0) is None or getattr(b, "__array_priority__", 0) > 0 or not np.ndim(a):
             attempts.reverse()
-    for m, x, other in attempts:
-        if m is None:
-            continue
-        y = tape.call(m, x, other) if isinstance(m, FunctionType) else m(x, other)
+    for own, name, x, other in attempts:
+        if own is not None:
+            y = tape.call(own, x, other)
+        elif isinstance(x, np.ndarray) and special(type(other), "__array_ufunc__") is not None:
+            y = tape.call(UFUNCS[name], x, other)
+        else:
+            y = getattr(type(x), name, _not_implemented)(x, other)
+            if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+                y = record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
         if y is not NotImplemented:
             return y
     return function(a, b)  # raises the TypeError that Python would raise
 
+
+def _not_implemented(x: Any, other: Any) -> Any:
+    return NotImplemented
+
+
+UFUNCS: dict[str, np.ufunc] = {}
+"""What NumPy's arrays call for a binary operator, by the name of the special method."""
+for _name, _ufunc in (
+    *(("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide)),
+    *(("floordiv", np.floor_divide), ("mod", np.remainder), ("pow", np.power), ("matmul", np.matmul)),
+    *(("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)),
+    *(("lshift", np.left_shift), ("rshift", np.right_shift)),
+):
+    UFUNCS[f"__{_name}__"] = _ufunc
+    UFUNCS[f"__r{_name}__"] = _ufunc
 
 VALUES = (np.ndarray, np.generic, float, complex, int)
 
@@ -117,17 +134,16 @@ def _comparison(function: Operation, method: str) -> Operation:
 def _compare(tape: Tape, function: Operation, method: str, a: Any, b: Any) -> Any:
     """``a < b`` by a method written in Python, which may return or store what it has computed."""
     ka, kb = type(a), type(b)
-    forward, backward = getattr(ka, method, None), getattr(kb, REFLECTED[method], None)
-    attempts = [(forward, a, b), (backward, b, a)]
-    if not any(isinstance(m, FunctionType) for m, _, _ in attempts):
+    attempts = [(special(ka, method), method, a, b), (special(kb, REFLECTED[method]), REFLECTED[method], b, a)]
+    if all(own is None for own, *_ in attempts):
         return function(a, b)
     if kb is not ka and issubclass(kb, ka):
         attempts.reverse()
-    for m, x, other in attempts:
-        if isinstance(m, FunctionType):
-            y = tape.call(m, x, other)
+    for own, name, x, other in attempts:
+        if own is not None:
+            y = tape.call(own, x, other)
         else:
-            y = m(x, other) if m is not None else NotImplemented
+            y = getattr(type(x), name, _not_implemented)(x, other)
         if y is not NotImplemented:
             return y
     return function(a, b)
@@ -135,8 +151,8 @@ def _compare(tape: Tape, function: Operation, method: str, a: Any, b: Any) -> An
 
 def contains(tape: Tape, x: Any, container: Any) -> bool:
     """``x in container``."""
-    own = getattr(type(container), "__contains__", None)
-    return bool(tape.call(own, container, x)) if isinstance(own, FunctionType) else x in container
+    own = special(type(container), "__contains__")
+    return bool(tape.call(own, container, x)) if own is not None else x in container
 
 
 def truth(tape: Tape, x: Any) -> Any:
@@ -144,17 +160,17 @@ def truth(tape: Tape, x: Any) -> Any:
     kind = type(x)
     if kind in PASSIVE or kind in NUMBERS:
         return x
-    own = getattr(kind, "__bool__", None) or getattr(kind, "__len__", None)
-    return bool(tape.call(own, x)) if isinstance(own, FunctionType) else x
+    own = special(kind, "__bool__" if hasattr(kind, "__bool__") else "__len__")
+    return bool(tape.call(own, x)) if own is not None else x
 
 
 def _unary(function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any) -> Any:
-        own = getattr(type(a), method, None)
-        if isinstance(own, FunctionType) and not is_exact(type(a)):
-            return tape.call(own, a)
         if type(a) in PASSIVE:
             return function(a)
+        own = special(type(a), method)
+        if own is not None and not is_exact(type(a)):
+            return tape.call(own, a)
         if isinstance(a, VALUES):
             return apply_rule(tape, RULES[function], (a,), NO_KEYWORDS)
         y = function(a)
@@ -166,8 +182,8 @@ def _unary(function: Operation, method: str) -> Operation:
 
 def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
-        own = getattr(type(a), method, None)
-        if isinstance(own, FunctionType):
+        own = special(type(a), method)
+        if own is not None:
             y = tape.call(own, a, b)
             return plain(tape, a, b) if y is NotImplemented else y
         if isinstance(a, np.ndarray):
@@ -176,7 +192,7 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
                 return function(a, b)  # raises what NumPy raises
             setitem(tape, a, ..., y)
             return a
-        if type(a) in NUMBERS or own is None:
+        if type(a) in NUMBERS or not hasattr(type(a), method):
             return plain(tape, a, b)
         return function(a, iterate(tape, b))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import delete_item, get_attribute, getitem, iterate, set_attribute
+from .access import delete_item, get_attribute, getitem, iterate, set_attribute, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
@@ -63,8 +63,8 @@ HANDLERS[object] = _passive(object)
 
 def _dunder(function: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
-        own = getattr(type(x), method, None)
-        if isinstance(own, FunctionType):
+        own = special(type(x), method)
+        if own is not None:
             return function_result(call(tape, own, x, *args))
         return function(x, *args)
 
@@ -86,8 +86,8 @@ def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
 
 def _conversion(cls: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = 0.0, *args: Any) -> Any:
-        own = getattr(type(x), method, None)
-        if isinstance(own, FunctionType) and not is_exact(type(x)):
+        own = special(type(x), method)
+        if own is not None and not is_exact(type(x)):
             return call(tape, own, x)
         if isinstance(x, str) or args and type(x) is int and type(args[0]) is int:
             return cls(x, *args)
@@ -102,8 +102,8 @@ _conversion(complex, "__complex__")
 
 @handles(divmod)
 def divmod_(tape: Tape, a: Any, b: Any) -> Any:
-    for own, x, other in ((getattr(type(a), "__divmod__", None), a, b), (getattr(type(b), "__rdivmod__", None), b, a)):
-        if isinstance(own, FunctionType):
+    for own, x, other in ((special(type(a), "__divmod__"), a, b), (special(type(b), "__rdivmod__"), b, a)):
+        if own is not None:
             return call(tape, own, x, other)
     return OPERATORS["floordiv"][0](tape, a, b), OPERATORS["mod"][0](tape, a, b)
 
@@ -212,10 +212,10 @@ def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
 
 @handles(reversed)
 def reversed_(tape: Tape, x: Any) -> Any:
-    own = getattr(type(x), "__reversed__", None)
-    if isinstance(own, FunctionType):
+    own = special(type(x), "__reversed__")
+    if own is not None:
         return call(tape, own, x)
-    if isinstance(x, np.ndarray) or isinstance(getattr(type(x), "__getitem__", None), FunctionType):
+    if isinstance(x, np.ndarray) or special(type(x), "__getitem__") is not None:
         return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
     return reversed(x)
 
@@ -279,8 +279,8 @@ def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
 
 @handles(next)
 def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
-    step = getattr(type(iterator), "__next__", None)
-    if not isinstance(step, FunctionType):
+    step = special(type(iterator), "__next__")
+    if step is None:
         return next(iterator, *default)
     try:
         return call(tape, step, iterator)

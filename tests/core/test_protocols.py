@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import queue
 import random
 import statistics
@@ -252,3 +254,95 @@ def test_the_shape_of_an_array_is_assigned_to(check):
         return c.sum() * b[1]
 
     check(f, np.array([1.0, 2.0, 0.5, -1.0]))
+
+
+# Special methods that are no plain functions
+
+
+def value_of(x):
+    return x.value if isinstance(x, Held) else x
+
+
+class Held:
+    def __init__(self, value):
+        self.value = value
+
+
+class Operating:
+    """A descriptor that makes a special method of an operator."""
+
+    def __init__(self, operation):
+        self.operation = operation
+
+    def __get__(self, x, kind):
+        return lambda *others: kind(self.operation(value_of(x), *map(value_of, others)))
+
+
+class ByDescriptor(Held):
+    __add__ = __radd__ = Operating(operator.add)
+    __mul__ = __rmul__ = Operating(operator.mul)
+    __neg__ = Operating(operator.neg)
+    __getitem__ = Operating(operator.mul)
+    __call__ = Operating(operator.truediv)
+
+
+class ByCache(Held):
+    @functools.lru_cache
+    def __add__(self, other):
+        return ByCache(self.value + value_of(other))
+
+    @functools.lru_cache
+    def __neg__(self):
+        return ByCache(-self.value)
+
+
+class ByPartialMethod(Held):
+    def apply(self, *others, operation):
+        return type(self)(operation(self.value, *map(value_of, others)))
+
+    __mul__ = __rmul__ = functools.partialmethod(apply, operation=operator.mul)
+    __abs__ = functools.partialmethod(apply, operation=operator.abs)
+
+
+class OfNoObject(Held):
+    @staticmethod
+    def __neg__():
+        return OfNoObject(3.0)
+
+    @classmethod
+    def __abs__(cls):
+        return cls(4.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ((x + ByDescriptor(x)) * (x * x) + x * -ByDescriptor(x)).value,
+        lambda x: ByDescriptor(x)[x].value + ByDescriptor(x)(x * x).value,
+        lambda x: (ByCache(x * x) + x).value * (-ByCache(x)).value,
+        lambda x: (x * abs(ByPartialMethod(x)) * ByPartialMethod(x)).value,
+        lambda x: (-OfNoObject(x)).value * x + abs(OfNoObject(x)).value * x * x,
+    ],
+    ids=["descriptor", "subscript and call", "cached", "partial method", "static"],
+)
+def test_special_methods_are_bound_as_python_binds_them(check, f):
+    check(f, 1.7)
+
+
+class Wrapped(Held, np.lib.mixins.NDArrayOperatorsMixin):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return Wrapped(getattr(ufunc, method)(*map(value_of, inputs), **kwargs))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: (a * Wrapped(a * a)).value.sum(),
+        lambda a: (Wrapped(a) ** 2 / a).value.sum(),
+        lambda a: (a[0] - Wrapped(a)).value.sum(),
+        lambda a: np.sin(-Wrapped(a)).value.sum(),
+        lambda a: (a @ Wrapped(a)).value.sum(),
+    ],
+)
+def test_arrays_give_way_to_a_class_with_array_ufunc(check, f):
+    check(f, np.array([0.7, 1.3]))
