@@ -24,6 +24,7 @@ import numpy as np
 from .apply import apply_rule, plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
+from .memory import fields
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
@@ -43,8 +44,8 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
             if kind is not np.ndarray:
                 a = a.view(np.ndarray)
             tape.records.append((_getitem_back, plain_arrays(y), a, i if type(i) is int else snapshot(i)))
-        elif isinstance(y, np.void):
-            note(tape, y, operator.getitem, (a,))
+        elif a.dtype.kind == "V" and isinstance(y, np.ndarray) and owner(y) is not owner(a):
+            record_fields(tape, y, a, lambda part, whole: (_getitem_back, part, whole, snapshot(i)))
         return y
     own = special(kind, "__getitem__")
     if own is not None:
@@ -54,12 +55,24 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if kind is memoryview:
         y = getitem(tape, np.asarray(a), i)
         return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
+    if isinstance(a, np.void) and a.dtype.names:  # a row of a structured array shares its memory
+        part = np.asarray(a)[i]
+        return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
     if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
         return getitem(tape, tape.call(np.asarray, a), i)
     y = a[i]
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
+
+
+def record_fields(tape: Tape, y: np.ndarray, x: np.ndarray, record: Callable[..., tuple[Any, ...]]) -> None:
+    """Record ``y``, made of entries of the structured array ``x``, field by field."""
+    for name in y.dtype.names or ():
+        if y[name].dtype.kind == "V":
+            record_fields(tape, y[name], x[name], record)
+        elif y[name].dtype.kind in "fc":
+            tape.records.append(record(y[name], x[name]))
 
 
 def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:
@@ -74,9 +87,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         if kind == "O":
             _set_objects(tape, a, i, v)
             return
-        if kind == "V" and isinstance(v, tuple):
-            for name, value in zip(a.dtype.names or (), v):
-                setitem(tape, a[name], i, value)
+        if kind == "V":
+            _set_fields(tape, a, i, v)
             return
         if isinstance(v, (list, tuple)):
             v = tape.call(np.array, v)
@@ -95,6 +107,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
     own = special(type(a), "__setitem__")
     if own is not None:
         tape.call(own, a, i, v)
+    elif isinstance(a, np.void):
+        setitem(tape, np.asarray(a), i, v)
     elif isinstance(a, np.flatiter):
         setitem(tape, np.reshape(a.base, -1), i, v)
     elif isinstance(a, memoryview):
@@ -120,6 +134,26 @@ def _objects_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, single
     table.write(a, index, old)
 
 
+def _set_fields(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
+    """``a[i] = v`` of a structured array: a write for each field."""
+    names = fields(a.dtype)
+    if isinstance(i, str) or isinstance(i, list) and i and isinstance(i[0], str):
+        a, i = a[i], ...
+        if a.dtype.kind != "V":
+            setitem(tape, a, i, v)
+            return
+        names = fields(a.dtype)
+    structured = isinstance(v, (np.ndarray, np.void)) and v.dtype.names
+    for k, name in enumerate(names):
+        if structured:
+            part = getitem(tape, v, structured[k])
+        elif isinstance(v, list) and v and isinstance(v[0], tuple):
+            part = [e[k] for e in v]
+        else:
+            part = v[k] if isinstance(v, tuple) else v
+        setitem(tape, a[name], i, part)
+
+
 def _read(a: np.ndarray, i: Any) -> Any:
     entry = a[i]
     return np.copy(entry) if isinstance(entry, np.ndarray) else entry
@@ -130,7 +164,11 @@ def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any
         # One entry of a vector: what filling an array in a loop spends its time on.
         table.redo.append((a, index, a[index]))
         a[index] = old
-        if a.dtype.kind in "fc" and table.reached(a):
+        if not table.reached(a):
+            return
+        if a.dtype.kind not in "fc":
+            table.cut(a, index)
+        else:
             window = table.window(a)
             g = window[index]
             window[index] = 0
@@ -139,7 +177,10 @@ def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any
         return
     table.redo.append((a, index, table.run(_read, a, index)))
     table.write(a, index, old)
-    if a.dtype.kind not in "fc" or not table.reached(a):
+    if not table.reached(a):
+        return
+    if a.dtype.kind not in "fc":
+        table.cut(a, index)
         return
     window = table.window(a)
     g = table.run(_read, window, index)

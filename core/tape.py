@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib._stride_tricks_impl import DummyArray
 
 from .cotangents import conform, is_fancy
 from .errors import NoDerivative
+from .memory import blank_memory, corresponding, distinct_entries, overlaps_itself, owner, touches_whole_numbers
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
@@ -61,7 +61,8 @@ class Cotangents:
         self.numbers: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}  # by the identity of the array that owns the memory
         self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
-        self.windows: dict[int, dict[int, np.ndarray]] = {}  # by owner: cotangents of its views, as views
+        # By owner: its views by identity, each with its cotangent, a view of the owner's.
+        self.windows: dict[int, dict[int, tuple[np.ndarray, np.ndarray]]] = {}
         self.redo: list[tuple[Any, Any, Any]] = []
         self.tape: Tape | None = None  # that is being swept
         self.unknown: set[Any] = set()  # functions met whose derivative in some argument nobody knows: NaN marks it
@@ -81,15 +82,25 @@ class Cotangents:
             window = self.window(y)
             g = self.run(np.copy, window)
             self.write(window, ..., 0)
-            # Where entries share one place in memory, that place's cotangent counts once.
-            return self.run(np.where, _first_occurrences(y), g, 0.0) if _overlaps_itself(y) else g
+            if overlaps_itself(y):  # where entries share one place in memory, that place's cotangent counts once
+                first = np.zeros(y.shape, bool)
+                first[distinct_entries(y)[0]] = True
+                return self.run(np.where, first, g, 0.0)
+            return g
         if isinstance(y, SEQUENCES):
             parts = [self.take(e) for e in y]
             return parts if any(p is not None for p in parts) else None
         if kind is dict:
             found = {k: self.take(v) for k, v in y.items()}
             return found if any(p is not None for p in found.values()) else None
-        return self.numbers.pop(id(y), None)
+        key = id(y)
+        if key in self.numbers:
+            return self.numbers.pop(key)
+        if key in self.arrays:  # an object whose buffer arrays were made on
+            self.windows.pop(key, None)
+            self.exclusive.discard(key)
+            return self.arrays.pop(key)
+        return None
 
     def add(self, x: Any, g: Any) -> None:
         """Add ``g``, already in the form of ``x``, to the cotangent of ``x``."""
@@ -145,8 +156,10 @@ class Cotangents:
                     self.exclusive.add(key)
             return
         window = self.window(x)
-        if _overlaps_itself(x):
-            self.run(np.add.at, self.flat(base), _positions(x, base), g)
+        if overlaps_itself(x):
+            first, places = distinct_entries(x)
+            g = self.run(_gathered, g, places, first[0].size)
+            self.write(window, first, self.run(_add, self.run(_getitem, window, first), g))
         elif self.evaluate is None:
             window += g
         else:
@@ -161,7 +174,7 @@ class Cotangents:
     def add_at(self, x: np.ndarray, index: Any, g: Any) -> None:
         """Add ``g`` to the cotangent of ``x[index]``."""
         window = self.window(x)
-        if is_fancy(index):
+        if is_fancy(index) or x.base is not None and overlaps_itself(x):
             self.run(np.add.at, window, index, g)
         elif self.evaluate is None:
             window[index] += g
@@ -188,26 +201,28 @@ class Cotangents:
         base = owner(x)
         key = id(base)
         windows = self.windows.setdefault(key, {})
-        window = windows.get(id(x))
-        if window is not None:
-            return window
+        found = windows.get(id(x))
+        if found is not None:
+            return found[1]
         if key not in self.exclusive:
             present = self.arrays.get(key)
-            flat = np.zeros(base.size, base.dtype)
-            self.arrays[key] = np.ndarray(base.shape, base.dtype, flat, 0, base.strides)
+            self.arrays[key] = blank_memory(base)
             self.exclusive.add(key)
             if present is not None:
                 self.write(self.arrays[key], ..., present)
         total = self.arrays[key]
-        if x is base:
-            window = total
-        elif x.size == 0:
-            window = np.zeros(x.shape, x.dtype)
-        else:
-            offset = _address(x) - _address(base)
-            window = np.ndarray(x.shape, x.dtype, self.flat(base), offset, x.strides)
-        windows[id(x)] = window
+        window = total if x is base else corresponding(x, base, total)
+        windows[id(x)] = x, window
         return window
+
+    def cut(self, x: np.ndarray, index: Any) -> None:
+        """``x[index]``, of a dtype without derivatives, was written: numbers in the same memory are new ones."""
+        holder = owner(x)
+        if not touches_whole_numbers(x, holder):
+            raise NoDerivative(
+                f"a part of the bytes of numbers is written through an array of dtype {x.dtype}, which has no derivative"
+            )
+        self.write(self.window(x), index, np.zeros((), x.dtype))
 
     def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
         """Give ``x`` another shape in place, and with it its cotangent."""
@@ -215,13 +230,10 @@ class Cotangents:
         self.windows.get(id(owner(x)), {}).pop(id(x), None)
         present = self.arrays.get(id(x))
         if present is not None and id(x) in self.exclusive:
-            self.arrays[id(x)] = np.ndarray(shape, x.dtype, self.flat(x), 0, x.strides)
+            flat = present if present.base is None else present.base
+            self.arrays[id(x)] = np.ndarray(shape, x.dtype, flat, 0, x.strides)  # type: ignore[arg-type]
         elif present is not None:
             self.arrays[id(x)] = self.run(np.reshape, present, shape)
-
-    def flat(self, base: np.ndarray) -> np.ndarray:
-        total = self.arrays[id(base)]
-        return total if total.base is None else total.base  # type: ignore[return-value]
 
     def write(self, target: np.ndarray, index: Any, value: Any) -> None:
         if self.evaluate is None:
@@ -256,21 +268,6 @@ def snapshot(x: Any) -> Any:
     return x
 
 
-def owner(x: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of ``x``."""
-    base = x.base
-    while base is not None:
-        if isinstance(base, np.ndarray):
-            x, base = base, base.base
-        elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
-            base = base.base
-        elif isinstance(base, memoryview):
-            base = base.obj
-        else:
-            break
-    return x
-
-
 def attributes(x: Any) -> list[tuple[str, Any]]:
     """The instance attributes of an object, from its ``__dict__`` and its slots."""
     found = list(getattr(x, "__dict__", {}).items())
@@ -295,31 +292,8 @@ def _setitem(a: Any, i: Any, v: Any) -> None:
     a[i] = v
 
 
-def _address(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]
-
-
-def _overlaps_itself(x: np.ndarray) -> bool:
-    """Whether two entries of a view are one place in memory (broadcast views, sliding windows)."""
-    reach = x.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape) if n > 1):
-        if stride < reach:
-            return True
-        reach = stride * (n - 1) + reach
-    return False
-
-
-def _first_occurrences(y: np.ndarray) -> np.ndarray:
-    places = _positions(y, owner(y)).reshape(-1)
-    first = np.zeros(places.size, dtype=bool)
-    first[np.unique(places, return_index=True)[1]] = True
-    return first.reshape(y.shape)
-
-
-def _positions(x: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """The place in the flat memory of ``base`` of each entry of ``x``, a view of the same dtype."""
-    places = np.arange(base.size)
-    size = base.itemsize
-    offset = (_address(x) - _address(base)) // size * places.itemsize
-    strides = tuple(s // size * places.itemsize for s in x.strides)
-    return np.ndarray(x.shape, places.dtype, places, offset, strides)
+def _gathered(g: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """The sum of the entries of ``g`` for each of ``n`` places."""
+    total = np.zeros(n, g.dtype)
+    np.add.at(total, places, np.reshape(g, -1))
+    return total

@@ -1,0 +1,116 @@
+"""The memory that arrays look into: who holds it, and where in it the entries of a view lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib._stride_tricks_impl import DummyArray
+
+from .errors import NoDerivative
+
+
+def owner(x: np.ndarray) -> Any:
+    """What holds the memory of ``x``: an array, or the object whose buffer the arrays of that memory were made on."""
+    base = x.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            x, base = base, base.base
+        elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
+            base = base.base
+        elif isinstance(base, memoryview):
+            base = base.obj
+        elif isinstance(base, np.void) and base.base is not None:  # a row of a structured array
+            base = base.base
+        else:
+            return x if _buffer(base) is None else base
+    return x
+
+
+def _buffer(holder: Any) -> np.ndarray | None:
+    """The bytes of an object that is no array; None if it does not show them."""
+    try:
+        return np.frombuffer(holder, np.uint8)
+    except (TypeError, ValueError, BufferError):
+        return None
+
+
+def blank_memory(holder: Any) -> np.ndarray:
+    """Zeros in the shape, dtype and memory layout of what ``owner`` gives; bytes for a buffer."""
+    if not isinstance(holder, np.ndarray):
+        return np.zeros(_buffer(holder).size, np.uint8)  # type: ignore[union-attr]
+    flat = np.zeros(holder.size, holder.dtype)
+    return flat if holder.ndim == 1 and holder.flags.c_contiguous else _laid_over(flat, holder, holder)
+
+
+def corresponding(x: np.ndarray, holder: Any, blank: np.ndarray) -> np.ndarray:
+    """The view of ``blank``, made by ``blank_memory(holder)``, that lies there where ``x`` lies in the holder's memory."""
+    memory = holder if isinstance(holder, np.ndarray) else _buffer(holder)
+    flat: Any = blank if blank.base is None else blank.base
+    if x.dtype.kind in "fc" and flat.dtype.kind in "fc" and _component(x) != _component(flat):
+        raise NoDerivative(
+            f"memory of dtype {flat.dtype} is read or written as {x.dtype}, which cuts numbers into bits that have no "
+            "derivative; convert with astype() instead of view()"
+        )
+    return _laid_over(flat, x, memory)  # type: ignore[arg-type]
+
+
+def _laid_over(flat: np.ndarray, x: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    if x.size == 0:
+        return np.zeros(x.shape, x.dtype)
+    offset = 0 if x is memory else _address(x) - _lowest(memory)
+    return np.ndarray(x.shape, x.dtype, flat, offset, x.strides)
+
+
+def _component(x: np.ndarray) -> int:
+    """The size of one real number of ``x``; a complex one is two of them."""
+    return x.itemsize // 2 if x.dtype.kind == "c" else x.itemsize
+
+
+def _address(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def _lowest(x: np.ndarray) -> int:
+    """The address of the first byte of ``x``, which is that of its last entry along an axis that runs backward."""
+    return _address(x) + sum(s * (n - 1) for s, n in zip(x.strides, x.shape) if s < 0)
+
+
+def fields(dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """The names of the fields of a structured dtype."""
+    if dtype.names is None:
+        raise NoDerivative(f"a write into an array of dtype {dtype} has no derivative; use a dtype with named fields")
+    return dtype.names
+
+
+def overlaps_itself(x: np.ndarray) -> bool:
+    """Whether two entries of a view are one place in memory (broadcast views, sliding windows)."""
+    if x.flags.forc:
+        return False
+    reach = x.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(x.strides, x.shape) if n > 1):
+        if stride < reach:
+            return x.size > 0
+        reach = stride * (n - 1) + reach
+    return False
+
+
+def distinct_entries(x: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Of a view that overlaps itself: the index of one entry for each place in memory, and the place of every entry."""
+    offsets = np.zeros(x.shape, np.intp)
+    for axis, (n, stride) in enumerate(zip(x.shape, x.strides)):
+        offsets += np.arange(0, n * stride, stride).reshape(n, *[1] * (x.ndim - axis - 1)) if stride else 0
+    found, first, places = np.unique(offsets, return_index=True, return_inverse=True)
+    if found.size > 1 and np.diff(found).min() < x.itemsize:
+        raise NoDerivative("an array whose entries overlap by a part of their bytes has no derivative")
+    return np.unravel_index(first, x.shape), places.reshape(-1)
+
+
+def touches_whole_numbers(x: np.ndarray, holder: Any) -> bool:
+    """Whether each entry of ``x``, of a dtype without derivatives, covers numbers of its holder and no part of one."""
+    if not isinstance(holder, np.ndarray) or holder.dtype.kind not in "fc":
+        return True
+    size = _component(holder)
+    places = (x.itemsize, _address(x) - _lowest(holder), *x.strides)
+    return math.gcd(size, *places) == size
