@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .apply import apply_rule, plain_arrays
+from .apply import apply_rule, plain_arrays, record_fields
 from .cotangents import conform
 from .errors import NoDerivative
 from .memory import fields
@@ -64,15 +64,6 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
-
-
-def record_fields(tape: Tape, y: np.ndarray, x: np.ndarray, record: Callable[..., tuple[Any, ...]]) -> None:
-    """Record ``y``, made of entries of the structured array ``x``, field by field."""
-    for name in y.dtype.names or ():
-        if y[name].dtype.kind == "V":
-            record_fields(tape, y[name], x[name], record)
-        elif y[name].dtype.kind in "fc":
-            tape.records.append(record(y[name], x[name]))
 
 
 def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:

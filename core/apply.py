@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,15 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         return y
     kind = type(y)
     if kind is np.ndarray or isinstance(y, np.ndarray):
-        if y.dtype.kind not in "fc":
+        if y.dtype.kind not in "fcV":
             return y if y.dtype.kind != "O" else record_objects(tape, y, rule, args, kwargs)
         if y.base is not None:
             place = owner(y)
             for a in args:
                 if isinstance(a, np.ndarray) and owner(a) is place:
                     return y
+        if y.dtype.kind == "V":
+            return _record_structured(tape, y, rule, args)
     elif kind is int:
         if not any(map(differentiable, args)):
             return y
@@ -66,17 +69,37 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
                     note(tape, y, rule.function, args)
                     return y
                 continue
+            lists = lists or isinstance(a, (list, tuple, np.ndarray))
             if not differentiable(a):
                 continue
-            lists = True
         active = True
     if not active:
         return y
+    if kwargs:
+        kwargs = {name: snapshot(x) for name, x in kwargs.items()}
     if lists:
         tape.records.append((pull_back, plain_arrays(y), rule, plain_arrays(snapshot(args)), kwargs))
     else:
         tape.records.append((pull_back, y if kind in NUMBERS else plain_arrays(y), rule, args, kwargs))
     return y
+
+
+def _record_structured(tape: Tape, y: np.ndarray, rule: Rule, args: tuple[Any, ...]) -> Any:
+    """A copy of a structured array is one of each field; what else is made of it is not looked into."""
+    if rule.function is np.copy:
+        record_fields(tape, y, args[0], lambda part, whole: (pull_back, part, rule, (whole,), NO_KEYWORDS))
+    else:
+        note(tape, y, rule.function, args)
+    return y
+
+
+def record_fields(tape: Tape, y: np.ndarray, x: np.ndarray, record: Callable[..., tuple[Any, ...]]) -> None:
+    """Record ``y``, made of entries of the structured array ``x``, field by field."""
+    for name in y.dtype.names or ():
+        if y[name].dtype.kind == "V":
+            record_fields(tape, y[name], x[name], record)
+        elif y[name].dtype.kind in "fc":
+            tape.records.append(record(y[name], x[name]))
 
 
 def plain_arrays(x: Any) -> Any:

@@ -79,7 +79,7 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         given.append(bound)
     else:
         bound = None
-    arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.flags.writeable]
+    arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     inside = [callback(tape, a) for a in args]
@@ -87,7 +87,7 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     inputs = (*given, *(record[1] for record in tape.records[first:]))
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
-        if surely or y is None and not any(changed):
+        if surely or y is None and not any(changed) and a.dtype.kind in "fc":
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
     if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
@@ -100,7 +100,7 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
 def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if _holds_values(y):
-        tape.records.append((_no_derivative, y, Opaque(function, snapshot(inputs))))
+        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs))))
 
 
 def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque, surely: bool = True) -> None:
@@ -167,8 +167,13 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
             _pass_on(table, e, de, opaque)
     elif opaque.moved and (id(owner(y)) if isinstance(y, np.ndarray) else id(y)) in opaque.moved:
         table.add(y, dy)
-    elif opaque.depends and np.any(dy != 0):
+    elif opaque.depends and _not_zero(dy):
         raise refusal(opaque)
+
+
+def _not_zero(g: Any) -> bool:
+    names = g.dtype.names if isinstance(g, np.ndarray) else None
+    return bool(np.any(g != 0)) if names is None else any(_not_zero(g[name]) for name in names)
 
 
 def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, surely: bool, opaque: Opaque) -> None:
@@ -182,10 +187,10 @@ def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, surely: bool
         judge(table.tape)
     window = table.window(a)
     g = np.asarray(window)
-    if (surely or not opaque.active) and opaque.depends and np.any(g != 0):
+    if (surely or not opaque.active) and opaque.depends and _not_zero(g):
         raise refusal(opaque)
     if surely:
-        table.write(window, ..., 0)
+        table.write(window, ..., np.zeros((), window.dtype))
 
 
 def refusal(opaque: Opaque) -> NoDerivative:

@@ -24,7 +24,7 @@ def differentiable(x: Any) -> bool:
     if kind in PASSIVE:
         return False
     if kind is np.ndarray or isinstance(x, np.ndarray):
-        return x.dtype.kind in "fcO"
+        return x.dtype.kind in "fcOV"
     if kind in NUMBERS:
         return True
     if isinstance(x, (tuple, list)):

@@ -1,0 +1,230 @@
+"""One memory under several names: a write through one is seen through the others, in value, state and gradient.
+
+`check` runs every program plainly too: same value, same arguments afterwards, gradient by differences.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+
+A = np.array([0.5, 1.0, 1.5, 2.0])
+B = np.array([2.0, -1.0, 0.7, 0.3])
+Z = np.array([1 + 2j, 0.5 - 1j, -0.3 + 0.2j])
+
+
+# Parts of complex numbers, other dtypes on the same memory
+
+
+def test_broadcast_parts_of_complex_numbers(check):
+    def f(z):
+        w, v = np.broadcast_to(z.real, (3, 3)), np.broadcast_to(z.imag, (2, 3))
+        return (w * w * A[:3]).sum() + (v**3 * B[:3]).sum()
+
+    check(f, Z)
+
+
+def test_complex_numbers_seen_as_pairs_of_reals(check):
+    def f(z):
+        v = z.view(float)
+        v[1] *= 2
+        v[::2] += 1
+        return (v * v * np.arange(6)).sum() + (z.real * z.imag).sum()
+
+    check(f, Z)
+
+
+def test_reals_seen_as_complex_numbers(check):
+    def f(a):
+        z = a.view(complex)
+        z *= 1j
+        z[0] = z[1] * z[0]
+        return (a * a * np.arange(4)).sum()
+
+    check(f, A)
+
+
+def test_integers_written_over_reals_cut_off_what_was_there(check):
+    def f(a, x):
+        b = a * x
+        b.view(np.int64)[1] = 0
+        bits = b.view(np.int64)
+        bits[2:] = np.array([3.0]).view(np.int64)
+        return (b * b * B).sum()
+
+    check(f, A, 1.5)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int32, np.complex64])
+def test_a_part_of_the_bytes_of_a_number_is_refused(dtype):
+    def f(a):
+        a.view(dtype)[1] = 1
+        return a.sum()
+
+    a = A.copy()
+    with pytest.raises(mo.NoDerivative, match="bytes|bits"):
+        mo.gradient(f, a)
+    plain = A.copy()
+    f(plain)
+    assert a.tolist() == plain.tolist()
+
+
+# Memory that no array holds
+
+
+def test_two_arrays_on_one_buffer(check):
+    def f(a, x):
+        memory = bytearray(32)
+        u, v = np.frombuffer(memory), np.frombuffer(memoryview(memory)[8:])
+        u[:] = a
+        u[1] = x
+        v *= 2
+        return (v * v * u[1:]).sum()
+
+    check(f, A, 2.0)
+
+
+def test_an_array_made_on_the_memory_of_another(check):
+    def f(a, x):
+        v = np.ndarray((2,), float, buffer=a, offset=8)
+        v *= x
+        w = np.ndarray((2,), float, buffer=memoryview(a))
+        w[1] += v[1]
+        return (a * a * B).sum()
+
+    check(f, A, 2.0)
+
+
+def test_views_of_bytes(check):
+    def f(a, x):
+        raw = np.zeros(32, np.uint8)
+        v = raw[8:].view(float)
+        v[:] = a[:3] * x
+        raw[8:16] = 0
+        return (raw.view(float) * A).sum() + (v * v).sum()
+
+    check(f, A, 2.0)
+
+
+# Structured arrays
+
+
+def test_fields_share_the_memory_of_their_array(check):
+    def f(a, x):
+        t = np.zeros(4, dtype=[("p", float), ("m", float, (2,)), ("k", int)])
+        t["p"] = a
+        t["m"][:, 1] = a * a
+        t["p"][1:] += t["p"][:-1]
+        part = t[1:3]
+        part["p"] *= x
+        t[0] = (x, (x * x, 1.0), 3)
+        return (t["p"] * t["p"] * B).sum() + (t["m"] ** 2).sum()
+
+    check(f, A, 2.0)
+
+
+def test_rows_share_the_memory_of_their_array(check):
+    def f(a, x):
+        t = np.zeros(4, dtype=[("p", float), ("m", float)])
+        t["p"] = a
+        row = t[2]
+        row["p"] = x * row["p"]
+        t["m"] = 1.0
+        t[3] = t[0]
+        t[:2] = t[1:3]
+        row["m"] = t["p"][0]
+        picked = t[[0, 2, 2]]
+        picked["m"] *= 3
+        return (t["p"] ** 2 * B).sum() + (t["m"] ** 2).sum() + t[1]["p"] + (picked["m"] * picked["p"]).sum()
+
+    check(f, A, 2.0)
+
+
+def test_copies_of_structured_arrays_are_apart(check):
+    def f(a, x):
+        t = np.zeros(4, dtype=[("p", float), ("inner", [("q", float)])])
+        t["p"], t["inner"]["q"] = a, a * x
+        u = t.copy()
+        u["p"] *= 3
+        t["p"] = u["inner"]["q"]
+        return (t["p"] ** 2 * B).sum() + (u["p"] ** 2).sum()
+
+    check(f, A, 2.0)
+
+
+def test_records(check):
+    def f(a, x):
+        t = np.rec.fromarrays([a, a * x], names="p,q")
+        t.p[1] = x
+        t.q *= t.p
+        return (t.p * t.q).sum()
+
+    check(f, A, 2.0)
+
+
+# Views that overlap themselves
+
+
+def test_reading_windows_that_overlap(check):
+    def f(a, x):
+        w = np.lib.stride_tricks.sliding_window_view(a, 2)
+        a[1] = x * x
+        picked = w[np.array([[True, False], [True, True], [False, True]])]
+        return (w * w).sum() + (picked**3).sum() + w[[0, 1, 1], [1, 0, 0]].sum() ** 2 + (w[::-1].T * x).sum()
+
+    check(f, A, 2.0)
+
+
+def test_writing_a_row_of_windows_that_overlap(check):
+    def f(a, x):
+        w = np.lib.stride_tricks.sliding_window_view(a, 2, writeable=True)
+        w[0] = x
+        w[:, 1] *= 2
+        a[2] *= x
+        return (w * w).sum()
+
+    check(f, A, 2.0)
+
+
+# What the program changes after it was used
+
+
+def test_a_list_of_indices_that_is_changed_later(check):
+    def f(a):
+        i, axes, shape, width = [0, 2], [1, 0], [2, 2], [2, 1]
+        y = np.take(a * a, i)
+        m = np.transpose(np.reshape(a * a, shape), axes)
+        p = np.pad(a * a, pad_width=width, mode="wrap")
+        s = np.sum(a * a, axis=(axis := [0])[0])
+        i[0], axes[:], shape[:], width[:], axis[0] = 3, [0, 1], [4, 1], [1, 2], 1
+        return (y * [1, 2]).sum() + (m[0] * m[1] * [1, 3]).sum() + (p * np.arange(7)).sum() * s
+
+    check(f, A)
+
+
+def test_an_array_of_indices_that_is_changed_later(check):
+    def f(a):
+        i = np.array([2, 0, 3])
+        y = a[i] ** 2
+        a[i] *= B[:3]
+        np.random.default_rng(1).shuffle(i)
+        z = np.take(a, i) ** 3
+        i.sort()
+        i += 1
+        i %= 4
+        return (y * B[:3]).sum() + (z * B[1:]).sum() + (a[i] * B[:3]).sum()
+
+    check(f, A)
+
+
+def test_a_result_in_a_list_that_is_changed_later(check):
+    def f(a, x):
+        parts = np.array_split(a * x, 2)
+        parts[0] = parts[0] * parts.pop()[0]
+        grads = list(np.gradient(np.outer(a, a)))
+        grads[0] = grads.pop() * 2
+        return (parts[0] ** 2).sum() + (grads[0] ** 2).sum()
+
+    check(f, A, 1.5)
