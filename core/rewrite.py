@@ -459,7 +459,7 @@ class Rewriter(ast.NodeTransformer):
             return self.function.__globals__.get(node.id, getattr(builtins, node.id, None))
         if isinstance(node, ast.Attribute):
             parent = self.constant(node.value)
-            return getattr(parent, node.attr, None) if isinstance(parent, ModuleType) else None
+            return vars(parent).get(node.attr) if isinstance(parent, ModuleType) else None
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import types
 
 import numpy as np
 import pytest
@@ -533,3 +534,25 @@ def test_a_function_without_source_passes_on_what_it_was_given(check):
         return (y - loc) / scale
 
     check(f, 0.7, 1.5)
+
+
+def test_a_module_that_imports_its_parts_late_is_asked_only_for_what_runs(check):
+    package = types.ModuleType("package")
+    asked = []
+
+    def attribute(name):
+        asked.append(name)
+        if name == "missing":
+            raise ModuleNotFoundError(name)
+        return lambda x: x * x
+
+    package.__getattr__ = attribute
+
+    def f(x):
+        out = [lazy.square(x)]  # noqa: F821
+        if x > 100:
+            out.append(lazy.missing.cube(x))  # noqa: F821
+        return out[0] * x
+
+    check(types.FunctionType(f.__code__, {"lazy": package}), 1.5)
+    assert set(asked) == {"square"}
