@@ -263,7 +263,8 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         function = ATTRIBUTES.get(name)
         if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
             return apply_rule(tape, RULES[function], (x,), NO_KEYWORDS)
-        return getattr(x, name)
+        if name in np.ndarray.__dict__:
+            return getattr(x, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)
     if kind is Int:
@@ -367,7 +368,7 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
 
 
 def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
         if name in ("real", "imag", "flat"):
             view = get_attribute(tape, x, name) if name != "flat" else np.reshape(x, -1)
             setitem(tape, view, ..., v)

@@ -108,6 +108,8 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
     if type(x) is memoryview:
         return np.asarray(x)
+    if isinstance(x, np.ndarray) and getattr(function, "__module__", None) not in ("math", "cmath"):
+        return x
     if isinstance(x, Iterator) or isinstance(x, (set, frozenset, deque, ValuesView)):
         # math.fsum and math.prod take any iterable
         return list(iterate(tape, x))

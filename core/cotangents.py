@@ -45,6 +45,8 @@ def conform(g: Any, x: Any) -> Any:
         return None if g is None else _conform_array(g, x.shape, x.dtype)
     if g is None:
         return None
+    if isinstance(x, np.ndarray):  # of a subclass
+        return _conform_array(g, x.shape, x.dtype)
     if isinstance(x, (tuple, list)):
         return [conform(gi, xi) for gi, xi in zip(g, x)]
     if isinstance(x, np.generic) and not isinstance(x, (float, complex)):

@@ -110,36 +110,45 @@ def solve_discrete_lyapunov_pullback(dy: Any, y: Any, a: Any, q: Any, method: An
     return z @ a @ dagger(y) + dagger(z) @ a @ y, z
 
 
-def refuse_descriptor(e: Any, s: Any) -> None:
-    if e is not None or s is not None:
-        raise NoDerivative("the Riccati solvers of scipy.linalg have no derivative with e= or s= given")
+def riccati_cotangents(
+    left: Any, closed: Any, x: Any, k: Any, z: Any, e: Any, s: Any, discrete: bool
+) -> tuple[Any, ...]:
+    """The cotangents of A, B, Q, R, E, S from the Hermitian solution ``z`` of the closed loop's adjoint equation.
+
+    The gain K minimises what is left, so that it contributes nothing by itself (the envelope theorem).
+    """
+    along = 2.0 * x @ left @ z
+    by_e = None if e is None else -2.0 * x @ e @ z if discrete else 2.0 * x @ closed @ z
+    return along, -along @ dagger(k), z, k @ z @ dagger(k), by_e, None if s is None else -2.0 * z @ dagger(k)
 
 
-def riccati_cotangents(closed: Any, x: Any, k: Any, z: Any) -> tuple[Any, Any, Any, Any]:
-    """The cotangents of A, B, Q, R from the Hermitian solution ``z`` of the closed loop's adjoint equation."""
-    along = 2.0 * closed @ z
-    return along, -along @ dagger(k), z, k @ z @ dagger(k)
+def descriptor(a: Any, e: Any, s: Any, b: Any) -> tuple[Any, Any]:
+    return np.eye(len(a), dtype=np.result_type(a)) if e is None else e, np.zeros_like(b) if s is None else s
 
 
 def solve_continuous_are_pullback(
     dy: Any, y: Any, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
 ) -> tuple[Any, ...]:
-    """A^H X + X A - X B K + Q = 0 with the gain K = R^-1 B^H X; Q and R are Hermitian, and so are their cotangents."""
-    refuse_descriptor(e, s)
-    k = np.linalg.solve(r, dagger(b) @ y)
-    z = scipy.linalg.solve_continuous_lyapunov(a - b @ k, -0.5 * (dy + dagger(dy)))
-    return riccati_cotangents(y, y, k, z)
+    """A^H X E + E^H X A - (E^H X B + S) K + Q = 0 with the gain K = R^-1 (B^H X E + S^H).
+
+    Q and R are Hermitian, and so are their cotangents.
+    """
+    e_, s_ = descriptor(a, e, s, b)
+    k = np.linalg.solve(r, dagger(b) @ y @ e_ + dagger(s_))
+    closed, inverse = a - b @ k, np.linalg.inv(e_)
+    z = scipy.linalg.solve_continuous_lyapunov(closed @ inverse, -0.5 * (dy + dagger(dy)))
+    return riccati_cotangents(e_, closed, y, k, inverse @ z @ dagger(inverse), e, s, False)
 
 
 def solve_discrete_are_pullback(
     dy: Any, y: Any, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
 ) -> tuple[Any, ...]:
-    """A^H X (A - B K) - X + Q = 0 with the gain K = (R + B^H X B)^-1 B^H X A."""
-    refuse_descriptor(e, s)
-    k = np.linalg.solve(r + dagger(b) @ y @ b, dagger(b) @ y @ a)
-    closed = a - b @ k
-    z = scipy.linalg.solve_discrete_lyapunov(closed, 0.5 * (dy + dagger(dy)))
-    return riccati_cotangents(y @ closed, y, k, z)
+    """A^H X A - E^H X E - (A^H X B + S) K + Q = 0 with the gain K = (R + B^H X B)^-1 (B^H X A + S^H)."""
+    e_, s_ = descriptor(a, e, s, b)
+    k = np.linalg.solve(r + dagger(b) @ y @ b, dagger(b) @ y @ a + dagger(s_))
+    closed, inverse = a - b @ k, np.linalg.inv(e_)
+    z = scipy.linalg.solve_discrete_lyapunov(closed @ inverse, 0.5 * (dy + dagger(dy)))
+    return riccati_cotangents(closed, closed, y, k, inverse @ z @ dagger(inverse), e, s, True)
 
 
 joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)

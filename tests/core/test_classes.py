@@ -699,3 +699,42 @@ def test_context_and_repr_methods_do_not_disturb(check):
         return x * len(repr(n)[:5]) + n.x * len(f"{n:.2f}") + len(str(n)[:5])
 
     check(f, 1.5)
+
+
+def test_attributes_of_an_array_subclass(check):
+    """The subclass of the user's guide of NumPy, with an attribute that is passed on and one that is computed."""
+
+    class Signal(np.ndarray):
+        def __new__(cls, values, rate):
+            made = np.asarray(values).view(cls)
+            made.rate = rate
+            return made
+
+        def __array_finalize__(self, made_from):
+            if made_from is not None:
+                self.rate = getattr(made_from, "rate", None)
+
+        @property
+        def doubled(self):
+            return self.rate * 2
+
+        @doubled.setter
+        def doubled(self, value):
+            self.rate = value / 2
+
+    def f(a, x):
+        signal = Signal(a * x, x * x)
+        signal.label = {"of": x}
+        signal.doubled = signal.doubled * x
+        part = signal[1:] * signal.label["of"]
+        return float(part.sum()) * part.rate
+
+    check(f, np.array([1.0, 2.0, 3.0]), 1.5)
+
+
+def test_an_array_of_a_subclass_is_a_result():
+    class Signal(np.ndarray):
+        pass
+
+    y, back = mo.pullback(lambda x: np.array([x, x * x]).view(Signal) * x, 1.5)
+    assert back(np.array([1.0, 2.0])) == (2 * 1.5 + 2.0 * 3 * 1.5**2,)

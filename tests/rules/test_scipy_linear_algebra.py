@@ -310,12 +310,17 @@ def test_riccati(solver, kind):
     check_gradients(loss, a / 2, b, random((2, 2), kind, 2), random((1, 1), kind, 3), order=1, rtol=1e-5)
 
 
-def test_riccati_in_descriptor_form_is_refused():
-    with pytest.raises(mo.NoDerivative, match="e= or s="):
-        mo.gradient(
-            lambda a: np.sum(linalg.solve_continuous_are(a, np.eye(2), np.eye(2), np.eye(2), e=np.eye(2))),
-            random((2, 2)),
-        )
+@KINDS
+@pytest.mark.parametrize("solver", [linalg.solve_continuous_are, linalg.solve_discrete_are], ids=lambda f: f.__name__)
+def test_riccati_in_descriptor_form(solver, kind):
+    a, b, s = random((2, 2), kind), random((2, 1), kind, 1), random((2, 1), kind, 4)
+
+    def loss(a, b, e, s, r):
+        x = solver(a, b, np.eye(2), r @ dagger(r) + np.eye(1), np.eye(2) + e / 4, s / 4)
+        return np.sum(np.abs(x) ** 2)
+
+    check_gradients(loss, a / 2, b, random((2, 2), kind, 2), s, random((1, 1), kind, 3), order=1, rtol=1e-5)
+    check_gradients(lambda s: np.abs(solver(a / 2, b, np.eye(2), np.eye(1), s=s / 4)[0, 1]), s, order=1, rtol=1e-5)
 
 
 # ---- matrices of a given structure
