@@ -264,6 +264,8 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
             return apply_rule(tape, RULES[function], (x,), NO_KEYWORDS)
         if name in np.ndarray.__dict__:
+            if kind is np.ndarray:
+                _is_plain(kind, name)
             return getattr(x, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)
@@ -291,8 +293,32 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
                 return object.__getattribute__(x, name)
             except AttributeError:
                 return tape.call(fallback, x, name)
+        elif not isinstance(x, type):
+            _is_plain(kind, name)
         return getattr(x, name)
     return _from_class(tape, x, name, x, raw)
+
+
+_plain: dict[str, set[type]] = {}
+_filled: list[set[type]] = []
+
+
+def plain_classes(name: str) -> set[type]:
+    """The classes, found so far in this run, of which an attribute is loaded without running code written in Python."""
+    return _plain.setdefault(name, set())
+
+
+def _is_plain(kind: type, name: str) -> None:
+    classes = plain_classes(name)
+    if not classes:
+        _filled.append(classes)
+    classes.add(kind)
+
+
+def forget_plain_classes() -> None:
+    """At the start of a run, or when a class has been changed: it may have a property now."""
+    while _filled:
+        _filled.pop().clear()
 
 
 MISSING = object()
@@ -364,6 +390,10 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
     y = getattr(x, name)
     if kind is GetSetDescriptorType and is_foreign(type(x)):
         note(tape, y, raw, (x,))
+    elif instance is x and not isinstance(x, type) and not (
+        kind is classmethod and not isinstance(raw.__func__, FunctionType)
+    ):  # fmt: skip
+        _is_plain(type(x), name)
     return y
 
 
@@ -382,6 +412,8 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         else:
             setattr(x, name, v)
         return
+    if isinstance(x, type):
+        forget_plain_classes()
     own = getattr(type(x), "__setattr__", None)
     if isinstance(own, FunctionType):
         tape.call(own, x, name, v)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import get_attribute, iterate, special
+from .access import class_attribute, forget_plain_classes, get_attribute, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, over_iterables
@@ -23,9 +23,9 @@ from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
 from .source import NoSource
-from .structured import compiled_for
-from .tape import Cotangents, Int, Tape, sweep
-from .values import NUMBERS, evaluate
+from .structured import compiled_for, is_structured
+from .tape import Cotangents, Int, Tape, pull_again
+from .values import NUMBERS, REAL, evaluate
 
 Handler = Callable[..., Any]
 
@@ -34,6 +34,20 @@ HANDLERS: dict[Any, Handler] = {}
 
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
+
+
+# What is found out about the functions and classes that a run meets, for that run.
+_known: dict[Any, Handler] = {}  # functions written in Python, and what to call with the tape before their arguments
+_methods: dict[tuple[type, str], tuple[Any, bool]] = {}  # with whether an attribute of the instance may hide them
+_class_methods: dict[tuple[type, str], Any] = {}
+
+
+def forget() -> None:
+    """At the start of a run: functions, classes and rules may be others than in the last one."""
+    _known.clear()
+    _methods.clear()
+    _class_methods.clear()
+    forget_plain_classes()
 
 
 def handles(*functions: Any) -> Callable[[Handler], Handler]:
@@ -50,6 +64,9 @@ def handles(*functions: Any) -> Callable[[Handler], Handler]:
 def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, recorded on ``tape``."""
     try:
+        recorded = _known.get(function)
+        if recorded is not None:
+            return recorded(tape, *args, **kwargs)
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object
         return _call_object(tape, function, args, kwargs)
@@ -95,6 +112,16 @@ def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """``x.name(*args, **kwargs)``, recorded on ``tape``."""
     kind = type(x)
+    if kind is type:
+        method = _class_methods.get((x, name)) or _class_method(x, name)
+        if method is not None:
+            recorded = _known.get(method)
+            return call(tape, method, *args, **kwargs) if recorded is None else recorded(tape, *args, **kwargs)
+    else:
+        found = _methods.get((kind, name))
+        if found is not None and (not found[1] or name not in x.__dict__):
+            recorded = _known.get(found[0])
+            return call(tape, found[0], x, *args, **kwargs) if recorded is None else recorded(tape, x, *args, **kwargs)
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
     if kind in NUMBERS:
@@ -109,8 +136,19 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     if type(method) is FunctionType and name not in getattr(x, "__dict__", ()):
         plain = getattr(kind, "__getattribute__", None) is object.__getattribute__
         if plain and not isinstance(x, (type, types.ModuleType)) and not _is_static(kind, name):
+            _methods[kind, name] = method, hasattr(x, "__dict__")
             return call(tape, method, x, *args, **kwargs)
     return call(tape, get_attribute(tape, x, name), *args, **kwargs)
+
+
+def _class_method(cls: type, name: str) -> Any:
+    """``cls.name`` where that is a function written in Python, to be called as it is."""
+    raw = class_attribute(cls.__mro__, name)
+    function = raw.__func__ if type(raw) is staticmethod else raw
+    if type(function) is not FunctionType:
+        return None
+    _class_methods[cls, name] = function
+    return function
 
 
 def _is_static(kind: type, name: str) -> bool:
@@ -136,6 +174,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     if type(y) is int and any(type(x) is Int for x in values):
                         y = Int(y)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
+                    if _deep and function.__closure__ is None and all(type(x) in REAL for x in values):
+                        _known[function] = _of_numbers(function, compiled)
                     return y
     try:
         recorded = instrument(function)
@@ -144,9 +184,47 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             return initialise_dataclass(tape, function, args, kwargs)
         return call_opaque(tape, function, args, kwargs)
     if _deep:
+        if not is_structured(function):
+            _known[function] = recorded
+        elif any(type(x) not in NUMBERS for x in args):
+            _known[function] = _of_objects(function, recorded)
         return recorded(tape, *args, **kwargs)
     with deep_recursion():
         return recorded(tape, *args, **kwargs)
+
+
+def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
+    """A call of a compiled function, which asks for its types again only where an argument is no real number."""
+    forward, expected = compiled.forward, len(compiled.active)
+
+    def call_compiled(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == expected and not kwargs and tape.parent is None and compiled.is_current():
+            for x in args:
+                if type(x) not in REAL:
+                    break
+            else:
+                try:
+                    y, saved = forward(*args)
+                    if compiled.fits(y):
+                        tape.records.append((_pull_compiled, y, compiled, saved, args, function))
+                        return y
+                except Exception:
+                    pass  # the recorded form raises it again, on the user's lines
+        return _call_python(tape, function, args, kwargs)
+
+    return call_compiled
+
+
+def _of_objects(function: FunctionType, recorded: FunctionType) -> Handler:
+    """A call of a function that is given objects, as methods are: only with numbers alone might it be compiled."""
+
+    def call_recorded(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) not in NUMBERS:
+                return recorded(tape, *args, **kwargs)
+        return _call_python(tape, function, args, kwargs)
+
+    return call_recorded
 
 
 _deep: list[int] = []  # the limit that is in force while anything is recorded
@@ -199,11 +277,7 @@ def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any,
     now = parameters(function, args)
     if now is None or any(a is not b for a, b in zip(values, now)):
         raise  # noqa: PLE0704  the closure has changed since: the error that led here stands
-    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
-    table.add(instrument(function)(again, *args), dy)
-    written, table.redo = table.redo, []
-    sweep(again, table)
-    table.redo = written
+    pull_again(table, lambda again: instrument(function)(again, *args), dy)
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

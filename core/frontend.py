@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .errors import MorulaError
-from .instrument import BINARY, UNARY
+from .expressions import BINARY, UNARY
 from .ir import Block, Function, Method, Operation, Value
 from .normalise import always_returns, assigned, assigned_by, leaves, without_break, without_continue
 from .source import describe, syntax_tree

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import re
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
 from . import access, operate
 from .errors import NoDerivative
 from .opaque import evaluate_text
-from .rewrite import BINARY as BINARY, UNARY as UNARY, Rewriter, type_parameters
+from .rewrite import Rewriter, type_parameters
 from .source import describe, syntax_tree
 
 
@@ -71,6 +72,7 @@ def instrumented_source(function: FunctionType) -> str:
 
 def _compile(function: FunctionType) -> Template:
     from .call import call, call_method, enter
+    from .fused import AGAIN, SEQUENCES, awaited
 
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -79,6 +81,7 @@ def _compile(function: FunctionType) -> Template:
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
+    names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES}
     names |= {"getitem": access.getitem, "setitem": access.setitem, "delitem": access.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": access.set_attribute}
     names |= {"update_item": access.update_item, "update_attr": access.update_attribute}
@@ -88,10 +91,15 @@ def _compile(function: FunctionType) -> Template:
     tree = syntax_tree(function)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}
     prefix = "_"
-    while any(name.startswith(prefix) and name[len(prefix) :] in {*names, "tape"} for name in used):
+    while any(name.startswith(prefix) and _is_taken(name[len(prefix) :], names) for name in used):
         prefix += "_"
-    definition = Rewriter(function, prefix).definition(tree)
+    rewriter = Rewriter(function, prefix)
+    definition = rewriter.definition(tree)
     runtime = {prefix + name: CellType(value) for name, value in names.items()}
+    for name, value in rewriter.cells.items():
+        cell = runtime[prefix + name] = CellType(value)
+        if name.startswith("site"):
+            cell.cell_contents = awaited(cell, *value)
     parameters = [*dict.fromkeys((*code.co_freevars, *runtime))]
     factory = ast.FunctionDef(
         name="factory",
@@ -106,6 +114,11 @@ def _compile(function: FunctionType) -> Template:
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     return Template(inner, definition, runtime)
+
+
+def _is_taken(name: str, names: dict[str, object]) -> bool:
+    """Whether rewritten functions give a meaning to a name (after their prefix)."""
+    return name in names or re.fullmatch(r"tape|t\d+|site\d+|plain_.*", name) is not None
 
 
 def _future_flags(code: CodeType) -> int:

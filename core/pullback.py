@@ -11,7 +11,7 @@ import numpy as np
 
 from . import mutation, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
-from .call import HANDLERS, call, parameters
+from .call import HANDLERS, call, forget, parameters
 from .cotangents import conform
 from .errors import BadInput
 from .instrument import instrument
@@ -135,6 +135,8 @@ def record(
 def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
+    if parent is None:
+        forget()
     tape = Tape(parent)
     arguments = Arguments(tape)
     fresh = list(args)

@@ -113,6 +113,11 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
     return found
 
 
+def is_structured(function: FunctionType) -> bool:
+    """Whether a function may have a compiled form, as far as is known."""
+    return function.__code__ not in _unstructured
+
+
 def _without_shape(kind: Type) -> Type:
     return Type("array", kind.ndim) if kind.kind == "array" else kind
 

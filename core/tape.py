@@ -260,6 +260,15 @@ def sweep(tape: Tape, table: Cotangents) -> None:
                 table.write(target, index, value)
 
 
+def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
+    """The pullback of what was recorded as one operation, by running it again with each of its operations apart."""
+    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
+    table.add(run(again), dy)
+    written, table.redo = table.redo, []
+    sweep(again, table)
+    table.redo = written
+
+
 def snapshot(x: Any) -> Any:
     """A sequence as it is now: lists may change before the backward sweep, and arrays are restored by it."""
     if isinstance(x, (tuple, list)):

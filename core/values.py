@@ -15,6 +15,7 @@ PASSIVE |= {np.dtype(c).type for c in "bhilqpBHILQP"}
 NUMBERS = {float, complex, Int, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"} | (PASSIVE & {int, bool, np.bool_})
 NUMBERS |= {np.dtype(c).type for c in "bhilqpBHILQP"}
 INEXACT = {float, complex, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"}
+REAL = {float, np.float64}
 NO_KEYWORDS: dict[str, Any] = {}
 
 

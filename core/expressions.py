@@ -1,0 +1,310 @@
+"""The expressions of a function, rewritten so that what computes calls the tape.
+
+``a * b`` becomes ``_mul(_tape, a, b)``, ``f(x)`` ``_call(_tape, f, x)``, ``x.y`` ``_getattr(_tape, x, "y")``; what Python would do by
+itself (comparisons, truth, iteration) is handed to a function where a class may define it.  ``fusible`` finds what may be
+computed at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from .access import plain_classes
+from .fusible import fuse
+from .source import owner_class
+
+Node = Any
+
+BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+# Calls of these see the frame that they are called from.
+FRAME_BOUND = {"locals", "vars", "dir", "globals"}
+
+
+class Expressions(ast.NodeTransformer):
+    def __init__(self, function: FunctionType, prefix: str) -> None:
+        self.function = function
+        self.prefix = prefix
+        self.owner = owner_class(function)
+        code = function.__code__
+        self.local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self.first = code.co_varnames[0] if code.co_argcount else None
+        self.temporaries = 0
+        self.in_comprehension = False  # where no assignment expression can stand
+        self.fusing = True
+        self.cells: dict[str, Any] = {}  # what the rewritten function refers to beside the engine's functions
+
+    def runtime(self, name: str, *args: Node, at: Node) -> ast.Call:
+        tape = ast.Name(self.prefix + "tape", ast.Load())
+        return located(ast.Call(ast.Name(self.prefix + name, ast.Load()), [tape, *args], []), at)
+
+    def mangle(self, name: str) -> str:
+        if self.owner and name.startswith("__") and not name.endswith("__") and "." not in name:
+            return f"_{self.owner.lstrip('_')}{name}"
+        return name
+
+    def visit_Name(self, node: ast.Name) -> Node:
+        node.id = self.mangle(node.id)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> Node:
+        fused = self.fused(node, self.visit)
+        if fused is not None:
+            return fused
+        return self.runtime(BINARY[type(node.op)], self.visit(node.left), self.visit(node.right), at=node)
+
+    def fused(self, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
+        """``node`` as one operation where that is possible; ``apart`` writes its operations one by one."""
+        if not self.fusing or self.in_comprehension:
+            return None
+
+        def unfused(other: Node) -> Node:
+            self.fusing = False
+            try:
+                return apart(other)
+            finally:
+                self.fusing = True
+
+        new = fuse(self, node, unfused, in_place)
+        return new if new is None else located(new, node)
+
+    def site(self, *description: Any) -> str:
+        name = f"site{len(self.cells)}"
+        self.cells[name] = description
+        return name
+
+    def has_plain(self, container: ast.Name, name: str) -> Node:
+        """The test whether an attribute of a variable is loaded without running code."""
+        self.cells[f"plain_{name}"] = plain_classes(name)
+        return self.is_one_of(container, f"plain_{name}")
+
+    def is_one_of(self, variable: ast.Name, classes: str) -> Node:
+        kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [self.load(copy.deepcopy(variable))], [])
+        return ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + classes, ast.Load())])
+
+    def load(self, node: Node) -> Node:
+        """A name, or an attribute or an item of a name, as Python loads it."""
+        for n in ast.walk(node):
+            if isinstance(n, ast.Name):
+                n.id = self.mangle(n.id)
+            elif isinstance(n, ast.Attribute):
+                n.attr = self.mangle(n.attr)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Node:
+        if isinstance(node.op, ast.Not):
+            node.operand = self.condition(node.operand)
+            return node
+        if isinstance(node.operand, ast.Constant):
+            return node
+        fused = self.fused(node, self.visit) if isinstance(node.op, ast.USub) else None
+        if fused is not None:
+            return fused
+        return self.runtime(UNARY[type(node.op)], self.visit(node.operand), at=node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Node:
+        if isinstance(self.constant(node.value), ModuleType):
+            return node
+        node.attr = self.mangle(node.attr)
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        recorded = self.runtime("getattr", node.value, ast.Constant(node.attr), at=node)
+        if not isinstance(node.value, ast.Name):
+            return recorded
+        plain = copy.deepcopy(node)
+        return located(ast.IfExp(self.has_plain(node.value, node.attr), plain, recorded), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Node:
+        node.value, index = self.visit(node.value), self.index(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            node.slice = index
+            return node
+        return self.runtime("getitem", node.value, index, at=node)
+
+    def index(self, node: Node) -> Node:
+        """A subscript's index as an expression: ``a:b`` as ``slice(a, b)``."""
+        if isinstance(node, ast.Slice):
+            parts: list[Node] = [
+                ast.Constant(None) if p is None else self.visit(p) for p in (node.lower, node.upper, node.step)
+            ]
+            return located(ast.Call(ast.Name(self.prefix + "slice", ast.Load()), parts, []), node)
+        if isinstance(node, ast.Tuple):
+            node.elts = [self.index(e) for e in node.elts]
+            return node
+        return self.visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Node:
+        fused = self.fused(node, self.visit)
+        if fused is not None:
+            return fused
+        function = node.func
+        if isinstance(function, ast.Name) and function.id not in self.local:
+            if function.id in FRAME_BOUND:
+                return self.generic_visit(node)
+            if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
+                scopes = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
+                return self.runtime("text", function, *scopes, *map(self.visit, node.args), at=node)
+            if function.id == "super" and not node.args:
+                names: list[Node] = [ast.Name("__class__", ast.Load()), ast.Name(str(self.first), ast.Load())]
+                return located(ast.Call(function, names, []), node)
+        arguments = [self.argument(a) for a in node.args]
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        for keyword in keywords:
+            if keyword.arg is None:
+                keyword.value = self.runtime("mapping", keyword.value, at=keyword.value)
+        if isinstance(function, ast.Attribute) and not isinstance(self.constant(function.value), ModuleType):
+            name = ast.Constant(self.mangle(function.attr))
+            new = self.runtime("method", self.visit(function.value), name, *arguments, at=node)
+        else:
+            new = self.runtime("call", self.visit(function), *arguments, at=node)
+        new.keywords = keywords
+        return located(new, node)
+
+    def argument(self, node: Node) -> Node:
+        if isinstance(node, ast.Starred):
+            node.value = self.runtime("iterate", self.visit(node.value), at=node)
+            return node
+        return self.visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> Node:
+        return self.argument(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
+
+    def visit_ListComp(self, node: Any) -> Node:
+        outer, self.in_comprehension = self.in_comprehension, True
+        node = self.generic_visit(node)
+        self.in_comprehension = outer
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_comprehension(self, node: ast.comprehension) -> Node:
+        node.iter = self.runtime("iterate", self.visit(node.iter), at=node.iter)
+        node.ifs = [self.condition(test) for test in node.ifs]
+        node.target = self.visit(node.target)
+        if isinstance(node.target, (ast.Tuple, ast.List)):
+            # A target that unpacks an array is given its entries one by one, each on the tape.
+            name = self.temporary()
+            node.iter = _unpacked(self, node.iter, name)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> Node:
+        node.value = self.runtime("iterate", self.visit(node.value), at=node)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Node:
+        self.defaults(node.args)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> Node:
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        for i, key in enumerate(node.keys):
+            if key is None:
+                node.values[i] = self.runtime("mapping", node.values[i], at=node.values[i])
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Node:
+        """``a < b`` may be a method in Python; ``a < b < c`` evaluates ``b`` once."""
+        plain = (ast.Is, ast.IsNot)
+        if all(isinstance(op, plain) or _is_text(e) for op, e in zip(node.ops, node.comparators)) or _is_text(
+            node.left
+        ):
+            return self.generic_visit(node)
+        if len(node.ops) > 1:
+            return self.generic_visit(node) if self.in_comprehension else self.chain(node)
+        return self.comparison(self.visit(node.left), node.ops[0], self.visit(node.comparators[0]), node)
+
+    def comparison(self, left: Node, op: Node, right: Node, at: Node) -> Node:
+        if type(op) in COMPARE:
+            return self.runtime(COMPARE[type(op)], left, right, at=at)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self.runtime("contains", left, right, at=at)
+            return found if isinstance(op, ast.In) else located(ast.UnaryOp(ast.Not(), found), at)
+        return located(ast.Compare(left, [op], [right]), at)
+
+    def chain(self, node: ast.Compare) -> Node:
+        left = self.visit(node.left)
+        values: list[Node] = []
+        for i, (op, comparator) in enumerate(zip(node.ops, node.comparators)):
+            right = self.visit(comparator)
+            if i < len(node.ops) - 1 and not is_simple(right):
+                name = self.temporary()
+                kept = located(ast.NamedExpr(ast.Name(name, ast.Store()), right), comparator)
+                values.append(self.comparison(left, op, kept, node))
+                left = located(ast.Name(name, ast.Load()), comparator)
+            else:
+                values.append(self.comparison(left, op, right, node))
+                left = copy.copy(right)
+        return located(ast.BoolOp(ast.And(), values), node)
+
+    def condition(self, test: Node) -> Node:
+        """An expression of which only the truth matters."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test.operand = self.condition(test.operand)
+            return test
+        if isinstance(test, ast.BoolOp):
+            test.values = [self.condition(v) for v in test.values]
+            return test
+        new = self.visit(test)
+        if isinstance(test, (ast.Compare, ast.Constant)):
+            return new
+        return self.runtime("truth", new, at=test)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Node:
+        node.test = self.condition(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    # What is known before the function runs
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"{self.prefix}t{self.temporaries}"
+
+    def constant(self, node: Node) -> Any:
+        """The object that a global name or a module's attribute stands for, or None."""
+        if isinstance(node, ast.Name) and node.id not in self.local:
+            return self.function.__globals__.get(node.id, getattr(builtins, node.id, None))
+        if isinstance(node, ast.Attribute):
+            parent = self.constant(node.value)
+            return vars(parent).get(node.attr) if isinstance(parent, ModuleType) else None
+        return None
+
+
+def _unpacked(visitor: Expressions, iterable: Node, name: str) -> Node:
+    element = visitor.runtime("unpack", ast.Name(name, ast.Load()), at=iterable)
+    generator = ast.comprehension(ast.Name(name, ast.Store()), iterable, [], 0)
+    return located(ast.GeneratorExp(element, [generator]), iterable)
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes, type(None)))
+
+
+def is_simple(node: Node) -> bool:
+    return isinstance(node, (ast.Name, ast.Constant))
+
+
+def located(node: Any, at: Node) -> Any:
+    ast.copy_location(node, at)
+    return ast.fix_missing_locations(node)

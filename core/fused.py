@@ -1,0 +1,261 @@
+"""Expressions of numbers, each run and recorded as one operation of the tape.
+
+A recorded function computes ``a * b + c`` operation by operation, for any of the three may be an object with operators
+of its own.  Mostly they are numbers.  The expression is then taken as a function of its leaves, turned into a forward
+and a backward sweep by the same ``analyse`` and ``reverse`` that serve whole functions, and printed as one function that
+computes and records, and one that takes the cotangent of the result to those of the leaves.
+
+``site(tree)`` gives the first of the two.  It returns ``AGAIN`` where it does not apply (other types, an enclosing
+derivative, an exception), and has then done nothing: the caller computes operation by operation.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from .analyse import Inference, Type, type_of
+from .apply import SINGULAR
+from .cotangents import conform
+from .emit.python import Printer
+from .fusible import Tree
+from .ir import Block, Function, Operation, Value, verify
+from .reverse import reverse
+from .tape import Cotangents, Tape, pull_again
+from .values import REAL
+
+AGAIN = object()
+SEQUENCES = {list, tuple}
+MOST_VARIANTS = 12
+"""Of one site, for other types than real numbers; beyond that it computes operation by operation."""
+
+
+class Site:
+    """One expression, compiled for the types of the leaves that it has met."""
+
+    def __init__(self, tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> None:
+        self.tree, self.leaves, self.functions, self.in_place = tree, leaves, functions, in_place
+        self.variants: dict[tuple[Any, ...], Any] = {}
+
+    def compiled(self) -> Callable[..., Any]:
+        """The function for leaves that are all real numbers; for others it asks ``other``."""
+        try:
+            return _print(self, (type_of(1.0),) * self.leaves, (True,) * self.leaves)
+        except Exception:  # a function that has no form of this kind: whatever it is, the caller computes it itself
+            return lambda tape, *leaves: AGAIN
+
+    def other(self, tape: Tape, *leaves: Any) -> Any:
+        """The expression for leaves of which some are integers or arrays."""
+        if tape.parent is not None or any(a is not b for a, b in zip(leaves[self.leaves :], self.functions)):
+            return AGAIN
+        leaves = leaves[: self.leaves]
+        key: list[Any] = []
+        for x in leaves:
+            kind = type(x)
+            if kind is np.ndarray:
+                if self.in_place or x.dtype != np.float64:
+                    return AGAIN
+                key.append(x.shape)
+            elif kind is int or kind is float or kind is np.float64:
+                key.append(int if kind is int else float)
+            else:
+                return AGAIN
+        variant = self.variants.get(tuple(key))
+        if variant is None:
+            variant = self.variants[tuple(key)] = self._variant(key, leaves)
+        return AGAIN if variant is AGAIN else variant(tape, *leaves)
+
+    def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
+        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+
+        def run(tape: Tape, tree: Tree) -> Any:
+            if tree[0] == "leaf":
+                return leaves[tree[1]]
+            return tree[2] if tree[0] == "constant" else tape.call(tree[1], *(run(tape, t) for t in tree[2:]))
+
+        pull_again(table, lambda tape: run(tape, self.tree), dy)
+
+    def _variant(self, key: list[Any], leaves: Sequence[Any]) -> Any:
+        if len(self.variants) > MOST_VARIANTS or all(k is int for k in key):
+            return AGAIN
+        try:
+            return _print(self, tuple(map(type_of, leaves)), tuple(k is not int for k in key), guarded=False)
+        except Exception:
+            return AGAIN
+
+
+@lru_cache(maxsize=4096)
+def site(tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> Callable[..., Any]:
+    """The function ``(tape, *leaves, *functions)`` that computes and records the expression ``tree``.
+
+    ``functions`` are those that it calls, given again at each call to see that they are still the same.
+    """
+    return Site(tree, leaves, functions, in_place).compiled()
+
+
+def awaited(cell: CellType, tree: Tree, leaves: int, functions: tuple[Any, ...], in_place: bool) -> Callable[..., Any]:
+    """What stands in a cell for a site until it is first run: many branches never are."""
+
+    def first(tape: Tape, *given: Any) -> Any:
+        cell.cell_contents = found = site(tree, leaves, functions, in_place)
+        return found(tape, *given)
+
+    return first
+
+
+def _function(tree: Tree, types: Sequence[Type]) -> Function:
+    parameters = [Value(f"p{i}") for i in range(len(types))]
+    block = Block()
+
+    def value(t: Tree) -> Value:
+        if t[0] == "leaf":
+            return parameters[t[1]]
+        if t[0] == "constant":
+            return Value(constant=t[2])
+        operands = [value(e) for e in t[2:]]
+        result = Value("t")
+        block.operations.append(Operation("call", t[1], operands, results=[result]))
+        return result
+
+    block.results = [value(tree)]
+    return Function("expression", parameters, block, "<expression>")
+
+
+_serial = itertools.count(1)
+
+
+def _print(site_: Site, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
+    """The compiled ``run`` of an expression for leaves of these types; its pullbacks stand beside it."""
+    function = _function(site_.tree, types)
+    result = Inference(function, None).run(types)  # type: ignore[arg-type]
+    if result.kind not in ("real", "array"):
+        raise ValueError(f"a result that is {result}")
+    chosen = [p for p, a in zip(function.parameters, active) if a]
+    forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
+    namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
+    namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart}
+    first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
+    *compute, returned = first.body
+    y, saved = returned.value.elts  # type: ignore[attr-defined]
+    kept, names = _saved(saved, y, [p.name for p in function.parameters])
+    body = _renamed(last, names)
+    arrays = result.kind == "array" or any(t.kind == "array" for t in types)
+    namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
+    text = _text(site_, types, active, compute, y, kept, body, guarded, arrays)
+    filename = f"<morula expression {next(_serial)}>"
+    namespace["__name__"] = "morula.core.generated"
+    exec(compile(text, filename, "exec"), namespace)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return namespace["run"]
+
+
+def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:
+    printer = Printer(function)
+    (definition,) = ast.parse(printer.text()).body
+    for name, value in printer.namespace.items():
+        if namespace.setdefault(name, value) is not value:
+            raise ValueError(f"two objects called {name}")
+    return definition  # type: ignore[return-value]
+
+
+def _saved(saved: ast.expr, y: ast.expr, parameters: list[str]) -> tuple[list[str], list[str]]:
+    """What the record must hold beside result and leaves, and where the backward sweep finds each saved value."""
+    elements = [] if isinstance(saved, ast.Constant) else saved.elts if isinstance(saved, ast.Tuple) else [saved]
+    kept: list[str] = []
+    places: list[str] = []
+    for element in elements:
+        name = ast.unparse(element)
+        if name in parameters:
+            places.append(name)
+        elif isinstance(y, ast.Name) and y.id == name:
+            places.append("y")
+        else:
+            kept.append(name)
+            places.append(f"s{len(kept)}")
+    return kept, places
+
+
+def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
+    """The backward sweep's statements, saved values read from the names of the record, other names kept apart."""
+    saved, dy = (a.arg for a in backward.args.args)
+    body = backward.body
+    known = {dy: "dy"}
+    first = body[0]
+    if isinstance(first, ast.Assign) and isinstance(first.value, ast.Name) and first.value.id == saved:
+        target = first.targets[0]
+        elements = target.elts if isinstance(target, ast.Tuple) else [target]
+        known |= dict(zip((ast.unparse(e) for e in elements), places))
+        body = body[1:]
+    elif places:
+        known[saved] = places[0]
+    assigned = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    known |= {name: f"b_{name}" for name in assigned}
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name):
+                node.id = known.get(node.id, node.id)
+    return body
+
+
+def _text(
+    site_: Site,
+    types: Sequence[Type],
+    active: Sequence[bool],
+    compute: list[ast.stmt],
+    y: ast.expr,
+    kept: list[str],
+    body: list[ast.stmt],
+    guarded: bool,
+    arrays: bool,
+) -> str:
+    leaves = [f"p{i}" for i in range(len(types))]
+    functions = [f"f{i}" for i in range(len(site_.functions))]
+    held = ", ".join(["y", *leaves, *(f"s{i + 1}" for i in range(len(kept)))])
+    gradients = body.pop().value.elts  # type: ignore[attr-defined]
+    pairs = [
+        (x, ast.unparse(g))
+        for x, g in zip((x for x, a in zip(leaves, active) if a), gradients)
+        if not (isinstance(g, ast.Constant) and g.value == 0)
+    ]
+    lines = ast.unparse(ast.Module(body, [])).splitlines()
+    pull = [f"def pull(dy, {held}):", *_indented(lines), f"    return [{', '.join(g for _, g in pairs)}]"]
+    back = [f"def back(table, {held}):"]
+    back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
+    back += ["    if dy is None:", "        return", "    try:", "        if table.evaluate is not None:"]
+    back.append(f"            gradients = table.run(pull, dy, {held})")
+    back.append(f"            for x, g in zip([{', '.join(x for x, _ in pairs)}], gradients):")
+    back += ["                table.add(x, table.run(conform, g, x))", "            return"]
+    back += _indented(_indented([*lines, *(f"g{x[1:]} = {g}" for x, g in pairs)]))
+    back += ["    except SINGULAR:", f"        return pull_apart({', '.join(['table', 'dy', *leaves])})"]
+    if arrays:
+        back += [f"    table.add({x}, g{x[1:]})" for x, _ in pairs]
+    else:
+        back.append("    numbers = table.numbers")
+        for x, _ in pairs:
+            back += [f"    k = id({x})", "    g = numbers.get(k)"]
+            back.append(f"    numbers[k] = g{x[1:]} if g is None else g + g{x[1:]}")
+    run = [f"def run({', '.join(['tape', *leaves, *(functions if guarded else [])])}):"]
+    compute = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
+    record = ", ".join(["back", "y", *leaves, *kept])
+    body_ = ["try:", *_indented(compute), "except Exception:", "    return AGAIN"]
+    body_ += [f"tape.records.append(({record}))", "return y"]
+    if guarded:
+        same = [f"{f} is F{f[1:]}" for f in functions]
+        run.append(f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *same, 'tape.parent is None'])}:")
+        run += _indented(_indented(body_))
+        run.append(f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:")
+        run += _indented(_indented([*body_[:-2], "return y"]))  # nothing that is differentiated
+        body_ = [f"return other({', '.join(['tape', *leaves, *functions])})"]
+    run += _indented(body_)
+    return "\n".join([*pull, "", "", *back, "", "", *run]) + "\n"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
