@@ -24,6 +24,7 @@ import numpy as np
 from .apply import apply_rule, plain_arrays, record_fields
 from .cotangents import conform
 from .errors import NoDerivative
+from .integers import carries, enlist, lose
 from .memory import fields
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
@@ -46,6 +47,8 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
             tape.records.append((_getitem_back, plain_arrays(y), a, i if type(i) is int else snapshot(i)))
         elif a.dtype.kind == "V" and isinstance(y, np.ndarray) and owner(y) is not owner(a):
             record_fields(tape, y, a, lambda part, whole: (_getitem_back, part, whole, snapshot(i)))
+        elif tape.integers is not None and carries(tape, a):
+            return lose(tape, y, operator.getitem, (a,))
         return y
     own = special(kind, "__getitem__")
     if own is not None:
@@ -93,6 +96,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
             old = evaluate(parent, _read, a, i)
             setitem(parent, a, i, v)
         tape.written.add(id(a) if a.base is None else id(owner(a)))
+        if kind in "iu" and carries(tape, v):
+            enlist(tape, a, operator.setitem, (v,))
         tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
         return
     own = special(type(a), "__setitem__")
@@ -163,7 +168,7 @@ def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any
             window = table.window(a)
             g = window[index]
             window[index] = 0
-            if type(v) not in PASSIVE:
+            if type(v) not in PASSIVE or table.carries(v):
                 table.add(v, g if type(v) is float or type(v) is np.float64 else conform(g, v))
         return
     table.redo.append((a, index, table.run(_read, a, index)))
@@ -176,7 +181,8 @@ def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any
     window = table.window(a)
     g = table.run(_read, window, index)
     table.write(window, index, 0)
-    if differentiable(v) and np.size(g):  # a mask may select nothing: then nothing of v is reached, infinite or not
+    if (differentiable(v) or table.carries(v)) and np.size(g):
+        # A mask may select nothing: then nothing of v is reached, infinite or not.
         if is_fancy(index):
             g = table.run(operator.mul, g, _last_writes(a.shape, index))
         table.add(v, table.run(conform, g, v))
@@ -196,7 +202,7 @@ def iterate(tape: Tape, x: Any) -> Any:
     if kind is list or kind is tuple or kind is range or kind is dict or kind is str:
         return x
     if isinstance(x, np.ndarray):
-        return _entries(tape, x) if x.ndim == 1 and x.dtype.kind in "fc" else x
+        return _entries(tape, x) if x.ndim == 1 and (x.dtype.kind in "fc" or carries(tape, x)) else x
     if isinstance(x, np.flatiter):
         return _entries(tape, np.reshape(x.base, -1))
     if isinstance(x, np.ndenumerate):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cotangents import conform
-from .errors import NoDerivative
+from .integers import carries, follow
 from .object_arrays import record_objects
 from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
@@ -34,8 +34,10 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         return y
     kind = type(y)
     if kind is np.ndarray or isinstance(y, np.ndarray):
+        if y.dtype.kind == "O":
+            return record_objects(tape, y, rule, args, kwargs)
         if y.dtype.kind not in "fcV":
-            return y if y.dtype.kind != "O" else record_objects(tape, y, rule, args, kwargs)
+            return follow(tape, rule, y, args, kwargs)
         if y.base is not None:
             place = owner(y)
             for a in args:
@@ -44,19 +46,22 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         if y.dtype.kind == "V":
             return _record_structured(tape, y, rule, args)
     elif kind is int:
-        if not any(map(differentiable, args)):
+        if not any(map(differentiable, args)) and not carries(tape, args):
             return y
         y = Int(y)
     elif kind in PASSIVE:
-        if rule.partials and issubclass(kind, np.integer) and any(type(a) is Int for a in args):
-            refuse_integers(rule.function)
-        return y
+        y = follow(tape, rule, y, args, kwargs)
+        if not carries(tape, y):
+            return y
+    elif kind is list or kind is tuple:
+        y = follow(tape, rule, y, args, kwargs)
     active = lists = False
     for a in args:
         if a is y:
             return y
         ka = type(a)
         if ka in PASSIVE:
+            active = active or carries(tape, a)
             continue
         if ka is np.ndarray:
             if a.dtype.kind == "O":
@@ -70,7 +75,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
                     return y
                 continue
             lists = lists or isinstance(a, (list, tuple, np.ndarray))
-            if not differentiable(a):
+            if not differentiable(a) and not carries(tape, a):
                 continue
         active = True
     if not active:
@@ -148,7 +153,7 @@ def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> N
         return
     left, right = rule.partials
     for x, partial in ((a, left), (b, right)):
-        if type(x) not in PASSIVE:
+        if type(x) not in PASSIVE or table.carries(x):
             try:
                 slope = partial(y, a, b)  # type: ignore[operator,misc]
             except SINGULAR:
@@ -174,10 +179,3 @@ def _of_numpy(x: Any) -> Any:
     if isinstance(x, bool):
         return x
     return np.float64(x) if isinstance(x, (float, int)) else np.complex128(x) if isinstance(x, complex) else x
-
-
-def refuse_integers(function: Any) -> Any:
-    raise NoDerivative(
-        f"{function.__name__} of a Python int gives an integer of NumPy, which has no derivative; pass a float for that "
-        "argument, or hold it by morula.stop_gradient"
-    )

@@ -11,6 +11,7 @@ import numpy as np
 
 from .access import iterate, setitem, special
 from .apply import apply_rule, pull_back
+from .integers import carries
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
@@ -136,7 +137,7 @@ def array_method(
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
         return x
     found = METHODS.get(name)
-    if found is None or not differentiable(x) and not any(map(differentiable, args)):
+    if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
         return call_opaque(tape, getattr(x, name), args, kwargs)
     function, adapt = found
     args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
@@ -170,8 +171,10 @@ def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: 
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
     y = getattr(x, name)(*args, **kwargs)
-    if type(x) is Int and not args and name in ("conjugate", "__int__", "__index__", "__trunc__", "__pos__"):
+    if type(x) is Int and not args and name in ("conjugate", "__pos__"):
         return x
+    if type(x) is Int and name == "__float__":
+        return tape.call(float, x)
     if name == "as_integer_ratio" and type(x) is not int:
         y = Int(y[0]), Int(y[1])  # from which the number can be computed again
         note(tape, y, getattr(x, name), (x,))

@@ -19,6 +19,7 @@ from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, over_iterables
 from .instrument import instrument
+from .integers import carries, enlist_all
 from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
@@ -161,7 +162,7 @@ def _is_static(kind: type, name: str) -> bool:
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not kwargs:
         values = parameters(function, args)
-        if values is not None:
+        if values is not None and not (tape.integers and any(type(x) is not Int and carries(tape, x) for x in values)):
             compiled = compiled_for(function, values)
             if compiled is not None:
                 y = saved = None
@@ -171,8 +172,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                 except Exception:
                     fits = False  # the recorded form raises it again, on the user's lines
                 if fits:
-                    if type(y) is int and any(type(x) is Int for x in values):
-                        y = Int(y)
+                    if any(type(x) is Int for x in values):
+                        y = Int(y) if type(y) is int else enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
                     if _deep and function.__closure__ is None and all(type(x) in REAL for x in values):
                         _known[function] = _of_numbers(function, compiled)

@@ -174,7 +174,9 @@ def checkpoint(f: Function, *args: Any, **kwargs: Any) -> Any:
 def _checkpoint(tape: Tape, f: Function, *args: Any, **kwargs: Any) -> Any:
     check_function(f)
     trial = Tape(tape.parent)
+    trial.integers = tape.integers
     y = call(trial, f, *args, **kwargs)
+    tape.integers = trial.integers
     if trial.written or not _is_numeric(y):
         tape.records += trial.records
         tape.written |= trial.written
@@ -194,6 +196,7 @@ def _checkpoint_back(table: Cotangents, y: Any, f: Function, args: tuple[Any, ..
     if dy is None:
         return
     again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
+    again.integers = None if table.tape is None else table.tape.integers
     seed(table, call(again, f, *args, **kwargs), dy)
     written, table.redo = table.redo, []
     sweep(again, table)

@@ -12,6 +12,7 @@ from .access import getitem, setitem
 from .arrays import ADD_AT, MUTATORS
 from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
+from .integers import carries, enlist
 from .operate import OPERATORS
 from .tape import Cotangents, Tape, owner
 from .values import evaluate
@@ -129,6 +130,8 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     old = evaluate(tape.parent, np.copy, a)
     evaluate(tape.parent, ufunc.at, a, index, b)
     tape.written.add(id(owner(a)))
+    if a.dtype.kind in "iu" and carries(tape, b):
+        enlist(tape, a, ufunc, (b,))
     tape.records.append((_add_at_back, a, ufunc is np.subtract, index, old, b))
 
 

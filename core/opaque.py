@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import sys
 import types
 from collections import deque
 from collections.abc import Iterator, MappingView
@@ -20,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from .errors import NoDerivative
-from .source import describe
+from .integers import carries, lose
+from .source import describe, user_frame
 from .tape import Cotangents, Int, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
-NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDG"}
+NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqpBHILQP"}
 # The modules of built-in classes that hold references to Python objects and compute nothing.
 REFERENCING = {"types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
 REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
@@ -93,6 +93,9 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return y
     keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
     keeps = keeps and any(type(x) not in PASSIVE for x in given[:-1])
+    if isinstance(y, (np.ndarray, np.integer, list, tuple)) and carries(tape, given):
+        if not (getattr(function, "__module__", None) or type(bound).__module__).startswith(RANDOM):
+            y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
     return y
 
@@ -294,14 +297,6 @@ def _is_filled(cell: types.CellType) -> bool:
     except ValueError:
         return False
     return True
-
-
-def user_frame() -> tuple[str, int]:
-    """File and line of the innermost frame that is not morula's own."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
 
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:

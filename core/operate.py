@@ -15,6 +15,7 @@ import numpy as np
 
 from .access import iterate, setitem, special
 from .apply import apply_rule, pull_back, pull_back_binary
+from .integers import carries, follow
 from .object_arrays import record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
@@ -28,17 +29,19 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
         ka, kb = type(a), type(b)
         if ka in NUMBERS and kb in NUMBERS:
-            if ka in PASSIVE and kb in PASSIVE:
+            if ka in PASSIVE and kb in PASSIVE and (tape.integers is None or not carries(tape, (a, b))):
                 return function(a, b)
             y = function(a, b) if tape.parent is None else operation(tape.parent, a, b)
             ky = type(y)
             if ky is np.ndarray:
+                if y.dtype.kind == "O":
+                    return record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
                 if y.dtype.kind not in "fc":
-                    return y if y.dtype.kind != "O" else record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
+                    return follow(tape, RULES.get(function), y, (a, b), NO_KEYWORDS)
             elif ky in PASSIVE:
-                if ky is not int:
+                y = Int(y) if ky is int else follow(tape, RULES.get(function), y, (a, b), NO_KEYWORDS)
+                if ky is not int and not carries(tape, y):
                     return y
-                y = Int(y)
             rule = RULES.get(function)
             if rule is None or rule.is_zero:
                 return y
@@ -166,7 +169,7 @@ def truth(tape: Tape, x: Any) -> Any:
 
 def _unary(function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any) -> Any:
-        if type(a) in PASSIVE:
+        if type(a) in PASSIVE and not carries(tape, a):
             return function(a)
         own = special(type(a), method)
         if own is not None and not is_exact(type(a)):

@@ -41,6 +41,7 @@ class Back:
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         table = Cotangents(None if parent is None else functools.partial(call, parent))
+        table.tape = self.tape
         seed(table, self.y, dy)
         sweep(self.tape, table)
         return self.arguments.gradients(table)

@@ -49,6 +49,14 @@ def describe(function: object) -> str:
     return f"{module}.{name}" if module and not name.startswith(module) else str(name)
 
 
+def user_frame() -> tuple[str, int]:
+    """File and line of the innermost frame that is not morula's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
 def _no_source(function: FunctionType) -> NoSource:
     return NoSource(
         f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"

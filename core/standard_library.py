@@ -22,6 +22,7 @@ from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
 from .instrument import instrument
+from .integers import carries, enlist, lose
 from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
@@ -81,7 +82,8 @@ _dunder(str, "__str__")
 
 @handles(int)
 def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
-    return x if type(x) is Int and not args else int(x, *args, **kwargs)
+    """A whole number as a count or a place: what it was computed from has no derivative through it."""
+    return int(x, *args, **kwargs)
 
 
 def _conversion(cls: Any, method: str) -> None:
@@ -307,6 +309,26 @@ HANDLERS[object.__getattribute__] = _passive(object.__getattribute__)
 HANDLERS[setattr] = set_attribute
 HANDLERS[operator.delitem] = delete_item
 HANDLERS[operator.index] = _passive(operator.index)
+
+
+def _numpy_integer(cls: type) -> Any:
+    """A Python int as a NumPy integer is an object of its own, which carries its derivative on."""
+
+    def handler(tape: Tape, x: Any = 0, *args: Any) -> Any:
+        if not carries(tape, x):
+            return call_opaque(tape, cls, (x, *args), {})
+        y = cls(x, *args)
+        if isinstance(y, np.ndarray):
+            return lose(tape, y, cls)
+        enlist(tape, y, cls)
+        tape.records.append((_to_each_term, y, [x]))
+        return y
+
+    return handler
+
+
+for _function in {np.dtype(c).type for c in "bhilqpBHILQP"}:
+    HANDLERS[_function] = _numpy_integer(_function)
 HANDLERS[operator.contains] = _passive(operator.contains)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from .cotangents import conform, is_fancy
 from .errors import NoDerivative
 from .memory import blank_memory, corresponding, distinct_entries, overlaps_itself, owner, touches_whole_numbers
+from .source import describe
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
@@ -36,12 +37,13 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("inputs", "memory", "over", "parent", "records", "written")
+    __slots__ = ("inputs", "integers", "memory", "over", "parent", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
         self.records: list[tuple[Any, ...]] = []  # (pullback, result, *what the pullback needs)
         self.parent = parent
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
+        self.integers: dict[int, tuple[Any, Any, Any]] | None = None  # computed from an Int: see the module integers
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
         self.over = False  # whether the run has ended: what calls back after that is not part of it
@@ -119,13 +121,15 @@ class Cotangents:
                 self.add_array(x, g)
             elif x.dtype.kind == "O":
                 self.add_objects(x, g)
+            elif self.carries(x) and np.any(g != 0):
+                self.refuse_integer(x)
         elif isinstance(x, SEQUENCES):
             for e, h in zip(x, g):
                 self.add(e, h)
         elif isinstance(x, dict):
             for k, h in g.items():
                 self.add(x[k], h)
-        elif isinstance(x, (np.inexact, float, complex)):
+        elif isinstance(x, (np.inexact, float, complex)) or isinstance(x, np.integer) and self.carries(x):
             present = self.numbers.get(id(x))
             self.numbers[id(x)] = g if present is None else self.run(_add, present, g)
         elif isinstance(x, np.ndarray):
@@ -135,6 +139,19 @@ class Cotangents:
             for name, value in attributes(x):
                 h = g.get(name) if isinstance(g, dict) else getattr(g, name, None)
                 self.add(value, h)
+
+    def carries(self, x: Any) -> bool:
+        """Whether a NumPy integer, or an array of such, was computed from a differentiated Python int."""
+        integers = None if self.tape is None else self.tape.integers
+        return integers is not None and (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) in integers
+
+    def refuse_integer(self, x: Any) -> None:
+        assert self.tape is not None and self.tape.integers is not None
+        _, function, (file, line) = self.tape.integers[id(owner(x)) if isinstance(x, np.ndarray) else id(x)]
+        raise NoDerivative(
+            f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, gives integers of "
+            "NumPy, through which no derivative passes; pass a float for that argument, or hold it by morula.stop_gradient"
+        )
 
     def add_array(self, x: np.ndarray, g: Any) -> None:
         base = x if x.base is None else owner(x)

@@ -136,8 +136,8 @@ joint(np.meshgrid, meshgrid_pullback)
 
 
 def array_pullback(dy, y, object, dtype=None, **kwargs):
-    if y.dtype.kind not in "fc":
-        return None
+    if y.dtype.kind not in "fc" and np.asarray(object).dtype.kind in "fc":
+        return None  # cut off to integers
     return unstack(np.reshape(dy, np.shape(object)), object)
 
 
@@ -226,7 +226,7 @@ def arange_pullback(dy, y, *args, **kwargs):
     """start + step i, whose length does not change."""
     start = np.sum(dy)
     step = np.sum(dy * np.arange(np.size(y))) if len(args) > 2 else None
-    return () if len(args) < 2 or y.dtype.kind not in "fc" else (start, None, step)
+    return () if len(args) < 2 else (start, None, step)
 
 
 def vander_pullback(dy, y, x, N=None, increasing=False):

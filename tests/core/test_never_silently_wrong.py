@@ -277,20 +277,6 @@ def test_opaque_results_of_constants_are_constants():
     assert mo.gradient(f, 1.0)[0] == pytest.approx(f(1.0))
 
 
-@pytest.mark.parametrize(
-    "f",
-    [lambda a: [np.power(a, 3)][0], lambda a: [np.multiply(a, np.int64(2))][0] * 2.0, lambda a: sum([np.square(a)])],
-)
-def test_an_int_that_becomes_an_integer_of_numpy_is_refused(f):
-    with pytest.raises(mo.NoDerivative, match="pass a float"):
-        mo.gradient(f, 5)
-    assert mo.gradient(f, 5.0)[0] > 0
-
-
-def test_an_int_that_numpy_only_compares_or_rounds_is_not_refused():
-    assert mo.gradient(lambda x, n: [x * n if np.greater(n, 2) and np.sign(n) > 0 else x][0], 1.5, 3) == (3.0, 1.5)
-
-
 def test_what_is_called_back_after_the_run_is_no_part_of_it():
     """A weak reference's callback runs when its object dies, and an iterator when it is used, be that much later."""
     kept, log = [], []

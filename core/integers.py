@@ -1,0 +1,83 @@
+"""NumPy's integers that were computed from a differentiated Python int.
+
+A derivative by an ``Int`` passes through Python's integers.  One of NumPy's passes it on as well, since each is an object
+of its own; but most of them are constants, so those that were computed from an ``Int`` are kept in a list with the tape.
+An array of integers has no place for a cotangent: it is listed too, and a cotangent that reaches it is an error.
+
+A run without an ``Int`` has no list, and pays nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .rules.table import Rule, pull
+from .source import user_frame
+from .tape import Cotangents, Int, Tape, owner
+
+
+def carries(tape: Tape, x: Any) -> bool:
+    """Whether the derivative by an ``Int`` runs through ``x``, an integer, an array of such or a sequence of these."""
+    if type(x) is Int:
+        return True
+    if isinstance(x, (tuple, list)):
+        return any(carries(tape, e) for e in x)
+    if tape.integers is None:
+        return False
+    return (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) in tape.integers
+
+
+def enlist(tape: Tape, x: Any, function: Any, args: Any = ()) -> None:
+    """List a NumPy integer or an array of such, with the call that made the first one of those it was computed from."""
+    if tape.integers is None:
+        tape.integers = {}
+    x = owner(x) if isinstance(x, np.ndarray) else x
+    origins = [tape.integers.get(id(owner(a)) if isinstance(a, np.ndarray) else id(a)) for a in args]
+    first = next((origin[1:] for origin in origins if origin is not None), (function, user_frame()))
+    tape.integers[id(x)] = x, *first
+
+
+def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
+    """``y``, with what is a NumPy integer in it listed."""
+    for e in y if isinstance(y, tuple) else (y,):
+        if isinstance(e, np.integer) or isinstance(e, np.ndarray) and e.dtype.kind in "iu":
+            enlist(tape, e, function)
+    return y
+
+
+def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a rule on integers, listed if a derivative passes; a number is for the caller to record."""
+    if rule is None or rule.is_zero:
+        return y
+    sources = args if rule.together is not None else [x for x, p in zip(args, rule.given) if callable(p)]
+    if not any(carries(tape, x) for x in sources):
+        return y
+    if rule.together is not None and isinstance(y, np.ndarray):
+        found = pull(rule, np.ones(y.shape), y, args, kwargs)
+        if all(g is None or not carries(tape, x) for x, g in zip(args, found)):
+            return y  # a length: arange(n)
+    if isinstance(y, np.integer):
+        enlist(tape, y, rule.function, sources)
+        return y
+    return lose(tape, y, rule.function, sources)
+
+
+def lose(tape: Tape, y: Any, function: Any, args: Any = ()) -> Any:
+    """``y`` with each integer in it listed, so that a cotangent which reaches one is an error."""
+    if isinstance(y, (tuple, list)) and not hasattr(y, "_fields"):
+        return type(y)([lose(tape, e, function, args) for e in y])
+    if type(y) is int:
+        y = Int(y)
+    if type(y) is Int or isinstance(y, np.integer) or isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+        enlist(tape, y, function, args)
+        if not isinstance(y, np.ndarray):
+            tape.records.append((_refuse, y))
+    return y
+
+
+def _refuse(table: Cotangents, y: Any) -> None:
+    dy = table.take(y)
+    if dy is not None and np.any(dy != 0):
+        table.refuse_integer(y)
