@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from . import known
 from .apply import apply_rule, plain_arrays, record_fields
 from .cotangents import conform
 from .errors import NoDerivative
@@ -271,7 +272,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             return apply_rule(tape, RULES[function], (x,), NO_KEYWORDS)
         if name in np.ndarray.__dict__:
             if kind is np.ndarray:
-                _is_plain(kind, name)
+                known.is_plain("load", kind, name)
             return getattr(x, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)
@@ -291,6 +292,8 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         getter = getattr(type(raw), "__get__", None)
         if type(getter) is FunctionType:
             return tape.call(getter, raw, None, x)
+        if kind is type:
+            known.is_plain("own", x, name)
         return getattr(x, name)
     if raw is MISSING:
         fallback = getattr(kind, "__getattr__", None)
@@ -300,31 +303,9 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             except AttributeError:
                 return tape.call(fallback, x, name)
         elif not isinstance(x, type):
-            _is_plain(kind, name)
+            known.is_plain("load", kind, name)
         return getattr(x, name)
     return _from_class(tape, x, name, x, raw)
-
-
-_plain: dict[str, set[type]] = {}
-_filled: list[set[type]] = []
-
-
-def plain_classes(name: str) -> set[type]:
-    """The classes, found so far in this run, of which an attribute is loaded without running code written in Python."""
-    return _plain.setdefault(name, set())
-
-
-def _is_plain(kind: type, name: str) -> None:
-    classes = plain_classes(name)
-    if not classes:
-        _filled.append(classes)
-    classes.add(kind)
-
-
-def forget_plain_classes() -> None:
-    """At the start of a run, or when a class has been changed: it may have a property now."""
-    while _filled:
-        _filled.pop().clear()
 
 
 MISSING = object()
@@ -399,7 +380,7 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
     elif instance is x and not isinstance(x, type) and not (
         kind is classmethod and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip
-        _is_plain(type(x), name)
+        known.is_plain("load", type(x), name)
     return y
 
 
@@ -419,7 +400,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
             setattr(x, name, v)
         return
     if isinstance(x, type):
-        forget_plain_classes()
+        known.forget_classes()
     own = getattr(type(x), "__setattr__", None)
     if isinstance(own, FunctionType):
         tape.call(own, x, name, v)
@@ -430,6 +411,8 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
         tape.call(type(raw).__set__, raw, x, v)
     else:
+        if own is object.__setattr__:
+            known.is_plain("store", type(x), name)
         setattr(x, name, v)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .access import class_attribute, forget_plain_classes, get_attribute, iterate, special
+from . import known
+from .access import class_attribute, get_attribute, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
-from .construct import CONTAINERS, construct, initialise_dataclass, over_iterables
+from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
 from .instrument import instrument
 from .integers import carries, enlist_all
 from .opaque import Recording, call_opaque, is_exact, is_foreign
@@ -37,20 +38,6 @@ CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 
 
-# What is found out about the functions and classes that a run meets, for that run.
-_known: dict[Any, Handler] = {}  # functions written in Python, and what to call with the tape before their arguments
-_methods: dict[tuple[type, str], tuple[Any, bool]] = {}  # with whether an attribute of the instance may hide them
-_class_methods: dict[tuple[type, str], Any] = {}
-
-
-def forget() -> None:
-    """At the start of a run: functions, classes and rules may be others than in the last one."""
-    _known.clear()
-    _methods.clear()
-    _class_methods.clear()
-    forget_plain_classes()
-
-
 def handles(*functions: Any) -> Callable[[Handler], Handler]:
     """Register a handler for some functions."""
 
@@ -64,28 +51,51 @@ def handles(*functions: Any) -> Callable[[Handler], Handler]:
 
 def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, recorded on ``tape``."""
+    kind = type(function)
+    if kind in known.HASHABLE or isinstance(function, type) and kind.__hash__ is type.__hash__:
+        return known.functions[function](tape, *args, **kwargs)
+    if kind is MethodType:
+        return call(tape, function.__func__, function.__self__, *args, **kwargs)
+    return _call_other(tape, function, args, kwargs)
+
+
+def caller(function: Any) -> Handler:
+    """``call`` of any callable object, before its arguments are known."""
+    return lambda tape, *args, **kwargs: call(tape, function, *args, **kwargs)
+
+
+def _how(function: Any) -> Handler:
+    """How a function or a class is called, whatever its arguments."""
+    if function in HANDLERS:
+        return HANDLERS[function]
+    rule = find_rule(function)
+    if rule is not None:
+        if isinstance(function, type):
+            return lambda tape, *args, **kwargs: (
+                call_rule(tape, rule, args, kwargs) if args else construct(tape, function, args, kwargs)
+            )
+        return lambda tape, *args, **kwargs: call_rule(tape, rule, args, kwargs)
+    if type(function) is FunctionType:
+        return lambda tape, *args, **kwargs: _call_python(tape, function, args, kwargs)
+    if isinstance(function, type):
+        return maker(function)
+    return lambda tape, *args, **kwargs: _call_other(tape, function, args, kwargs)
+
+
+known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
+
+
+def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of what is neither a function written in Python nor a method of an object."""
     try:
-        recorded = _known.get(function)
-        if recorded is not None:
-            return recorded(tape, *args, **kwargs)
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object
         return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
     kind = type(function)
-    if kind is FunctionType:
-        rule = find_rule(function)
-        if rule is not None:
-            return call_rule(tape, rule, args, kwargs)
-        return _call_python(tape, function, args, kwargs)
-    if kind is MethodType:
-        return call(tape, function.__func__, function.__self__, *args, **kwargs)
     if isinstance(function, type):
-        rule = find_rule(function)
-        if rule is not None and args:
-            return call_rule(tape, rule, args, kwargs)
-        return construct(tape, function, args, kwargs)
+        return _how(function)(tape, *args, **kwargs)
     rule = find_rule(function)
     if rule is not None:
         return call_rule(tape, rule, args, kwargs)
@@ -114,15 +124,13 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     """``x.name(*args, **kwargs)``, recorded on ``tape``."""
     kind = type(x)
     if kind is type:
-        method = _class_methods.get((x, name)) or _class_method(x, name)
+        method = known.class_methods.get((x, name)) or _class_method(x, name)
         if method is not None:
-            recorded = _known.get(method)
-            return call(tape, method, *args, **kwargs) if recorded is None else recorded(tape, *args, **kwargs)
+            return known.functions[method](tape, *args, **kwargs)
     else:
-        found = _methods.get((kind, name))
+        found = known.methods.get((kind, name))
         if found is not None and (not found[1] or name not in x.__dict__):
-            recorded = _known.get(found[0])
-            return call(tape, found[0], x, *args, **kwargs) if recorded is None else recorded(tape, x, *args, **kwargs)
+            return known.functions[found[0]](tape, x, *args, **kwargs)
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
     if kind in NUMBERS:
@@ -137,7 +145,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     if type(method) is FunctionType and name not in getattr(x, "__dict__", ()):
         plain = getattr(kind, "__getattribute__", None) is object.__getattribute__
         if plain and not isinstance(x, (type, types.ModuleType)) and not _is_static(kind, name):
-            _methods[kind, name] = method, hasattr(x, "__dict__")
+            known.methods[kind, name] = method, hasattr(x, "__dict__")
             return call(tape, method, x, *args, **kwargs)
     return call(tape, get_attribute(tape, x, name), *args, **kwargs)
 
@@ -148,7 +156,7 @@ def _class_method(cls: type, name: str) -> Any:
     function = raw.__func__ if type(raw) is staticmethod else raw
     if type(function) is not FunctionType:
         return None
-    _class_methods[cls, name] = function
+    known.class_methods[cls, name] = function
     return function
 
 
@@ -176,7 +184,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                         y = Int(y) if type(y) is int else enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
                     if _deep and function.__closure__ is None and all(type(x) in REAL for x in values):
-                        _known[function] = _of_numbers(function, compiled)
+                        known.functions[function] = _of_numbers(function, compiled)
                     return y
     try:
         recorded = instrument(function)
@@ -186,9 +194,9 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         return call_opaque(tape, function, args, kwargs)
     if _deep:
         if not is_structured(function):
-            _known[function] = recorded
+            known.functions[function] = recorded
         elif any(type(x) not in NUMBERS for x in args):
-            _known[function] = _of_objects(function, recorded)
+            known.functions[function] = _of_objects(function, recorded)
         return recorded(tape, *args, **kwargs)
     with deep_recursion():
         return recorded(tape, *args, **kwargs)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
 
+from . import known
 from .access import iterate
 from .arrays import pass_on
 from .opaque import call_opaque, callback, is_exact, is_foreign
@@ -17,6 +19,21 @@ from .values import differentiable
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
 ITERATING = {"itertools", "collections", "_collections"}
+
+
+def maker(cls: type) -> Callable[..., Any]:
+    """What is called to make an instance of ``cls``."""
+    init = getattr(cls, "__init__", None)
+    plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
+    if not plain or hasattr(cls, "__morula_construct__") or is_exact(cls):
+        return lambda tape, *args, **kwargs: construct(tape, cls, args, kwargs)
+
+    def make(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        x = object.__new__(cls)
+        known.functions[init](tape, x, *args, **kwargs)
+        return x
+
+    return make
 
 
 def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import known
 from .call import HANDLERS, call, handles
 from .cotangents import conform
 from .errors import BadInput
@@ -56,6 +57,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
 
         HANDLERS[f] = handler
         forget()
+        known.forget()
         return definition
 
     return register

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .access import plain_classes
 from .fusible import fuse
+from .known import classes
 from .source import owner_class
 
 Node = Any
@@ -95,8 +95,18 @@ class Expressions(ast.NodeTransformer):
 
     def has_plain(self, container: ast.Name, name: str) -> Node:
         """The test whether an attribute of a variable is loaded without running code."""
-        self.cells[f"plain_{name}"] = plain_classes(name)
-        return self.is_one_of(container, f"plain_{name}")
+        if isinstance(self.constant(container), type):
+            return self.is_in(self.load(copy.deepcopy(container)), "own", name)
+        return self.is_of(container, "load", name)
+
+    def is_of(self, variable: ast.Name, kind: str, name: str) -> Node:
+        """The test whether the class of a variable is in one of the sets of ``known``."""
+        variable = self.load(copy.deepcopy(variable))
+        return self.is_in(ast.Call(ast.Name(self.prefix + "type", ast.Load()), [variable], []), kind, name)
+
+    def is_in(self, node: Node, kind: str, name: str) -> Node:
+        self.cells[f"{kind}_{name}"] = classes(kind, name)
+        return ast.Compare(node, [ast.In()], [ast.Name(f"{self.prefix}{kind}_{name}", ast.Load())])
 
     def is_one_of(self, variable: ast.Name, classes: str) -> Node:
         kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [self.load(copy.deepcopy(variable))], [])
@@ -178,6 +188,15 @@ class Expressions(ast.NodeTransformer):
             new = self.runtime("method", self.visit(function.value), name, *arguments, at=node)
         else:
             new = self.runtime("call", self.visit(function), *arguments, at=node)
+            if isinstance(function, ast.Name) or isinstance(getattr(function, "value", None), ast.Name):
+                # known[f](tape, x) if f is a function, call(tape, f, x) for other callable objects
+                callee = self.load(copy.deepcopy(function))
+                kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [callee], [])
+                test = ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + "hashable", ast.Load())])
+                found = ast.Subscript(ast.Name(self.prefix + "known", ast.Load()), callee, ast.Load())
+                other = ast.Call(ast.Name(self.prefix + "caller", ast.Load()), [callee], [])
+                tape = new.args[0]
+                new = ast.Call(ast.IfExp(test, found, other), [tape, *arguments], [])
         new.keywords = keywords
         return located(new, node)
 

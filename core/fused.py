@@ -32,6 +32,7 @@ from .tape import Cotangents, Tape, pull_again
 from .values import REAL
 
 AGAIN = object()
+KINDS = {int, np.ndarray, *REAL}
 SEQUENCES = {list, tuple}
 MOST_VARIANTS = 12
 """Of one site, for other types than real numbers; beyond that it computes operation by operation."""
@@ -140,7 +141,7 @@ def _print(site_: Site, types: tuple[Type, ...], active: tuple[bool, ...], guard
     chosen = [p for p, a in zip(function.parameters, active) if a]
     forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
     namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
-    namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart}
+    namespace |= {"KINDS": KINDS, "SINGULAR": SINGULAR, "pull_apart": site_.pull_apart}
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
     *compute, returned = first.body
     y, saved = returned.value.elts  # type: ignore[attr-defined]
@@ -252,6 +253,8 @@ def _text(
         run += _indented(_indented(body_))
         run.append(f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:")
         run += _indented(_indented([*body_[:-2], "return y"]))  # nothing that is differentiated
+        run.append(f"    if not ({' and '.join(f'type({x}) in KINDS' for x in leaves)}):")
+        run.append("        return AGAIN")
         body_ = [f"return other({', '.join(['tape', *leaves, *functions])})"]
     run += _indented(body_)
     return "\n".join([*pull, "", "", *back, "", "", *run]) + "\n"

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
-from . import access, operate
+from . import access, known, operate
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
@@ -71,7 +71,7 @@ def instrumented_source(function: FunctionType) -> str:
 
 
 def _compile(function: FunctionType) -> Template:
-    from .call import call, call_method, enter
+    from .call import call, call_method, caller, enter
     from .fused import AGAIN, SEQUENCES, awaited
 
     code = function.__code__
@@ -81,7 +81,8 @@ def _compile(function: FunctionType) -> Template:
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
-    names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES}
+    names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES, "known": known.functions, "caller": caller}
+    names |= {"hashable": known.HASHABLE}
     names |= {"getitem": access.getitem, "setitem": access.setitem, "delitem": access.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": access.set_attribute}
     names |= {"update_item": access.update_item, "update_attr": access.update_attribute}
@@ -118,7 +119,7 @@ def _compile(function: FunctionType) -> Template:
 
 def _is_taken(name: str, names: dict[str, object]) -> bool:
     """Whether rewritten functions give a meaning to a name (after their prefix)."""
-    return name in names or re.fullmatch(r"tape|t\d+|site\d+|plain_.*", name) is not None
+    return name in names or re.fullmatch(r"tape|t\d+|site\d+|(load|store|own)_.*", name) is not None
 
 
 def _future_flags(code: CodeType) -> int:

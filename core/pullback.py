@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import mutation, rules, standard_library  # noqa: F401  the handlers register themselves
+from . import known, mutation, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
-from .call import HANDLERS, call, forget, parameters
+from .call import HANDLERS, call, parameters
 from .cotangents import conform
 from .errors import BadInput
 from .instrument import instrument
@@ -137,7 +137,7 @@ def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
     if parent is None:
-        forget()
+        known.forget()
     tape = Tape(parent)
     arguments = Arguments(tape)
     fresh = list(args)
@@ -148,6 +148,8 @@ def _record_on_tape(
     finally:
         tape.over = True
         arguments.leave()
+        if parent is None:
+            known.forget()
     return y, Back(tape, arguments, y)
 
 

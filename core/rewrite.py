@@ -7,7 +7,7 @@ becomes ``_setitem(_tape, a, i, v)``, and what a ``for`` or a ``with`` takes is 
 from __future__ import annotations
 
 import ast
-import builtins
+import copy
 from types import ModuleType
 from typing import Any
 
@@ -160,7 +160,16 @@ class Rewriter(Expressions):
             name = self.temporary()
             before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
             value = ast.Name(name, ast.Load())
-        return [*before, located(ast.Expr(self.runtime(kind, container, key, value, at=at)), at)]
+        recorded = located(ast.Expr(self.runtime(kind, container, key, value, at=at)), at)
+        if kind == "setattr" and isinstance(container, ast.Name):
+            if not is_simple(value):
+                value_name = self.temporary()
+                before = [located(ast.Assign([ast.Name(value_name, ast.Store())], value), value)]
+                recorded.value.args[3] = value = ast.Name(value_name, ast.Load())
+            target = ast.Attribute(copy.deepcopy(container), key.value, ast.Store())
+            plain = ast.Assign([target], copy.deepcopy(value))
+            return [*before, located(ast.If(self.is_of(container, "store", key.value), [plain], [recorded]), at)]
+        return [*before, recorded]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Node:
         if node.value is None:
@@ -203,8 +212,9 @@ class Rewriter(Expressions):
 
     def visit_For(self, node: ast.For) -> Node:
         target = node.target
+        over_range = isinstance(node.iter, ast.Call) and self.constant(node.iter.func) is range
         node.iter = self.visit(node.iter)
-        if not _is_call_of(node.iter, "range", self):
+        if not over_range:
             node.iter = self.runtime("iterate", node.iter, at=node.iter)
         body = self.statements(node.body)
         if isinstance(target, ast.Name):
@@ -251,14 +261,3 @@ def _is_plain(visitor: Rewriter, decorator: Node) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     module = getattr(visitor.constant(target), "__module__", None)
     return module in ("builtins", "functools", "dataclasses", "contextlib", "abc", "enum", "typing")
-
-
-def _is_call_of(node: Node, name: str, visitor: Rewriter) -> bool:
-    """Whether an instrumented node is a call of the built-in ``name``."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == visitor.prefix + "call"
-        and len(node.args) > 1
-        and visitor.constant(node.args[1]) is getattr(builtins, name)
-    )

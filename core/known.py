@@ -1,0 +1,77 @@
+"""What a run has found out about the functions and classes that it meets; forgotten when the next one starts.
+
+How a call, an attribute or an operator is recorded depends on rules, handlers and class dictionaries.  Nothing of these
+changes for most of a program, and asking anew each time would cost more than the operations themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType, NoneType
+from typing import Any
+
+import numpy as np
+
+HASHABLE = {FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum)}
+"""Classes of callable objects that are equal only to themselves."""
+
+
+class Functions(dict[Any, Callable[..., Any]]):
+    """function -> what is called in its place, with the tape before its arguments."""
+
+    def __missing__(self, function: Any) -> Callable[..., Any]:
+        found = self.how(function)
+        if type(getattr(function, "__self__", None)) in (ModuleType, NoneType):  # no method of an object that may go
+            self[function] = found
+        return found
+
+    @staticmethod
+    def how(function: Any) -> Callable[..., Any]:
+        """The general way; the module ``call`` says which."""
+        raise NotImplementedError
+
+
+functions = Functions()
+methods: dict[tuple[type, str], tuple[Any, bool]] = {}
+"""(class, name) -> the method, a function written in Python, and whether an attribute of the instance may hide it."""
+
+class_methods: dict[tuple[type, str], Any] = {}
+"""(class, name) -> ``class.name``, a function written in Python."""
+
+operators: dict[tuple[Any, type, type], Any] = {}
+"""(operation, class, class) -> the special method that answers first for such operands."""
+
+_sets: dict[str, set[Any]] = {}
+_filled: list[set[Any]] = []
+
+
+def classes(kind: str, name: str) -> set[Any]:
+    """A set that rewritten code asks before it does a thing as Python does.
+
+    ``load``: classes of which an attribute is loaded without running code written in Python; ``store``: in which one is
+    stored so; ``own``: classes whose own attribute is loaded so.
+    """
+    return _sets.setdefault(f"{kind}_{name}", set())
+
+
+def is_plain(kind: str, cls: type, name: str) -> None:
+    """Enter a class into one of these sets."""
+    found = classes(kind, name)
+    if not found:
+        _filled.append(found)
+    found.add(cls)
+
+
+def forget_classes() -> None:
+    """When a class has been changed: it may have a property or a method now."""
+    methods.clear()
+    class_methods.clear()
+    operators.clear()
+    while _filled:
+        _filled.pop().clear()
+
+
+def forget() -> None:
+    """At the start of a run, and when a function is given a derivative of its own."""
+    functions.clear()
+    forget_classes()
