@@ -51,7 +51,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             pair = evaluate(tape.parent, definition, *args, **kwargs)
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
-            y = evaluate(tape.parent, _distinct, pair[0])
+            y = evaluate(tape.parent, distinct, pair[0])
             tape.records.append((_adjoint_back, y, f, pair[1], args))
             return y
 
@@ -63,14 +63,14 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
     return register
 
 
-def _distinct(y: Any) -> Any:
+def distinct(y: Any) -> Any:
     """``y`` with an identity of its own: the definition may return an argument or a constant."""
     if isinstance(y, np.ndarray):
         return np.copy(y)
     if type(y) in (float, complex) or isinstance(y, np.inexact):
         return same_number(y)
     if type(y) in (list, tuple):
-        return type(y)([_distinct(e) for e in y])
+        return type(y)([distinct(e) for e in y])
     return Int(y) if type(y) is int else y
 
 
@@ -110,7 +110,7 @@ def hook(g: Function, x: Any) -> Any:
 @handles(hook)
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
     check_function(g)
-    y = evaluate(tape.parent, _distinct, x)
+    y = evaluate(tape.parent, distinct, x)
     tape.records.append((_hook_back, y, g, x))
     return y
 
@@ -138,7 +138,7 @@ def _stop_gradient(tape: Tape, x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         parts = [_stop_gradient(tape, e) for e in x]
         return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)  # type: ignore[union-attr]
-    return int(x) if type(x) is Int else _distinct(x) if type(x) is not int else x
+    return int(x) if type(x) is Int else distinct(x) if type(x) is not int else x
 
 
 def nestlevel() -> int:

@@ -8,11 +8,13 @@ from typing import Any
 
 from .table import RULES, Rule
 
-# These libraries are imported by their rules, so these are read when a function of that part is first met.
+# These libraries are imported by their rules, so these are read when a function of that part is first met.  What calls back
+# is no rule but a handler, outside of this folder.
 _LAZY = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra",),
     "scipy.fft": ("scipy_fourier", "pocketfft"),
+    "scipy.optimize": (".scipy_optimize",),
     "statistics": ("descriptive_statistics",),
 }
 _EAGER = (

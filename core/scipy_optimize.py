@@ -1,0 +1,139 @@
+"""SciPy's root finders and minimisers whose iteration is code in C, or is not what their result depends on.
+
+A minimiser that only compares values of a function ends at a point that the comparisons have chosen.  Along the path that
+ran, that point does not depend on the function at all; what it stands for does.  So these are differentiated as roots of
+the gradient, like those in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy.optimize import _minpack, _optimize, _zeros
+
+from .api import pullback
+from .call import Handler, call, handles
+from .implicit import Watched, root, solution
+from .opaque import Recording, note
+from .tape import Tape
+
+Function = Callable[..., Any]
+
+
+def _bracketing(solver: Any) -> Handler:
+    def handler(
+        tape: Tape, f: Any, a: Any, b: Any, xtol: Any, rtol: Any, maxiter: int, args: Any, full_output: Any, disp: Any
+    ) -> Any:
+        watched = Watched(tape, f)
+        x, calls, iterations, failed = solver(watched, a, b, xtol, rtol, maxiter, args, True, disp)
+        if failed:
+            note(tape, x, solver, (f, args))
+        else:
+            x = root(tape, x, watched, *args)
+        return (x, calls, iterations, failed) if full_output else x
+
+    return handler
+
+
+for _solver in (_zeros._bisect, _zeros._brenth, _zeros._brentq, _zeros._ridder):
+    handles(_solver)(_bracketing(_solver))
+
+
+def half_square_slope(x: Any, f: Function, args: tuple[Any, ...]) -> Any:
+    """The gradient of |f|²/2, which is zero at a solution of least squares."""
+    y, back = pullback(lambda x: np.asarray(f(x, *args)), x)
+    return back(y)[0]
+
+
+def _minpack_solver(solver: Any, has_jacobian: bool, squares: bool) -> Handler:
+    def handler(tape: Tape, f: Any, *given: Any) -> Any:
+        watched = Watched(tape, f)
+        x0, args = given[1:3] if has_jacobian else given[:2]
+        jacobian = (Watched(tape, given[0]),) if has_jacobian else ()
+        # The start is where MINPACK keeps the solution.
+        x, *rest = solver(watched, *jacobian, np.array(x0, float), *given[len(jacobian) + 1 :])
+        if rest[-1] not in ((1, 2, 3, 4) if squares else (1, 3)):
+            note(tape, x, solver, (f, x0, args))
+        elif squares:
+            # A function that remembers its last value would give it for an x that only has the same numbers.
+            call(tape, f, np.array(x0, float), *args)
+            x = solution(tape, x, half_square_slope, f, args)
+        else:
+            x = root(tape, x, watched, *args)
+        for report in rest:
+            if isinstance(report, dict):
+                note(tape, tuple(report.values()), solver, (f, x0, args))
+        return (x, *rest)
+
+    return handler
+
+
+for _solver, _has_jacobian, _squares in (
+    *((_minpack._hybrd, False, False), (_minpack._hybrj, True, False)),
+    *((_minpack._lmdif, False, True), (_minpack._lmder, True, True)),
+):
+    handles(_solver)(_minpack_solver(_solver, _has_jacobian, _squares))
+
+
+def limits(bounds: Any, n: int) -> list[tuple[Any, Any]]:
+    """The lower and the upper bound of each variable, None where there is none."""
+    if bounds is None:
+        return [(None, None)] * n
+    if hasattr(bounds, "lb"):
+        return list(zip(np.broadcast_to(bounds.lb, n), np.broadcast_to(bounds.ub, n)))
+    return list(bounds)
+
+
+def stationarity(x: Any, f: Function, args: tuple[Any, ...], held: list[Any]) -> Any:
+    """The gradient of ``f`` where it is free; the distance from its bound where a variable is held by one."""
+    slope = pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
+    if np.ndim(x) == 0:
+        return slope
+    return [slope[i] if bound is None else x[i] - bound for i, bound in enumerate(held)]
+
+
+def value_of(f: Function) -> Function:
+    """The value of an objective that also returns its gradient."""
+    return lambda x, *args: f(x, *args)[0]
+
+
+def _minimiser(solver: Any) -> Handler:
+    parameters = signature(solver)
+
+    def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        given = parameters.bind(*args, **kwargs).arguments
+        f = args[0]
+        # An objective that remembers its last value would give it for an x that only has the same numbers.
+        f = value_of(f.fun) if isinstance(f, _optimize.MemoizeJac) else f
+        recording = [Recording(tape, a) if callable(a) and not isinstance(a, type) else a for a in args]
+        result = solver(*recording, **{k: Recording(tape, v) if callable(v) else v for k, v in kwargs.items()})
+        fixed = given.get("args", ())
+        fixed = fixed if isinstance(fixed, tuple) else (fixed,)
+        inputs = (args, tuple(kwargs.values()))
+        note(tape, tuple(v for k, v in result.items() if k not in ("x", "fun")), solver, inputs)
+        if not result.get("success", True) or len(given.get("constraints", ())) or given.get("integrality") is not None:
+            note(tape, (result.x, result.fun), solver, inputs)
+            return result
+        x = result.x
+        # A bound that holds a variable determines it.
+        bounds = limits(given.get("bounds"), np.size(x))
+        held = [next((b for b in pair if b is not None and b == at), None) for pair, at in zip(bounds, np.ravel(x))]
+        result["x"] = solution(tape, x, stationarity, f, fixed, held)
+        result["fun"] = call(tape, f, result.x, *fixed)
+        return result
+
+    return handler
+
+
+for _module, _name in (
+    *(("_lbfgsb_py", "_minimize_lbfgsb"), ("_tnc", "_minimize_tnc"), ("_slsqp_py", "_minimize_slsqp")),
+    *(("_optimize", "_minimize_neldermead"), ("_cobyla_py", "_minimize_cobyla")),
+    *(("_trustregion_krylov", "_minimize_trust_krylov"), ("_optimize", "_minimize_scalar_golden")),
+    *(("_differentialevolution", "differential_evolution"), ("_dual_annealing", "dual_annealing")),
+):
+    _solver = getattr(import_module(f"scipy.optimize.{_module}"), _name)
+    handles(_solver)(_minimiser(_solver))
