@@ -208,14 +208,14 @@ def test_an_opaque_result_matters_only_if_it_depends_on_an_argument():
 
 
 def test_the_dependence_of_an_opaque_result_is_found_through_what_it_calls_back():
-    from scipy.optimize import brentq
+    from scipy.integrate import odeint
 
-    def f(x, bracket):
-        return brentq(lambda t: t * t - x, *bracket)
+    def f(x):
+        return odeint(lambda y, t: -x * y, 1.0, [0.0, 1.0])[-1, 0]
 
-    with pytest.raises(mo.NoDerivative, match="brentq|_zeros"):
-        mo.gradient(f, 2.0, (0, 10))
-    assert mo.gradient(lambda x: x * f(2.0, (0.0, 10.0)), 3.0)[0] == pytest.approx(2**0.5)
+    with pytest.raises(mo.NoDerivative, match="odeint"):
+        mo.gradient(f, 2.0)
+    assert mo.gradient(lambda x: x * f(2.0), 3.0)[0] == pytest.approx(np.exp(-2.0))
 
 
 def test_an_array_that_c_code_wrote_into():
