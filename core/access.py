@@ -107,7 +107,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
     elif isinstance(a, np.void):
         setitem(tape, np.asarray(a), i, v)
     elif isinstance(a, np.flatiter):
-        setitem(tape, np.reshape(a.base, -1), i, v)
+        places = np.arange(a.base.size)[i]
+        setitem(tape, a.base, np.unravel_index(places, a.base.shape), v)
     elif isinstance(a, memoryview):
         setitem(tape, np.asarray(a), i, v)
     else:
@@ -386,9 +387,11 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
 
 def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
-        if name in ("real", "imag", "flat"):
-            view = get_attribute(tape, x, name) if name != "flat" else np.reshape(x, -1)
-            setitem(tape, view, ..., v)
+        if name in ("real", "imag"):
+            setitem(tape, get_attribute(tape, x, name), ..., v)
+        elif name == "flat":
+            values = v if np.ndim(v) == 0 else tape.call(np.resize, v, x.shape)
+            setitem(tape, x, ..., values)
         elif name == "shape":
             tape.records.append((_shape_back, x, x.shape))
             x.shape = v

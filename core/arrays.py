@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .access import iterate, setitem, special
-from .apply import apply_rule, pull_back
+from .apply import apply_rule, pull_back, record_rule
 from .integers import carries
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
@@ -18,7 +18,7 @@ from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
 from .tape import Cotangents, Int, Tape
-from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable
+from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
 
 MUTATORS: dict[str, Any] = {}
 """Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
@@ -102,6 +102,10 @@ def _override(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: 
         own = special(type(x), "__array_function__")
         if own is not None:
             return tape.call(own, x, function, (type(x),), args, kwargs)
+        own = getattr(type(x), function.__name__, None) if isinstance(x, np.ndarray) else None
+        implementation = getattr(function, "_implementation", None)
+        if isinstance(own, FunctionType) and isinstance(implementation, FunctionType):
+            return tape.call(implementation, *args, **kwargs)  # NumPy's own, which leaves it to the method
     return NotImplemented
 
 
@@ -126,12 +130,12 @@ def array_method(
     tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], overridden: bool = False
 ) -> Any:
     """``x.name(*args)`` of an array or NumPy number; a method of a subclass in Python is passed by if overridden."""
-    if name in MUTATORS and isinstance(x, np.ndarray):
-        return MUTATORS[name](tape, x, *args, **kwargs)
     if type(x) is not np.ndarray and not overridden:
         own = getattr(type(x), name, None)
         if isinstance(own, FunctionType):  # a method of a subclass written in Python
             return tape.call(own, x, *args, **kwargs)
+    if name in MUTATORS and isinstance(x, np.ndarray):
+        return MUTATORS[name](tape, x, *args, **kwargs)
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
@@ -140,8 +144,14 @@ def array_method(
     if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
         return call_opaque(tape, getattr(x, name), args, kwargs)
     function, adapt = found
+    given = args, kwargs
     args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
     rule = RULES.get(function)
+    plain = type(x) is np.ndarray or not isinstance(x, np.ndarray) or kwargs.get("out") is not None
+    if overridden and rule is not None and not plain:
+        # The function would ask the class for its method, which is what has called this one.
+        y = evaluate(tape.parent, getattr(np.ndarray, name), x, *given[0], **given[1])
+        return record_rule(tape, rule, y, args, kwargs)
     y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
     if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
         return tape.call(np.copy, x)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, get_attribute, iterate, special
+from .access import class_attribute, get_attribute, getitem, iterate, setitem, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
@@ -107,6 +107,8 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return _call_cached(tape, function, args, kwargs)
     if kind is BuiltinFunctionType or kind is types.MethodWrapperType:
         bound = function.__self__
+        if function.__name__ == "__call__" and not isinstance(bound, type):
+            return call(tape, bound, *args, **kwargs)
         if bound is not None and not isinstance(bound, types.ModuleType):
             return _call_bound(tape, function, bound, args, kwargs)
     elif kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
@@ -318,6 +320,8 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
             if not is_foreign(x)
             else call_opaque(tape, function, args, kwargs)
         )
+    if isinstance(x, (np.flatiter, memoryview)) and name in ("__getitem__", "__setitem__"):
+        return (getitem if name == "__getitem__" else setitem)(tape, x, *args)
     if isinstance(x, CONTAINERS) or not is_foreign(kind):
         return _container_method(tape, function, args, kwargs)
     return call_opaque(tape, function, args, kwargs)

@@ -67,17 +67,14 @@ def _binary_protocol(
     attempts = [(forward, method, a, b)]
     if kb is not ka and (backward is None or backward != forward):
         attempts.append((backward, reflected, b, a))
-        if issubclass(kb, ka) and backward != special(ka, reflected):
-            attempts.reverse()
-    if isinstance(a, (np.ndarray, np.generic)) and backward is not None:
-        # NumPy gives way to a class that overrides its operators or has a higher priority.
-        if getattr(b, "__array_ufunc__", 0) is None or getattr(b, "__array_priority__", 0) > 0 or not np.ndim(a):
+        derived = issubclass(kb, ka) and backward != special(ka, reflected)
+        if derived or isinstance(a, (np.ndarray, np.generic)) and backward is not None and _gives_way(a, b):
             attempts.reverse()
     for own, name, x, other in attempts:
         if own is not None:
             y = tape.call(own, x, other)
-        elif isinstance(x, np.ndarray) and special(type(other), "__array_ufunc__") is not None:
-            y = tape.call(UFUNCS[name], x, other)
+        elif isinstance(x, np.ndarray) and any(special(type(other), n) for n in ("__array_ufunc__", "__array__")):
+            y = tape.call(UFUNCS[name], a, b)
         else:
             y = getattr(type(x), name, _not_implemented)(x, other)
             if isinstance(y, np.ndarray) and y.dtype.kind == "O":
@@ -85,6 +82,13 @@ def _binary_protocol(
         if y is not NotImplemented:
             return y
     return function(a, b)  # raises the TypeError that Python would raise
+
+
+def _gives_way(a: Any, b: Any) -> bool:
+    """Whether NumPy leaves ``a op b`` to the class of ``b``, which has no base in common with that of ``a``."""
+    if hasattr(type(b), "__array_ufunc__"):
+        return type(b).__array_ufunc__ is None or not isinstance(a, np.ndarray)
+    return getattr(b, "__array_priority__", 0) > 0 or not isinstance(a, np.ndarray) or not a.ndim
 
 
 def _not_implemented(x: Any, other: Any) -> Any:

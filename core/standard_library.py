@@ -282,6 +282,10 @@ def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
 @handles(next)
 def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
     step = special(type(iterator), "__next__")
+    if isinstance(iterator, np.flatiter) and iterator.index < len(iterator):
+        place = iterator.coords
+        next(iterator)
+        return getitem(tape, iterator.base, place)
     if step is None:
         return next(iterator, *default)
     try:
