@@ -66,6 +66,9 @@ def _no_source(function: FunctionType) -> NoSource:
 
 
 def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
+    if filename.startswith("<frozen "):
+        # The parts of the standard library that are built into the interpreter have their files all the same.
+        filename = str(module_globals.get("__file__") or filename)
     lines = linecache.getlines(filename, module_globals)
     if not lines and filename == "<string>" and "-c" in sys.orig_argv:
         # `python -c PROGRAM` keeps its program on the command line.
