@@ -21,7 +21,7 @@ from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, pl
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
 from .instrument import instrument
 from .integers import carries, enlist_all
-from .opaque import Recording, call_opaque, is_exact, is_foreign
+from .opaque import Recording, call_opaque, call_unread, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
 from .source import NoSource
@@ -193,7 +193,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
     except NoSource:
         if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
             return initialise_dataclass(tape, function, args, kwargs)
-        return call_opaque(tape, function, args, kwargs)
+        return call_unread(tape, function, args, kwargs)
     if _deep:
         if not is_structured(function):
             known.functions[function] = recorded

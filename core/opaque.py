@@ -9,6 +9,7 @@ back what was put into it) has only been moved, and its cotangent passes.
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import types
 from collections import deque
@@ -97,6 +98,31 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         if not (getattr(function, "__module__", None) or type(bound).__module__).startswith(RANDOM):
             y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
+    return y
+
+
+def call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a Python function that has no source; what it leaves in arguments, closure or globals is recorded as well."""
+    stored = [i.argval for i in dis.get_instructions(function) if i.opname == "STORE_GLOBAL"]
+
+    def within_reach() -> tuple[Any, ...]:
+        return args, kwargs, function, [function.__globals__.get(name) for name in stored]
+
+    known: set[int] = set()
+    values: list[Any] = []
+    reached(within_reach(), known, values=values)
+    arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
+    arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
+    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
+    y = call_opaque(tape, function, args, kwargs)
+    inputs = (*args, *kwargs.values(), function)
+    for a, old in zip(arrays, before):
+        if a.tobytes() != old.tobytes():
+            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
+    values.clear()
+    reached((within_reach(), None if _holds_values(y) else y), set(), values=values)
+    made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in known]
+    note(tape, made, function, inputs)
     return y
 
 
@@ -240,14 +266,13 @@ def judge(tape: Tape | None) -> None:
         known |= taken | given
 
 
-def reached(x: Any, found: set[int], seen: set[int] | None = None) -> None:
-    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds."""
+def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[Any] | None = None) -> None:
+    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds; to ``values`` the first two."""
     kind = type(x)
-    if kind in NUMBER_TYPES:
-        found.add(id(x))
-        return
-    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
-        found.add(id(owner(x)))
+    if kind in NUMBER_TYPES or isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        found.add(id(x) if kind in NUMBER_TYPES else id(owner(x)))
+        if values is not None:
+            values.append(x)
         return
     if kind in PASSIVE and kind is not FunctionType and kind is not bytes:
         return
@@ -272,7 +297,7 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None) -> None:
         found.add(id(x))
         parts = _held(x)
     for part in parts:
-        reached(part, found, seen)
+        reached(part, found, seen, values)
 
 
 def _held(x: Any) -> list[Any]:
