@@ -26,12 +26,12 @@ from .apply import apply_rule, plain_arrays, record_fields
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist, lose
-from .memory import fields
+from .memory import fields, flat_index, is_known, rebased
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
 from .tape import SHAPE, Cotangents, Int, Tape, is_fancy, owner, snapshot
-from .values import NO_KEYWORDS, PASSIVE, differentiable, evaluate
+from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable, evaluate
 
 Operation = Callable[..., Any]
 
@@ -55,13 +55,15 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if own is not None:
         return tape.call(own, a, i)
     if isinstance(a, np.flatiter):
-        return getitem(tape, np.reshape(a.base, -1), i)
+        return getitem(tape, a.base, flat_index(a, i))
     if kind is memoryview:
         y = getitem(tape, np.asarray(a), i)
         return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
     if isinstance(a, np.void) and a.dtype.names:  # a row of a structured array shares its memory
         part = np.asarray(a)[i]
         return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
+    if isinstance(a, np.nditer):
+        return rebased(a[i], a.operands)
     if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
         return getitem(tape, tape.call(np.asarray, a), i)
     y = a[i]
@@ -85,8 +87,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         if kind == "V":
             _set_fields(tape, a, i, v)
             return
-        if isinstance(v, (list, tuple)):
-            v = tape.call(np.array, v)
+        if type(v) not in NUMBERS:
+            v = _as_entries(tape, v, kind)
         parent = tape.parent
         if parent is None:
             old = a[i]
@@ -96,7 +98,7 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         else:
             old = evaluate(parent, _read, a, i)
             setitem(parent, a, i, v)
-        tape.written.add(id(a) if a.base is None else id(owner(a)))
+        tape.written.add(id(a) if a.base is None else _written_memory(a))
         if kind in "iu" and carries(tape, v):
             enlist(tape, a, operator.setitem, (v,))
         tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
@@ -106,10 +108,14 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         tape.call(own, a, i, v)
     elif isinstance(a, np.void):
         setitem(tape, np.asarray(a), i, v)
+    elif isinstance(a, np.nditer):
+        setitem(tape, rebased(a[i], a.operands), ..., v)
     elif isinstance(a, np.flatiter):
-        places = np.arange(a.base.size)[i]
-        setitem(tape, a.base, np.unravel_index(places, a.base.shape), v)
+        index = flat_index(a, i)
+        n = np.size(a[i])
+        setitem(tape, a.base, index, tape.call(np.resize, v, (n,)) if np.size(v) not in (1, n) else v)
     elif isinstance(a, memoryview):
+        v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
         setitem(tape, np.asarray(a), i, v)
     else:
         a[i] = iterate(tape, v) if type(i) is slice else v
@@ -130,6 +136,37 @@ def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
 def _objects_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, single: bool) -> None:
     table.redo.append((a, index, a[index] if single else np.copy(a[index])))
     table.write(a, index, old)
+
+
+def _as_entries(tape: Tape, v: Any, kind: str) -> Any:
+    """What NumPy makes of ``v``, neither a number nor a plain array, to store it in an array of numbers."""
+    if isinstance(v, (list, tuple)):
+        v = tape.call(np.array, v)
+    if isinstance(v, np.ndarray) and v.dtype.kind == "O":
+        convert = complex if kind == "c" else float
+        entries = [e if type(e) in NUMBERS else tape.call(convert, e) for e in v.ravel().tolist()]
+        return tape.call(np.reshape, tape.call(np.array, entries), v.shape)
+    if isinstance(v, (np.ndarray, np.generic, float, complex, int)) or type(v) in PASSIVE:
+        return v
+    if type(v) is memoryview:
+        return np.asarray(v)
+    own = special(type(v), "__array__")
+    if own is not None:
+        return tape.call(own, v)
+    if hasattr(type(v), "__complex__") and kind == "c":
+        return tape.call(complex, v)
+    return tape.call(float, v) if hasattr(type(v), "__float__") else tape.call(np.asarray, v)
+
+
+def _written_memory(a: np.ndarray) -> int:
+    """The identity of the memory that a view was written through."""
+    holder = owner(a)
+    if not is_known(holder):
+        raise NoDerivative(
+            f"a write into memory of {type(holder.base).__name__}, which arrays may share without showing it, cannot be "
+            "differentiated; write into an array"
+        )
+    return id(holder)
 
 
 def _set_fields(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
@@ -206,7 +243,10 @@ def iterate(tape: Tape, x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return _entries(tape, x) if x.ndim == 1 and (x.dtype.kind in "fc" or carries(tape, x)) else x
     if isinstance(x, np.flatiter):
-        return _entries(tape, np.reshape(x.base, -1))
+        return _rest(tape, x)
+    if isinstance(x, np.nditer):
+        operands = x.operands
+        return (rebased(y, operands) for y in x)
     if isinstance(x, np.ndenumerate):
         array: Any = x.iter.base  # type: ignore[attr-defined]
         return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
@@ -224,6 +264,18 @@ def iterate(tape: Tape, x: Any) -> Any:
 def _entries(tape: Tape, x: np.ndarray) -> Iterator[Any]:
     for i in range(len(x)):
         yield getitem(tape, x, i)
+
+
+def next_entry(tape: Tape, x: np.flatiter) -> Any:
+    """``next(a.flat)``."""
+    index = x.coords if x.index < x.base.size else None
+    next(x)
+    return getitem(tape, x.base, index)
+
+
+def _rest(tape: Tape, x: np.flatiter) -> Iterator[Any]:
+    while x.index < x.base.size:
+        yield next_entry(tape, x)
 
 
 def _noted(tape: Tape, x: Any) -> Iterator[Any]:
@@ -387,14 +439,12 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
 
 def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
-        if name in ("real", "imag"):
-            setitem(tape, get_attribute(tape, x, name), ..., v)
-        elif name == "flat":
-            values = v if np.ndim(v) == 0 else tape.call(np.resize, v, x.shape)
-            setitem(tape, x, ..., values)
+        if name in ("real", "imag", "flat"):
+            setitem(tape, get_attribute(tape, x, name), slice(None) if name == "flat" else ..., v)
         elif name == "shape":
-            tape.records.append((_shape_back, x, x.shape))
-            x.shape = v
+            shape = x.shape
+            evaluate(tape.parent, setattr, x, name, v)
+            tape.records.append((_shape_back, x, shape))
         elif x.dtype.kind in "fc" and not (name == "dtype" and np.dtype(v) == x.dtype):
             raise NoDerivative(
                 f"an assignment to the {name} of an array cannot be differentiated; make a new array, as view() does"

@@ -11,6 +11,7 @@ import numpy as np
 
 from .access import iterate, setitem, special
 from .apply import apply_rule, pull_back, record_rule
+from .errors import NoDerivative
 from .integers import carries
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
@@ -48,7 +49,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.reads_arrays:
         args = tuple([_array_of(tape, x) if isinstance(x, (list, tuple)) else x for x in args])
-        kwargs = {k: _array_of(tape, x) if isinstance(x, (list, tuple)) else x for k, x in kwargs.items()}
+        sequences = [k for k, x in kwargs.items() if isinstance(x, (list, tuple)) and k != "out"]
+        kwargs = {**kwargs, **{k: _array_of(tape, kwargs[k]) for k in sequences}}
     if "out" in rule.parameters and rule.parameters.index("out") < len(args):
         i = rule.parameters.index("out")
         kwargs = {**kwargs, "out": args[i], **dict(zip(rule.parameters[i + 1 :], args[i + 1 :]))}
@@ -57,7 +59,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
     where = kwargs.get("where", True) if isinstance(rule.function, np.ufunc) else True
     if out is None and where is True:
         if isinstance(rule.function, np.ufunc) and len(args) > rule.function.nin:
-            kwargs = {**kwargs, "out": args[rule.function.nin]}
+            kwargs = {**kwargs, "out": args[rule.function.nin :]}
             return call_rule(tape, rule, args[: rule.function.nin], kwargs)
         if rule.parameters and (kwargs or len(args) > 1):
             names = overwritten(rule, args, kwargs)
@@ -65,17 +67,29 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
                 return apply_overwriting(tape, rule, args, kwargs, names)
         return apply_rule(tape, rule, args, kwargs)
     kept = {k: v for k, v in kwargs.items() if k not in ("out", "where" if where is not True else "out")}
-    if isinstance(out, tuple):
-        (out,) = out
     y = apply_rule(tape, rule, args, {k: v for k, v in kept.items() if k != "casting"})
+    parts = y if isinstance(y, tuple) else (y,)
+    outs = out if isinstance(out, tuple) else (out,)
+    outs = (*outs, *parts)[: len(parts)]
     if where is not True:
-        y = tape.call(np.where, where, y, 0.0 if out is None else out)
-    if out is None:
-        return y
-    if not np.can_cast(np.result_type(y), out.dtype, kwargs.get("casting", "same_kind")):
-        return rule.function(*args, **kwargs)  # raises what NumPy raises
-    setitem(tape, out, ..., y)
-    return out
+        parts = tuple(tape.call(np.where, where, e, 0.0 if o is None else o) for o, e in zip(outs, parts))
+    for o, e in zip(outs, parts):
+        if o is not None and o is not e and not _can_store(rule.function, o, e, kwargs.get("casting", "same_kind")):
+            rule.function(*args, **kwargs)  # raises what NumPy raises
+            raise NoDerivative(f"{rule.function.__name__} with out= of another shape or dtype has no derivative")
+    for o, e in zip(outs, parts):
+        if o is not None and o is not e:
+            setitem(tape, o, ..., e)
+    found = tuple(e if o is None else o for o, e in zip(outs, parts))
+    return found if isinstance(y, tuple) else found[0]
+
+
+def _can_store(function: Any, out: np.ndarray, y: Any, casting: str) -> bool:
+    """Whether a function may leave ``y`` in ``out``; a ufunc repeats it along further axes."""
+    given, wide = np.shape(y), isinstance(function, np.ufunc)
+    ends = out.shape[out.ndim - len(given) :] if wide and len(given) <= out.ndim else out.shape
+    same = len(given) == len(ends) and all(n == m or wide and n == 1 for n, m in zip(given, ends))
+    return same and np.can_cast(np.result_type(y), out.dtype, casting)  # type: ignore[arg-type]
 
 
 def _array_of(tape: Tape, x: Any) -> Any:

@@ -322,6 +322,8 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         )
     if isinstance(x, (np.flatiter, memoryview)) and name in ("__getitem__", "__setitem__"):
         return (getitem if name == "__getitem__" else setitem)(tape, x, *args)
+    if kind is np.flatiter and name in ("copy", "__array__"):
+        return call(tape, np.array, x)
     if isinstance(x, CONTAINERS) or not is_foreign(kind):
         return _container_method(tape, function, args, kwargs)
     return call_opaque(tape, function, args, kwargs)

@@ -28,12 +28,30 @@ def owner(x: np.ndarray) -> Any:
     return x
 
 
+def is_known(holder: Any) -> bool:
+    """Whether all arrays that look into the memory of ``holder`` are known to do so."""
+    return not isinstance(holder, np.ndarray) or holder.base is None
+
+
 def _buffer(holder: Any) -> np.ndarray | None:
     """The bytes of an object that is no array; None if it does not show them."""
     try:
         return np.frombuffer(holder, np.uint8)
     except (TypeError, ValueError, BufferError):
         return None
+
+
+def rebased(y: Any, operands: tuple[np.ndarray, ...]) -> Any:
+    """What ``np.nditer`` gives, as views of the memory of its operands rather than of its own."""
+    if isinstance(y, tuple):
+        return tuple(rebased(e, operands) for e in y)
+    for x in operands:
+        holder = owner(x)
+        if isinstance(holder, np.ndarray) and np.may_share_memory(x, y):
+            view = _laid_over(holder, y, holder)
+            view.flags.writeable = y.flags.writeable
+            return view
+    return y
 
 
 def blank_memory(holder: Any) -> np.ndarray:
@@ -75,6 +93,12 @@ def _address(x: np.ndarray) -> int:
 def _lowest(x: np.ndarray) -> int:
     """The address of the first byte of ``x``, which is that of its last entry along an axis that runs backward."""
     return _address(x) + sum(s * (n - 1) for s, n in zip(x.strides, x.shape) if s < 0)
+
+
+def flat_index(x: np.flatiter, i: Any) -> Any:
+    """The index of the array beneath ``x`` that means ``x[i]``; the array need not be contiguous."""
+    x[i]  # raises what NumPy raises
+    return np.unravel_index(np.arange(x.base.size)[i], x.base.shape)
 
 
 def fields(dtype: np.dtype[Any]) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
 import numpy as np
 
-from .access import getitem, setitem
+from .access import getitem, set_attribute, setitem
 from .arrays import ADD_AT, MUTATORS
 from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
+from .errors import NoDerivative
 from .integers import carries, enlist
 from .operate import OPERATORS
 from .tape import Cotangents, Tape, owner
@@ -58,6 +60,16 @@ def partition(tape: Tape, a: np.ndarray, kth: Any, axis: int = -1) -> None:
     setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
 
 
+@mutator("resize")
+def resize(tape: Tape, a: np.ndarray, *shape: Any, refcheck: bool = True) -> None:
+    new = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if math.prod(map(int, new)) != a.size:
+        raise NoDerivative(
+            "a.resize() gives an array other memory, which the tape cannot follow; use np.resize or np.pad"
+        )
+    set_attribute(tape, a, "shape", new)
+
+
 @mutator("itemset")
 @mutator("__setitem__")
 def store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
@@ -72,13 +84,13 @@ def load(tape: Tape, a: np.ndarray, index: Any) -> Any:
 @mutator("put")
 @handles(np.put)
 def put(tape: Tape, a: np.ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
-    places = np.asarray(ind).reshape(-1)
-    if mode == "wrap":
-        places = places % a.size
-    elif mode == "clip":
-        places = np.clip(places, 0, a.size - 1)
-    values = call(tape, np.resize, v, places.shape) if np.size(v) != 1 else v
-    setitem(tape, a, np.unravel_index(places % a.size, a.shape), values)
+    places = np.zeros(a.shape, dtype=np.intp)
+    np.put(places, ind, 0, mode)  # type: ignore[arg-type]  # raises what NumPy raises
+    chosen = np.take(np.arange(a.size), ind, mode=mode).reshape(-1)  # type: ignore[arg-type]
+    if np.size(v) == 0:
+        return  # as NumPy does
+    values = call(tape, np.resize, v, chosen.shape) if np.size(v) != 1 else v
+    setitem(tape, a, np.unravel_index(chosen, a.shape), values)
 
 
 @handles(np.copyto)
@@ -97,6 +109,8 @@ def putmask(tape: Tape, a: np.ndarray, mask: Any, values: Any) -> None:
 @handles(np.place)
 def place(tape: Tape, arr: np.ndarray, mask: Any, vals: Any) -> None:
     mask = np.asarray(mask, dtype=bool).reshape(arr.shape)
+    if np.size(vals) == 0:
+        np.place(arr, mask, vals)  # raises what NumPy raises
     setitem(tape, arr, mask, call(tape, np.resize, vals, (int(np.count_nonzero(mask)),)))
 
 

@@ -28,7 +28,11 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
     """Record ``y``, made by a function with a rule, where it or an argument is an array of objects."""
     moved = {id(e) for e in _leaves(args)}
     made = [e for e in _leaves(y) if type(e) not in PASSIVE and id(e) not in moved]
-    if all(type(e) in NUMBERS for e in made):
+    holds_arrays = any(isinstance(e, np.ndarray) for x in args if _holds_objects(x) for e in _leaves(x))
+    if holds_arrays and rule.function not in FOLDS and not _holds_objects(y):
+        lists = (list(x) if _holds_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
+        return tape.call(rule.function, *lists, **kwargs)
+    if all(type(e) in NUMBERS for e in made) and not (holds_arrays and made):
         if made:
             tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
@@ -49,8 +53,12 @@ def _recorded(tape: Tape, function: Any, operands: int) -> np.ufunc:
     return np.frompyfunc(lambda *entries: tape.call(function, *entries), operands, 1)
 
 
+def _holds_objects(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
+
+
 def _leaves(x: Any) -> Iterator[Any]:
-    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+    if _holds_objects(x):
         yield from x.ravel().tolist()
     elif isinstance(x, (tuple, list)):
         for e in x:

@@ -311,6 +311,10 @@ def _held(x: Any) -> list[Any]:
         return [x.func, *x.args, *x.keywords.values()]
     if isinstance(x, BuiltinFunctionType):
         return [x.__self__]
+    if isinstance(x, np.flatiter):
+        return [x.base]
+    if isinstance(x, memoryview):
+        return [x.obj]
     if isinstance(x, types.GeneratorType):
         return [] if x.gi_frame is None else list(x.gi_frame.f_locals.values())
     return [value for _, value in attributes(x)]

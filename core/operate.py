@@ -195,7 +195,8 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
             return plain(tape, a, b) if y is NotImplemented else y
         if isinstance(a, np.ndarray):
             y = plain(tape, a, b)
-            if isinstance(y, np.ndarray) and (y.shape != a.shape or not np.can_cast(y.dtype, a.dtype, "same_kind")):
+            plain_y = not isinstance(y, (np.ndarray, np.generic))
+            if not plain_y and (y.shape != a.shape or not np.can_cast(y.dtype, a.dtype, "same_kind")):
                 return function(a, b)  # raises what NumPy raises
             setitem(tape, a, ..., y)
             return a

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import delete_item, get_attribute, getitem, iterate, set_attribute, special
+from .access import delete_item, get_attribute, getitem, iterate, next_entry, set_attribute, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
@@ -282,14 +282,12 @@ def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
 @handles(next)
 def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
     step = special(type(iterator), "__next__")
-    if isinstance(iterator, np.flatiter) and iterator.index < len(iterator):
-        place = iterator.coords
-        next(iterator)
-        return getitem(tape, iterator.base, place)
-    if step is None:
+    if isinstance(iterator, np.flatiter):
+        step = next_entry
+    elif step is None:
         return next(iterator, *default)
     try:
-        return call(tape, step, iterator)
+        return next_entry(tape, iterator) if step is next_entry else call(tape, step, iterator)
     except StopIteration:
         if default:
             return default[0]

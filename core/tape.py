@@ -243,7 +243,7 @@ class Cotangents:
 
     def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
         """Give ``x`` another shape in place, and with it its cotangent."""
-        x.shape = shape
+        self.run(setattr, x, "shape", shape)
         self.windows.get(id(owner(x)), {}).pop(id(x), None)
         present = self.arrays.get(id(x))
         if present is not None and id(x) in self.exclusive:

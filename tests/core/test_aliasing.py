@@ -228,3 +228,187 @@ def test_a_result_in_a_list_that_is_changed_later(check):
         return (parts[0] ** 2).sum() + (grads[0] ** 2).sum()
 
     check(f, A, 1.5)
+
+
+# Every entry, one after the other
+
+
+def test_flat_of_an_array_that_is_not_contiguous(check):
+    def f(a, x):
+        m = a.reshape(2, 2).T
+        flat = m.flat
+        flat[1] = x * x
+        flat[[0, 3]] *= x
+        flat[::2] += [x, 1.0]
+        m.flat[-1] = x
+        return (np.array(flat) * B).sum() + flat[1:3].sum() * flat[[0, 0, 1]].sum() + (flat.copy() * B).sum() ** 2
+
+    check(f, A, 1.5)
+
+
+def test_assigning_flat_repeats_what_is_too_short(check):
+    def f(a, x):
+        m = a.reshape(2, 2).T
+        m.flat = [x, 2 * x]
+        y = (a * B).sum()
+        a.flat[1:] = [x * x, 3.0]
+        return y * (a * B).sum()
+
+    check(f, A, 1.5)
+
+
+def test_an_iterator_over_all_entries_goes_on_where_it_was(check):
+    def f(a, x):
+        flat = a.reshape(2, 2).T.flat
+        y = next(flat) * x - next(flat) ** 2
+        for e in flat:
+            y = y * e + x
+        return y + next(flat, 3.0) * x + next(np.ndenumerate(a))[1] ** 2
+
+    check(f, A, 1.5)
+
+
+def test_nditer_reads_and_writes_its_operands(check):
+    def f(a, x):
+        b = np.zeros(4)
+        for u, v in np.nditer([a, b], op_flags=[["readonly"], ["writeonly"]]):
+            v[...] = u * u * x
+        with np.nditer(a, op_flags=["readwrite"]) as entries:
+            for e in entries:
+                e[...] = e * e
+        it = np.nditer(a, flags=["multi_index"], op_flags=["readwrite"])
+        while not it.finished:
+            it[0] = it[0] * x
+            it.iternext()
+        return float((b * B).sum() + (a * a * B).sum())
+
+    check(f, A, 1.5)
+
+
+# Places to write to, and what is written
+
+
+def test_put_wraps_clips_and_repeats(check):
+    def f(a, x):
+        np.put(a, [-1, 0, -1], [x, 2 * x, 3 * x])
+        np.put(a, [5, 6], [x * x, a[3]], mode="wrap")
+        a.put([-9, 9], [x], mode="clip")
+        return (a * B).sum()
+
+    check(f, A, 1.5)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: np.put(a, [10], 1.0),
+        lambda a: np.place(a, a > 1, []),
+        lambda a: a.flat.__setitem__(7, 1.0),
+        lambda a: a.__setitem__(7, 1.0),
+        lambda a: a.__setitem__(slice(2), [1.0, 2.0, 3.0]),
+        lambda a: a.__iadd__(np.ones((2, 4))),
+        lambda a: a.__imul__(1j),
+        lambda a: np.add(a, 1.0, out=np.zeros(3)),
+        lambda a: np.add(a, 1.0, out=np.zeros(4, int)),
+        lambda a: np.add(a[:1], np.ones((3, 1)), out=a[:1]),
+        lambda a: np.sum(a, out=np.zeros(3)),
+        lambda a: np.copyto(a, np.ones(3)),
+        lambda a: np.copyto(a, 1j),
+        lambda a: np.array(1).__iadd__(1.5),
+    ],
+)
+def test_a_write_that_numpy_refuses_raises_the_same(write):
+    def f(a):
+        a[0] = 2 * a[1]
+        write(a)
+        return a.sum()
+
+    plain, given = A.copy(), A.copy()
+    with pytest.raises(Exception) as expected:
+        f(plain)
+    with pytest.raises(type(expected.value)) as found:
+        mo.gradient(f, given)
+    assert str(found.value) == str(expected.value)
+    assert given.tolist() == plain.tolist()
+
+
+class Converted:
+    """A number as NumPy asks for it."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __float__(self):
+        return float(self.x * self.x)
+
+
+class Sequence(Converted):
+    def __array__(self, dtype=None, copy=None):
+        return np.array([self.x, 3 * self.x])
+
+
+def test_objects_that_are_stored_as_numbers(check):
+    def f(a, x):
+        a[0] = Converted(x)
+        a[1:3] = Sequence(a[3])
+        a[2:] = [Converted(a[1]), x]
+        return (a * a * B).sum()
+
+    check(f, A, 1.5)
+
+
+def test_sequences_of_any_kind_are_stored(check):
+    def f(a, x):
+        memory = memoryview(np.array([x, x * x]))
+        a[:2] = memory
+        a[2:] = range(2)
+        a[1:] = np.array([x, 2.0, a[0]], object)
+        return (a * a * B).sum()
+
+    check(f, A, 1.5)
+
+
+def test_functions_with_several_results_write_them_out(check):
+    def f(a, x):
+        b, c, n = np.empty(4), np.empty(4), np.empty(4, np.int32)
+        np.modf(a * x * 1.3, out=(b, c))
+        y = (b * B).sum()
+        np.divmod(a * 1.3, x * 0.3, c, b)
+        y += (b * b).sum()
+        np.frexp(a * 1.3, b, n)
+        mantissa, _ = np.frexp(a * 1.1, out=(None, n))
+        return y + (b * b).sum() + (mantissa * n).sum()
+
+    check(f, A, 1.13)
+
+
+def test_a_shape_is_assigned(check):
+    def f(a, x):
+        b = a * x
+        c = b[:2]
+        b.shape = 2, 2
+        b[0, 0] *= x
+        b.shape = 4
+        c *= 2
+        b.resize(2, 2)
+        return (b[1] * b[0]).sum()
+
+    check(f, A, 1.5)
+    _, (ga, gx) = mo.value_and_grad(lambda a, x: sum(np.sum(g) for g in mo.gradient(f, a, x)), (0, 1))(A, 1.5)
+    assert np.isfinite(ga).all() and gx != 0
+
+
+def test_an_array_of_another_size_in_the_same_place_is_refused():
+    with pytest.raises(mo.NoDerivative, match="np.resize or np.pad"):
+        mo.gradient(lambda a: [a := a * a, a.resize(6, refcheck=False), a.sum()][-1], A)
+
+
+def test_arrays_of_arrays(check):
+    def f(a, x):
+        o = np.empty(2, object)
+        o[0], o[1] = a * a, a * x
+        o[0] *= x
+        s = np.stack(o) * np.arange(8.0).reshape(2, 4)
+        return s.sum() + (np.concatenate(o) ** 2).sum() + (o.sum() * B).sum() + (np.sum(o) ** 2).sum()
+
+    check(f, A, 1.5)
