@@ -21,6 +21,7 @@ from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, pl
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
 from .instrument import instrument
 from .integers import carries, enlist_all
+from .models import call_compiled
 from .opaque import Recording, call_opaque, call_unread, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
@@ -119,7 +120,7 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return _call_python(tape, implementation, args, kwargs)
     if special(kind, "__call__") is not None:
         return _call_object(tape, function, args, kwargs)
-    return call_opaque(tape, function, args, kwargs)
+    return call_compiled(tape, function, args, kwargs)
 
 
 def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -326,7 +327,7 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         return call(tape, np.array, x)
     if isinstance(x, CONTAINERS) or not is_foreign(kind):
         return _container_method(tape, function, args, kwargs)
-    return call_opaque(tape, function, args, kwargs)
+    return call_compiled(tape, function, args, kwargs)
 
 
 def _container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -36,24 +36,27 @@ RANDOM = ("random", "_random", "numpy.random")
 class Recording:
     """A Python function handed to code written in C: calling it records on the tape, until the run is over."""
 
-    __slots__ = ("__weakref__", "function", "tape")
+    __slots__ = ("__weakref__", "caller", "function", "tape")
 
-    def __init__(self, tape: Tape, function: Any) -> None:
+    def __init__(self, tape: Tape, function: Any, caller: tuple[Any, Any] | None = None) -> None:
         self.tape, self.function = tape, function
+        self.caller = caller  # what calls back with values of its own making, and what it was given
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tape: Tape | None = self.tape
         while tape is not None and tape.over:
             tape = tape.parent
+        if tape is not None and self.caller is not None:
+            note(tape, args, *self.caller)
         return evaluate(tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         return self(*args, **kwargs)
 
 
-def callback(tape: Tape, x: Any) -> Any:
+def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
     """``x``, recording if it is a function in Python that code written in C may call."""
-    return Recording(tape, x) if isinstance(x, (FunctionType, MethodType, functools.partial)) else x
+    return Recording(tape, x, caller) if isinstance(x, (FunctionType, MethodType, functools.partial)) else x
 
 
 class Opaque:
@@ -83,14 +86,16 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
-    inside = [callback(tape, a) for a in args]
-    y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v) for k, v in kwargs.items()})
+    caller = function, tuple(given)
+    inside = [callback(tape, a, caller) for a in args]
+    y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
     inputs = (*given, *(record[1] for record in tape.records[first:]))
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
         if surely or y is None and not any(changed) and a.dtype.kind in "fc":
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
-    if any(y is a for a in given) or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
+    same = any(y is a for a in given if type(a) not in PASSIVE)
+    if same or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
     keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
     keeps = keeps and any(type(x) not in PASSIVE for x in given[:-1])
@@ -128,6 +133,8 @@ def call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwarg
 
 def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
+    if is_foreign(type(y)) and getattr(y, "__dict__", None):
+        y = (y, *vars(y).values())
     if _holds_values(y):
         tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs))))
 
@@ -159,10 +166,15 @@ def is_foreign(kind: type) -> bool:
     if is_exact(kind):
         return True
     for cls in kind.__mro__:
-        descriptors = (types.WrapperDescriptorType, types.MethodDescriptorType)
-        if any(isinstance(v, descriptors) and v.__objclass__ is cls for v in vars(cls).values()):
+        if any(_is_compiled_method(cls, v) for v in vars(cls).values()):
             return not _is_builtin(cls) and cls.__module__ not in REFERENCING
     return False
+
+
+def _is_compiled_method(cls: type, v: Any) -> bool:
+    if isinstance(v, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+        return v.__objclass__ is cls
+    return type(v).__name__ == "cython_function_or_method" and v.__qualname__.startswith(f"{cls.__qualname__}.")
 
 
 def _is_builtin(cls: type) -> bool:
@@ -260,7 +272,9 @@ def judge(tape: Tape | None) -> None:
             handed = {id(x) for x in opaque.inputs if type(x) in NUMBER_TYPES}
             handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}
             opaque.moved = given & (known | handed)
-            given -= opaque.moved if not isinstance(y, np.ndarray) else set()
+            # An object of C code may have kept what the call gave it.
+            keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if is_foreign(type(x))}
+            given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
         if depends:
             active |= given
         known |= taken | given

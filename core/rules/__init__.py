@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from .table import RULES, Rule
+from .table import MODELS, RULES, Model, Rule
 
 # These libraries are imported by their rules, so these are read when a function of that part is first met.  What calls back
 # is no rule but a handler, outside of this folder.
@@ -15,6 +15,11 @@ _LAZY = {
     "scipy.linalg": ("scipy_linear_algebra",),
     "scipy.fft": ("scipy_fourier", "pocketfft"),
     "scipy.optimize": (".scipy_optimize",),
+    "scipy.interpolate": ("scipy_interpolate",),
+    "scipy.ndimage": ("scipy_ndimage",),
+    "scipy.signal": ("scipy_signal",),
+    "scipy.spatial": ("scipy_spatial",),
+    "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
 }
 _EAGER = (
@@ -40,3 +45,11 @@ def find_rule(function: Any) -> Rule | None:
             load(_LAZY.pop(package))
         rule = RULES.get(function)
     return rule
+
+
+def find_model(function: Any) -> Model | None:
+    """The program that stands for a compiled function, or None; ``find_rule`` has been asked before."""
+    try:
+        return MODELS.get(function)
+    except TypeError:  # an unhashable callable object
+        return None

@@ -20,6 +20,12 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 ``zero(*functions)``
     The derivative is zero wherever it exists (``floor``, ``sign``, comparisons, shapes).
 
+A fifth form is for compiled functions that are easier to write once more than to differentiate by hand:
+
+``model(f, program)``
+    ``program``, in Python and NumPy, computes what ``f`` does, and the derivative is that of the program.  ``f`` itself
+    still gives the result, or writes it into some of its arguments.
+
 In every form a pullback maps the cotangent by the conjugate transpose of the derivative, so that for a real loss the
 gradient with respect to z = x + iy is dL/dx + i dL/dy.  A cotangent may come back in a wider shape or type than its
 argument: ``conform`` sums over broadcast axes, drops the imaginary part for a real argument, and restores the dtype.
@@ -91,6 +97,18 @@ class Rule:
 
 RULES: dict[Any, Rule] = {}
 
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A program that computes what a compiled function does; ``into``: which arguments the function writes into."""
+
+    function: Function
+    program: Function
+    into: tuple[int, ...] = ()
+
+
+MODELS: dict[Any, Model] = {}
+
 SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
 
@@ -122,6 +140,16 @@ def zero(*functions: Function) -> None:
 def takes_sequences(*functions: Function) -> None:
     """Register functions whose pullbacks are written for sequences as they were given."""
     SEQUENCES.update(functions)
+
+
+def model(functions: Function | Sequence[Function], program: Function, into: int | tuple[int, ...] = ()) -> None:
+    """Register a program that takes the arguments of a compiled function and returns what it returns.
+
+    Where the function writes its results into arguments, ``into`` is their positions, and the program returns what is
+    written there: an array, or a tuple of several.  Of those arguments it may read the shape only.
+    """
+    for function in _each(functions):
+        MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into)
 
 
 @lru_cache(maxsize=1024)
