@@ -23,15 +23,13 @@ import numpy as np
 
 from . import known
 from .apply import apply_rule, plain_arrays, record_fields
-from .cotangents import conform
-from .errors import NoDerivative
-from .integers import carries, enlist, lose
-from .memory import fields, flat_index, is_known, rebased
+from .integers import carries, lose
+from .memory import flat_index, rebased
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
-from .tape import SHAPE, Cotangents, Int, Tape, is_fancy, owner, snapshot
-from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable, evaluate
+from .tape import Cotangents, Int, Tape, owner, snapshot
+from .values import NO_KEYWORDS
 
 Operation = Callable[..., Any]
 
@@ -76,163 +74,6 @@ def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:
     dy = table.take(y)
     if dy is not None:
         table.add_at(a, index, dy)
-
-
-def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
-    if isinstance(a, np.ndarray):
-        kind = a.dtype.kind
-        if kind == "O":
-            _set_objects(tape, a, i, v)
-            return
-        if kind == "V":
-            _set_fields(tape, a, i, v)
-            return
-        if type(v) not in NUMBERS:
-            v = _as_entries(tape, v, kind)
-        parent = tape.parent
-        if parent is None:
-            old = a[i]
-            if isinstance(old, np.ndarray):
-                old = np.copy(old)
-            a[i] = v
-        else:
-            old = evaluate(parent, _read, a, i)
-            setitem(parent, a, i, v)
-        tape.written.add(id(a) if a.base is None else _written_memory(a))
-        if kind in "iu" and carries(tape, v):
-            enlist(tape, a, operator.setitem, (v,))
-        tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
-        return
-    own = special(type(a), "__setitem__")
-    if own is not None:
-        tape.call(own, a, i, v)
-    elif isinstance(a, np.void):
-        setitem(tape, np.asarray(a), i, v)
-    elif isinstance(a, np.nditer):
-        setitem(tape, rebased(a[i], a.operands), ..., v)
-    elif isinstance(a, np.flatiter):
-        index = flat_index(a, i)
-        n = np.size(a[i])
-        setitem(tape, a.base, index, tape.call(np.resize, v, (n,)) if np.size(v) not in (1, n) else v)
-    elif isinstance(a, memoryview):
-        v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
-        setitem(tape, np.asarray(a), i, v)
-    else:
-        a[i] = iterate(tape, v) if type(i) is slice else v
-        if is_foreign(type(a)):
-            note(tape, a, operator.setitem, (a, v))
-
-
-def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
-    """Into an array of objects go references, and the entries of an array of numbers as objects."""
-    single = not isinstance(np.empty(a.shape, dtype=bool)[i], np.ndarray)
-    if not single and isinstance(v, np.ndarray) and v.dtype.kind in "fc":
-        v = tape.call(np.asarray, v, dtype=object)
-    old = a[i] if single else np.copy(a[i])
-    evaluate(tape.parent, operator.setitem, a, i, v)
-    tape.records.append((_objects_back, a, i if type(i) is int else snapshot(i), old, single))
-
-
-def _objects_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, single: bool) -> None:
-    table.redo.append((a, index, a[index] if single else np.copy(a[index])))
-    table.write(a, index, old)
-
-
-def _as_entries(tape: Tape, v: Any, kind: str) -> Any:
-    """What NumPy makes of ``v``, neither a number nor a plain array, to store it in an array of numbers."""
-    if isinstance(v, (list, tuple)):
-        v = tape.call(np.array, v)
-    if isinstance(v, np.ndarray) and v.dtype.kind == "O":
-        convert = complex if kind == "c" else float
-        entries = [e if type(e) in NUMBERS else tape.call(convert, e) for e in v.ravel().tolist()]
-        return tape.call(np.reshape, tape.call(np.array, entries), v.shape)
-    if isinstance(v, (np.ndarray, np.generic, float, complex, int)) or type(v) in PASSIVE:
-        return v
-    if type(v) is memoryview:
-        return np.asarray(v)
-    own = special(type(v), "__array__")
-    if own is not None:
-        return tape.call(own, v)
-    if hasattr(type(v), "__complex__") and kind == "c":
-        return tape.call(complex, v)
-    return tape.call(float, v) if hasattr(type(v), "__float__") else tape.call(np.asarray, v)
-
-
-def _written_memory(a: np.ndarray) -> int:
-    """The identity of the memory that a view was written through."""
-    holder = owner(a)
-    if not is_known(holder):
-        raise NoDerivative(
-            f"a write into memory of {type(holder.base).__name__}, which arrays may share without showing it, cannot be "
-            "differentiated; write into an array"
-        )
-    return id(holder)
-
-
-def _set_fields(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
-    """``a[i] = v`` of a structured array: a write for each field."""
-    names = fields(a.dtype)
-    if isinstance(i, str) or isinstance(i, list) and i and isinstance(i[0], str):
-        a, i = a[i], ...
-        if a.dtype.kind != "V":
-            setitem(tape, a, i, v)
-            return
-        names = fields(a.dtype)
-    structured = isinstance(v, (np.ndarray, np.void)) and v.dtype.names
-    for k, name in enumerate(names):
-        if structured:
-            part = getitem(tape, v, structured[k])
-        elif isinstance(v, list) and v and isinstance(v[0], tuple):
-            part = [e[k] for e in v]
-        else:
-            part = v[k] if isinstance(v, tuple) else v
-        setitem(tape, a[name], i, part)
-
-
-def _read(a: np.ndarray, i: Any) -> Any:
-    entry = a[i]
-    return np.copy(entry) if isinstance(entry, np.ndarray) else entry
-
-
-def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any) -> None:
-    if table.evaluate is None and type(index) is int and a.ndim == 1:
-        # One entry of a vector: what filling an array in a loop spends its time on.
-        table.redo.append((a, index, a[index]))
-        a[index] = old
-        if not table.reached(a):
-            return
-        if a.dtype.kind not in "fc":
-            table.cut(a, index)
-        else:
-            window = table.window(a)
-            g = window[index]
-            window[index] = 0
-            if type(v) not in PASSIVE or table.carries(v):
-                table.add(v, g if type(v) is float or type(v) is np.float64 else conform(g, v))
-        return
-    table.redo.append((a, index, table.run(_read, a, index)))
-    table.write(a, index, old)
-    if not table.reached(a):
-        return
-    if a.dtype.kind not in "fc":
-        table.cut(a, index)
-        return
-    window = table.window(a)
-    g = table.run(_read, window, index)
-    table.write(window, index, 0)
-    if (differentiable(v) or table.carries(v)) and np.size(g):
-        # A mask may select nothing: then nothing of v is reached, infinite or not.
-        if is_fancy(index):
-            g = table.run(operator.mul, g, _last_writes(a.shape, index))
-        table.add(v, table.run(conform, g, v))
-
-
-def _last_writes(shape: tuple[int, ...], index: Any) -> np.ndarray:
-    """Which entries of ``v`` in ``a[index] = v`` stay: where an index names an entry twice, the last one does."""
-    places = np.zeros(shape, dtype=np.intp)
-    order = np.arange(np.size(places[index])).reshape(np.shape(places[index]))
-    places[index] = order
-    return places[index] == order
 
 
 def iterate(tape: Tape, x: Any) -> Any:
@@ -435,65 +276,3 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
     ):  # fmt: skip
         known.is_plain("load", type(x), name)
     return y
-
-
-def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
-    if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
-        if name in ("real", "imag", "flat"):
-            setitem(tape, get_attribute(tape, x, name), slice(None) if name == "flat" else ..., v)
-        elif name == "shape":
-            shape = x.shape
-            evaluate(tape.parent, setattr, x, name, v)
-            tape.records.append((_shape_back, x, shape))
-        elif x.dtype.kind in "fc" and not (name == "dtype" and np.dtype(v) == x.dtype):
-            raise NoDerivative(
-                f"an assignment to the {name} of an array cannot be differentiated; make a new array, as view() does"
-            )
-        else:
-            setattr(x, name, v)
-        return
-    if isinstance(x, type):
-        known.forget_classes()
-    own = getattr(type(x), "__setattr__", None)
-    if isinstance(own, FunctionType):
-        tape.call(own, x, name, v)
-        return
-    raw = class_attribute(type(x).__mro__, name)
-    if type(raw) is property and raw.fset is not None:
-        tape.call(raw.fset, x, v)
-    elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
-        tape.call(type(raw).__set__, raw, x, v)
-    else:
-        if own is object.__setattr__:
-            known.is_plain("store", type(x), name)
-        setattr(x, name, v)
-
-
-def _shape_back(table: Cotangents, x: np.ndarray, shape: tuple[int, ...]) -> None:
-    """The operations before the assignment knew the array in its old shape."""
-    table.redo.append((x, SHAPE, x.shape))
-    table.reshape(x, shape)
-
-
-def delete_item(tape: Tape, x: Any, i: Any) -> None:
-    own = special(type(x), "__delitem__")
-    if own is not None:
-        tape.call(own, x, i)
-    else:
-        del x[i]
-
-
-def update_item(tape: Tape, in_place: Operation, x: Any, i: Any, v: Any) -> None:
-    """``x[i] op= v``."""
-    old = getitem(tape, x, i)
-    new = in_place(tape, old, v)
-    if not (new is old and isinstance(x, np.ndarray) and owner(new) is owner(x)):
-        setitem(tape, x, i, new)
-
-
-def update_attribute(tape: Tape, in_place: Operation, x: Any, name: str, v: Any) -> None:
-    """``x.name op= v``."""
-    old = get_attribute(tape, x, name)
-    new = in_place(tape, old, v)
-    if not (new is old and isinstance(x, np.ndarray)):
-        set_attribute(tape, x, name, new)

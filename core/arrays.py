@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, setitem, special
+from .access import iterate, special
 from .apply import apply_rule, pull_back, record_rule
 from .errors import NoDerivative
 from .integers import carries
@@ -18,6 +18,7 @@ from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
+from .stores import setitem
 from .tape import Cotangents, Int, Tape
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
 

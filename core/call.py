@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, get_attribute, getitem, iterate, setitem, special
+from .access import class_attribute, get_attribute, getitem, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
@@ -26,6 +26,7 @@ from .opaque import Recording, call_opaque, call_unread, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
 from .source import NoSource
+from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Tape, pull_again
 from .values import NUMBERS, REAL, evaluate

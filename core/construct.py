@@ -81,7 +81,9 @@ def _number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kw
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A built-in container or iterator, over arguments whose entries are on the tape and functions that record."""
     cls = function if isinstance(function, type) else getattr(function, "__self__", None)
-    if isinstance(cls, type) and (cls.__module__ in ITERATING or issubclass(cls, CONTAINERS)):
+    if isinstance(cls, type) and (
+        cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
+    ):
         args = tuple(iterate(tape, a) for a in args)
     if isinstance(cls, type) and issubclass(cls, weakref.ref):
         given = 1 if function is cls else 2  # the object that is referred to is itself, though it be a function

@@ -7,6 +7,7 @@ derivative, and on a tape an operation with a backward step of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ import numpy as np
 from . import known
 from .call import HANDLERS, call, handles
 from .cotangents import conform
-from .errors import BadInput
+from .errors import BadInput, NoDerivative
 from .operate import evaluate
 from .pullback import check_function, kind_of, seed
 from .source import describe
 from .structure import same_number
 from .structured import forget
-from .tape import Cotangents, Int, Tape, sweep
+from .tape import Cotangents, Int, Tape, attributes, snapshot, sweep
+from .values import NUMBERS, PASSIVE
 
 Function = Callable[..., Any]
 
@@ -52,7 +54,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
             y = evaluate(tape.parent, distinct, pair[0])
-            tape.records.append((_adjoint_back, y, f, pair[1], args))
+            tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args)))
             return y
 
         HANDLERS[f] = handler
@@ -72,6 +74,26 @@ def distinct(y: Any) -> Any:
     if type(y) in (list, tuple):
         return type(y)([distinct(e) for e in y])
     return Int(y) if type(y) is int else y
+
+
+def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
+    """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
+    kind = type(x)
+    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex)) or callable(x):
+        return x
+    done = {} if done is None else done
+    if id(x) in done:
+        return done[id(x)]
+    if isinstance(x, tuple):
+        return tuple([as_it_is(e, done) for e in x])
+    done[id(x)] = held = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
+    if isinstance(x, list):
+        held.extend(as_it_is(e, done) for e in x)
+    elif isinstance(x, dict):
+        held.update((k, as_it_is(e, done)) for k, e in x.items())
+    else:
+        vars(held).update((name, as_it_is(e, done)) for name, e in attributes(x))
+    return held
 
 
 def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: tuple[Any, ...]) -> None:
@@ -111,7 +133,7 @@ def hook(g: Function, x: Any) -> Any:
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
     check_function(g)
     y = evaluate(tape.parent, distinct, x)
-    tape.records.append((_hook_back, y, g, x))
+    tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x)))
     return y
 
 
@@ -177,13 +199,18 @@ def _checkpoint(tape: Tape, f: Function, *args: Any, **kwargs: Any) -> Any:
     check_function(f)
     trial = Tape(tape.parent)
     trial.integers = tape.integers
-    y = call(trial, f, *args, **kwargs)
-    tape.integers = trial.integers
-    if trial.written or not _is_numeric(y):
-        tape.records += trial.records
+    kept = True  # where it raises, too
+    given = snapshot(args), {name: snapshot(x) for name, x in kwargs.items()}
+    try:
+        y = call(trial, f, *args, **kwargs)
+        kept = bool(trial.written) or not _is_numeric(y)
+    finally:
+        tape.integers = trial.integers
         tape.written |= trial.written
-    else:
-        tape.records.append((_checkpoint_back, y, f, args, kwargs))
+        if kept:
+            tape.records += trial.records
+    if not kept:
+        tape.records.append((_checkpoint_back, snapshot(y), f, *given))
     return y
 
 
@@ -199,7 +226,22 @@ def _checkpoint_back(table: Cotangents, y: Any, f: Function, args: tuple[Any, ..
         return
     again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
     again.integers = None if table.tape is None else table.tape.integers
-    seed(table, call(again, f, *args, **kwargs), dy)
+    found = call(again, f, *args, **kwargs)
+    if not _same(found, y):
+        raise NoDerivative(
+            f"{describe(f)} gave another result when checkpoint ran it again for the way back: what it reads has been "
+            "changed since, or it draws random numbers; pass what it needs as arguments, or call it without checkpoint"
+        )
+    seed(table, found, dy)
     written, table.redo = table.redo, []
-    sweep(again, table)
-    table.redo = written
+    try:
+        sweep(again, table)
+    finally:
+        table.redo = written
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two runs gave the same numbers, NaN included."""
+    if isinstance(x, (tuple, list)):
+        return isinstance(y, (tuple, list)) and len(x) == len(y) and all(map(_same, x, y))
+    return np.array_equal(x, y, equal_nan=not isinstance(x, int))

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
-from . import access, known, operate
+from . import access, known, operate, stores
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
@@ -83,9 +83,9 @@ def _compile(function: FunctionType) -> Template:
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
     names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES, "known": known.functions, "caller": caller}
     names |= {"hashable": known.HASHABLE}
-    names |= {"getitem": access.getitem, "setitem": access.setitem, "delitem": access.delete_item}
-    names |= {"getattr": access.get_attribute, "setattr": access.set_attribute}
-    names |= {"update_item": access.update_item, "update_attr": access.update_attribute}
+    names |= {"getitem": access.getitem, "setitem": stores.setitem, "delitem": stores.delete_item}
+    names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
+    names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
     names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
     names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}

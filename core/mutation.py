@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .access import getitem, set_attribute, setitem
+from .access import getitem
 from .arrays import ADD_AT, MUTATORS
 from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
 from .operate import OPERATORS
+from .stores import set_attribute, setitem
 from .tape import Cotangents, Tape, owner
 from .values import evaluate
 

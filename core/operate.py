@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, setitem, special
+from .access import iterate, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .integers import carries, follow
 from .object_arrays import record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
+from .stores import setitem
 from .tape import Int, Tape
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, evaluate
 
@@ -200,11 +201,16 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
                 return function(a, b)  # raises what NumPy raises
             setitem(tape, a, ..., y)
             return a
-        if type(a) in NUMBERS or not hasattr(type(a), method):
+        if type(a) in NUMBERS or not hasattr(type(a), method) or isinstance(a, list) and _takes_over(b, method):
             return plain(tape, a, b)
         return function(a, iterate(tape, b))
 
     return operation
+
+
+def _takes_over(b: Any, method: str) -> bool:
+    """Whether ``b`` has an operator for a list at its left, which Python asks before it extends or repeats the list."""
+    return isinstance(b, (np.ndarray, np.generic)) or special(type(b), method.replace("__i", "__r")) is not None
 
 
 COMPARED = PASSIVE | NUMBERS | {list, tuple, dict, set}

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .access import setitem
 from .apply import record_rule
 from .opaque import Opaque, note_overwritten
 from .rules.table import Rule
+from .stores import setitem
 from .tape import Tape, owner, snapshot
 from .values import evaluate
 

@@ -190,14 +190,20 @@ class Rewriter(Expressions):
             whole = located(ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value), node)
             new = self.fused(whole, apart, in_place=True) or apart(whole)
             return located(ast.Assign([self.visit(node.target)], new), node)
-        value = self.visit(node.value)
-        container = self.visit(node.target.value)
+        container = self.kept(self.visit(node.target.value))
         if isinstance(node.target, ast.Attribute):
-            kind, key = "update_attr", ast.Constant(self.mangle(node.target.attr))
+            kind, read, key = "update_attr", "getattr", ast.Constant(self.mangle(node.target.attr))
         else:
-            kind, key = "update_item", self.index(node.target.slice)
+            kind, read, key = "update_item", "getitem", self.kept(self.index(node.target.slice))
+        old = self.runtime(read, _again(container), _again(key), at=node.target)  # before the value is evaluated
         update = ast.Name(self.prefix + in_place, ast.Load())
-        return located(ast.Expr(self.runtime(kind, update, container, key, value, at=node)), node)
+        return located(ast.Expr(self.runtime(kind, container, key, old, update, self.visit(node.value), at=node)), node)
+
+    def kept(self, node: Node) -> Node:
+        """An expression that can be written again, by a name if need be, and is evaluated once."""
+        if is_simple(node):
+            return node
+        return located(ast.NamedExpr(ast.Name(self.temporary(), ast.Store()), node), node)
 
     def visit_Delete(self, node: ast.Delete) -> Node:
         result: list[Node] = []
@@ -254,6 +260,11 @@ class Rewriter(Expressions):
         return node
 
     visit_Nonlocal = visit_Global
+
+
+def _again(node: Node) -> Node:
+    """What ``kept`` has evaluated."""
+    return ast.Name(node.target.id, ast.Load()) if isinstance(node, ast.NamedExpr) else copy.copy(node)
 
 
 def _is_plain(visitor: Rewriter, decorator: Node) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import delete_item, get_attribute, getitem, iterate, next_entry, set_attribute, special
+from .access import get_attribute, getitem, iterate, next_entry, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
@@ -27,6 +27,7 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
+from .stores import delete_item, set_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Tape
 from .values import NUMBERS, differentiable, evaluate

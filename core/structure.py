@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .access import setitem
 from .errors import BadInput
+from .stores import setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
 from .values import PASSIVE, evaluate
 
