@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .access import setitem
 from .opaque import call_opaque, callback
 from .rules import find_model
 from .rules.table import Model
+from .stores import setitem
 from .tape import Cotangents, Tape, snapshot
 from .values import differentiable, evaluate
 
