@@ -61,7 +61,7 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
     elif isinstance(a, np.flatiter):
         index = flat_index(a, i)
         n = np.size(a[i])
-        setitem(tape, a.base, index, tape.call(np.resize, v, (n,)) if np.size(v) not in (1, n) else v)
+        setitem(tape, a.base, index, tape.call(np.resize, v, (n,)) if np.size(v) != 1 else v)
     elif isinstance(a, memoryview):
         v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
         setitem(tape, np.asarray(a), i, v)

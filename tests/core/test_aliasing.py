@@ -252,6 +252,8 @@ def test_assigning_flat_repeats_what_is_too_short(check):
         m.flat = [x, 2 * x]
         y = (a * B).sum()
         a.flat[1:] = [x * x, 3.0]
+        m.flat = m * x
+        a.flat[:] = a.reshape(2, 2)
         return y * (a * B).sum()
 
     check(f, A, 1.5)
