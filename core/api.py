@@ -81,13 +81,13 @@ def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any
     (12.0, (4.0, 3.0))
     """
     y, back = _pullback(None, f, args, kwargs)
-    return _detached(plain(y), back.kept()), back
+    return _detached(plain(y), functools.cache(back.kept)), back
 
 
-def _detached(y: Any, kept: set[int]) -> Any:
+def _detached(y: Any, kept: Callable[[], set[int]]) -> Any:
     """The result for the caller, who may write into it: an array that the pullback keeps is copied."""
     if isinstance(y, np.ndarray):
-        return y.copy() if id(y) in kept else y
+        return y.copy() if id(y) in kept() else y
     return map_container(lambda e: _detached(e, kept), y)
 
 

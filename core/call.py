@@ -63,7 +63,12 @@ def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def caller(function: Any) -> Handler:
     """``call`` of any callable object, before its arguments are known."""
-    return lambda tape, *args, **kwargs: call(tape, function, *args, **kwargs)
+    return lambda tape, /, *args, **kwargs: call(tape, function, *args, **kwargs)
+
+
+def method_caller(x: Any, name: str) -> Handler:
+    """``call_method`` of an object and a name, before its arguments are known; it is given the object again."""
+    return lambda tape, x, /, *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
 
 
 def _how(function: Any) -> Handler:
@@ -73,15 +78,15 @@ def _how(function: Any) -> Handler:
     rule = find_rule(function)
     if rule is not None:
         if isinstance(function, type):
-            return lambda tape, *args, **kwargs: (
+            return lambda tape, /, *args, **kwargs: (
                 call_rule(tape, rule, args, kwargs) if args else construct(tape, function, args, kwargs)
             )
-        return lambda tape, *args, **kwargs: call_rule(tape, rule, args, kwargs)
+        return lambda tape, /, *args, **kwargs: call_rule(tape, rule, args, kwargs)
     if type(function) is FunctionType:
-        return lambda tape, *args, **kwargs: _call_python(tape, function, args, kwargs)
+        return lambda tape, /, *args, **kwargs: _call_python(tape, function, args, kwargs)
     if isinstance(function, type):
         return maker(function)
-    return lambda tape, *args, **kwargs: _call_other(tape, function, args, kwargs)
+    return lambda tape, /, *args, **kwargs: _call_other(tape, function, args, kwargs)
 
 
 known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
@@ -132,9 +137,9 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
         if method is not None:
             return known.functions[method](tape, *args, **kwargs)
     else:
-        found = known.methods.get((kind, name))
-        if found is not None and (not found[1] or name not in x.__dict__):
-            return known.functions[found[0]](tape, x, *args, **kwargs)
+        found = known.methods(name).get(kind)
+        if found is not None and name not in getattr(x, "__dict__", ()):
+            return known.functions[found](tape, x, *args, **kwargs)
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
     if kind in NUMBERS:
@@ -149,7 +154,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     if type(method) is FunctionType and name not in getattr(x, "__dict__", ()):
         plain = getattr(kind, "__getattribute__", None) is object.__getattribute__
         if plain and not isinstance(x, (type, types.ModuleType)) and not _is_static(kind, name):
-            known.methods[kind, name] = method, hasattr(x, "__dict__")
+            known.enter(known.methods(name), kind, method)
             return call(tape, method, x, *args, **kwargs)
     return call(tape, get_attribute(tape, x, name), *args, **kwargs)
 
@@ -197,10 +202,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             return initialise_dataclass(tape, function, args, kwargs)
         return call_unread(tape, function, args, kwargs)
     if _deep:
-        if not is_structured(function):
-            known.functions[function] = recorded
-        elif any(type(x) not in NUMBERS for x in args):
-            known.functions[function] = _of_objects(function, recorded)
+        if not kwargs or not is_structured(function):
+            known.functions[function] = recorded  # what has no compiled form for one call has none for the next
         return recorded(tape, *args, **kwargs)
     with deep_recursion():
         return recorded(tape, *args, **kwargs)
@@ -210,7 +213,7 @@ def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
     """A call of a compiled function, which asks for its types again only where an argument is no real number."""
     forward, expected = compiled.forward, len(compiled.active)
 
-    def call_compiled(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == expected and not kwargs and tape.parent is None and compiled.is_current():
             for x in args:
                 if type(x) not in REAL:
@@ -226,18 +229,6 @@ def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
         return _call_python(tape, function, args, kwargs)
 
     return call_compiled
-
-
-def _of_objects(function: FunctionType, recorded: FunctionType) -> Handler:
-    """A call of a function that is given objects, as methods are: only with numbers alone might it be compiled."""
-
-    def call_recorded(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            if type(x) not in NUMBERS:
-                return recorded(tape, *args, **kwargs)
-        return _call_python(tape, function, args, kwargs)
-
-    return call_recorded
 
 
 _deep: list[int] = []  # the limit that is in force while anything is recorded
@@ -257,9 +248,13 @@ def deep_recursion() -> Iterator[None]:
 
 
 def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The arguments of a call and the contents of the closure, or None if they do not fit one to one."""
-    if function.__code__.co_argcount != len(args):
-        return None
+    """The arguments of a call, defaults and the contents of the closure, or None if they do not fit one to one."""
+    missing = function.__code__.co_argcount - len(args)
+    if missing:
+        defaults = function.__defaults__ or ()
+        if not 0 < missing <= len(defaults):
+            return None
+        args = (*args, *defaults[-missing:])
     if function.__closure__ is None:
         return tuple(args)
     try:

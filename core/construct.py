@@ -26,9 +26,9 @@ def maker(cls: type) -> Callable[..., Any]:
     init = getattr(cls, "__init__", None)
     plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
     if not plain or hasattr(cls, "__morula_construct__") or is_exact(cls):
-        return lambda tape, *args, **kwargs: construct(tape, cls, args, kwargs)
+        return lambda tape, /, *args, **kwargs: construct(tape, cls, args, kwargs)
 
-    def make(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    def make(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         x = object.__new__(cls)
         known.functions[init](tape, x, *args, **kwargs)
         return x

@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .fusible import fuse
-from .known import classes
+from .known import classes, methods
 from .source import owner_class
 
 Node = Any
@@ -109,8 +109,8 @@ class Expressions(ast.NodeTransformer):
         return ast.Compare(node, [ast.In()], [ast.Name(f"{self.prefix}{kind}_{name}", ast.Load())])
 
     def is_one_of(self, variable: ast.Name, classes: str) -> Node:
-        kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [self.load(copy.deepcopy(variable))], [])
-        return ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + classes, ast.Load())])
+        kind = ast.Call(self.runtime_name("type"), [self.load(copy.deepcopy(variable))], [])
+        return ast.Compare(kind, [ast.In()], [self.runtime_name(classes)])
 
     def load(self, node: Node) -> Node:
         """A name, or an attribute or an item of a name, as Python loads it."""
@@ -150,7 +150,11 @@ class Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             node.slice = index
             return node
-        return self.runtime("getitem", node.value, index, at=node)
+        recorded = self.runtime("getitem", node.value, index, at=node)
+        if not (isinstance(node.value, ast.Name) and is_simple(index)):
+            return recorded
+        plain = ast.Subscript(copy.deepcopy(node.value), copy.deepcopy(index), ast.Load())
+        return located(ast.IfExp(self.is_one_of(node.value, "sequences"), plain, recorded), node)
 
     def index(self, node: Node) -> Node:
         """A subscript's index as an expression: ``a:b`` as ``slice(a, b)``."""
@@ -184,21 +188,60 @@ class Expressions(ast.NodeTransformer):
             if keyword.arg is None:
                 keyword.value = self.runtime("mapping", keyword.value, at=keyword.value)
         if isinstance(function, ast.Attribute) and not isinstance(self.constant(function.value), ModuleType):
-            name = ast.Constant(self.mangle(function.attr))
-            new = self.runtime("method", self.visit(function.value), name, *arguments, at=node)
+            new = self.method_call(function, arguments, node)
+        elif isinstance(function, ast.Name) or isinstance(getattr(function, "value", None), ast.Name):
+            callee = self.load(copy.deepcopy(function))
+            new = self.known_call(callee, callee, arguments)
         else:
             new = self.runtime("call", self.visit(function), *arguments, at=node)
-            if isinstance(function, ast.Name) or isinstance(getattr(function, "value", None), ast.Name):
-                # known[f](tape, x) if f is a function, call(tape, f, x) for other callable objects
-                callee = self.load(copy.deepcopy(function))
-                kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [callee], [])
-                test = ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + "hashable", ast.Load())])
-                found = ast.Subscript(ast.Name(self.prefix + "known", ast.Load()), callee, ast.Load())
-                other = ast.Call(ast.Name(self.prefix + "caller", ast.Load()), [callee], [])
-                tape = new.args[0]
-                new = ast.Call(ast.IfExp(test, found, other), [tape, *arguments], [])
         new.keywords = keywords
         return located(new, node)
+
+    def known_call(self, first: Node, again: Node, arguments: list[Node]) -> ast.Call:
+        """``f(x)``: known[f](tape, x) if f is a function, call(tape, f, x) for other callable objects."""
+        kind = ast.Call(self.runtime_name("type"), [first], [])
+        test = ast.Compare(kind, [ast.In()], [self.runtime_name("hashable")])
+        found = ast.Subscript(self.runtime_name("known"), copy.deepcopy(again), ast.Load())
+        other = ast.Call(self.runtime_name("caller"), [copy.deepcopy(again)], [])
+        return ast.Call(ast.IfExp(test, found, other), [self.tape(), *arguments], [])
+
+    def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
+        """``x.f(y)``: known[methods_f[type(x)]](tape, x, y) if that is a method that no attribute of x hides."""
+        name = self.mangle(function.attr)
+        if isinstance(self.constant(function.value), type) and not self.in_comprehension:
+            callee = ast.Name(self.temporary(), ast.Load())
+            loaded = ast.NamedExpr(ast.Name(callee.id, ast.Store()), self.visit(function))
+            return self.known_call(loaded, callee, arguments)
+        container = self.visit(function.value)
+        if isinstance(container, ast.Name):
+            again = copy.deepcopy(container)
+        elif self.in_comprehension:
+            return self.runtime("method", container, ast.Constant(name), *arguments, at=at)
+        else:
+            again = ast.Name(self.temporary(), ast.Load())
+            container = ast.NamedExpr(ast.Name(again.id, ast.Store()), container)
+        self.cells[f"method_{name}"] = methods(name)
+        table = ast.Name(f"{self.prefix}method_{name}", ast.Load())
+        kind = ast.Name(self.temporary(), ast.Load())
+        kinds = ast.NamedExpr(ast.Name(kind.id, ast.Store()), ast.Call(self.runtime_name("type"), [container], []))
+        if self.in_comprehension:
+            kinds = ast.Call(self.runtime_name("type"), [container], [])
+            kind = copy.deepcopy(kinds)  # type: ignore[assignment]
+        instance = ast.Attribute(copy.deepcopy(again), "__dict__", ast.Load())
+        unhidden = [
+            ast.Compare(copy.deepcopy(kind), [ast.In()], [self.runtime_name("slotted")]),
+            ast.Compare(ast.Constant(name), [ast.NotIn()], [instance]),
+        ]
+        test = ast.BoolOp(ast.And(), [ast.Compare(kinds, [ast.In()], [table]), ast.BoolOp(ast.Or(), unhidden)])
+        found = ast.Subscript(self.runtime_name("known"), ast.Subscript(table, kind, ast.Load()), ast.Load())
+        other = ast.Call(self.runtime_name("method_caller"), [copy.deepcopy(again), ast.Constant(name)], [])
+        return ast.Call(ast.IfExp(test, found, other), [self.tape(), again, *arguments], [])
+
+    def runtime_name(self, name: str) -> ast.Name:
+        return ast.Name(self.prefix + name, ast.Load())
+
+    def tape(self) -> ast.Name:
+        return self.runtime_name("tape")
 
     def argument(self, node: Node) -> Node:
         if isinstance(node, ast.Starred):
@@ -255,7 +298,8 @@ class Expressions(ast.NodeTransformer):
 
     def comparison(self, left: Node, op: Node, right: Node, at: Node) -> Node:
         if type(op) in COMPARE:
-            return self.runtime(COMPARE[type(op)], left, right, at=at)
+            return self.unless_plain([left, right], "compared", lambda a, b: ast.Compare(a, [op], [b]),
+                lambda a, b: self.runtime(COMPARE[type(op)], a, b, at=at), at)  # fmt: skip
         if isinstance(op, (ast.In, ast.NotIn)):
             found = self.runtime("contains", left, right, at=at)
             return found if isinstance(op, ast.In) else located(ast.UnaryOp(ast.Not(), found), at)
@@ -287,7 +331,32 @@ class Expressions(ast.NodeTransformer):
         new = self.visit(test)
         if isinstance(test, (ast.Compare, ast.Constant)):
             return new
-        return self.runtime("truth", new, at=test)
+        return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("truth", x, at=test), test)
+
+    def unless_plain(
+        self, operands: list[Node], kinds: str, plain: Callable[..., Node], recorded: Callable[..., Node], at: Node
+    ) -> Node:
+        """``plain(*operands)`` where the classes of all are among ``kinds``, else ``recorded(*operands)``."""
+        if self.in_comprehension and not all(map(is_simple, operands)):
+            return recorded(*operands)
+        tests: list[Node] = []
+        again: list[Node] = []
+        for x in operands:
+            if is_simple(x):
+                again.append(x)
+            else:
+                again.append(ast.Name(self.temporary(), ast.Load()))
+                x = ast.NamedExpr(ast.Name(again[-1].id, ast.Store()), x)
+            if not isinstance(x, ast.Constant):
+                kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [x], [])
+                tests.append(ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + kinds, ast.Load())]))
+        if not tests:
+            return plain(*operands)
+        test = tests[0]
+        for other in tests[1:]:  # not `and`: both operands have to be evaluated
+            test = ast.BinOp(test, ast.BitAnd(), other)
+        first, second = copy.deepcopy(again), again
+        return located(ast.IfExp(test, plain(*first), recorded(*second)), at)
 
     def visit_IfExp(self, node: ast.IfExp) -> Node:
         node.test = self.condition(node.test)

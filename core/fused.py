@@ -33,7 +33,8 @@ from .values import REAL
 
 AGAIN = object()
 KINDS = {int, np.ndarray, *REAL}
-SEQUENCES = {list, tuple}
+SEQUENCES = {list, tuple, dict}
+CHANGED = {list, dict}
 MOST_VARIANTS = 12
 """Of one site, for other types than real numbers; beyond that it computes operation by operation."""
 
@@ -52,25 +53,23 @@ class Site:
         except Exception:  # a function that has no form of this kind: whatever it is, the caller computes it itself
             return lambda tape, *leaves: AGAIN
 
-    def other(self, tape: Tape, *leaves: Any) -> Any:
+    def other(self, tape: Tape, *given: Any) -> Any:
         """The expression for leaves of which some are integers or arrays."""
-        if tape.parent is not None or any(a is not b for a, b in zip(leaves[self.leaves :], self.functions)):
+        if tape.parent is not None:
             return AGAIN
-        leaves = leaves[: self.leaves]
-        key: list[Any] = []
-        for x in leaves:
-            kind = type(x)
-            if kind is np.ndarray:
-                if self.in_place or x.dtype != np.float64:
-                    return AGAIN
-                key.append(x.shape)
-            elif kind is int or kind is float or kind is np.float64:
-                key.append(int if kind is int else float)
-            else:
+        leaves = given
+        if self.functions:
+            leaves = given[: self.leaves]
+            if any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
                 return AGAIN
-        variant = self.variants.get(tuple(key))
+        key: tuple[Any, ...] = tuple(map(type, leaves))
+        if np.ndarray in key:
+            if self.in_place:
+                return AGAIN
+            key = tuple((x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in leaves)
+        variant = self.variants.get(key)
         if variant is None:
-            variant = self.variants[tuple(key)] = self._variant(key, leaves)
+            variant = self.variants[key] = self._variant(leaves)
         return AGAIN if variant is AGAIN else variant(tape, *leaves)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
@@ -83,11 +82,14 @@ class Site:
 
         pull_again(table, lambda tape: run(tape, self.tree), dy)
 
-    def _variant(self, key: list[Any], leaves: Sequence[Any]) -> Any:
-        if len(self.variants) > MOST_VARIANTS or all(k is int for k in key):
+    def _variant(self, leaves: Sequence[Any]) -> Any:
+        if len(self.variants) > MOST_VARIANTS:
+            return AGAIN
+        if any(type(x) is np.ndarray and (x.dtype != np.float64 or not x.ndim) for x in leaves):
             return AGAIN
         try:
-            return _print(self, tuple(map(type_of, leaves)), tuple(k is not int for k in key), guarded=False)
+            active = tuple(type(x) is not int for x in leaves)
+            return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
         except Exception:
             return AGAIN
 

@@ -66,10 +66,12 @@ class Expression:
         self.functions: dict[Any, Node] = {}
         self.guards: dict[str, Node] = {}
         self.operations = 0
+        self.whole = True  # whether all its constants are integers
 
     def read(self, node: Node) -> Tree:
         """The tree of ``node``; its leaves are collected on the way."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            self.whole &= type(node.value) is int
             return constant(node.value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
@@ -83,6 +85,11 @@ class Expression:
                 return self.leaf(node)
             self.functions.setdefault(function, node.func)
         return self.operation(function, operands)
+
+    @property
+    def counts(self) -> bool:
+        """Whether this adds to or multiplies one variable by whole numbers."""
+        return len(self.leaves) == 1 and not self.functions and self.whole
 
     def operation(self, function: Any, operands: list[Node]) -> Tree:
         before = len(self.leaves), len(self.occurrences), self.operations
@@ -193,4 +200,11 @@ def _write(
     tests = [*expression.guards.values(), test]
     condition = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
     other = apart(copy.deepcopy(node, replaced))
-    return ast.IfExp(condition, ast.Name(result, ast.Load()), other)
+    new = ast.IfExp(condition, ast.Name(result, ast.Load()), other)
+    if expression.counts and not expression.runs_code and not expression.guards:
+        # A count: no call is worth it.
+        (variable,) = (rewriter.load(copy.deepcopy(x)) for x in expression.leaves)
+        kind = ast.Call(ast.Name(rewriter.prefix + "type", ast.Load()), [variable], [])
+        test = ast.Compare(kind, [ast.Is()], [ast.Name(rewriter.prefix + "int", ast.Load())])
+        return ast.IfExp(test, rewriter.load(copy.deepcopy(node)), new)
+    return new

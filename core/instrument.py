@@ -14,11 +14,14 @@ import re
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
+import numpy as np
+
 from . import access, known, operate, stores
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
 from .source import describe, syntax_tree
+from .values import NUMBERS, PASSIVE
 
 
 @dataclass
@@ -71,8 +74,8 @@ def instrumented_source(function: FunctionType) -> str:
 
 
 def _compile(function: FunctionType) -> Template:
-    from .call import call, call_method, caller, enter
-    from .fused import AGAIN, SEQUENCES, awaited
+    from .call import call, call_method, caller, enter, method_caller
+    from .fused import AGAIN, CHANGED, SEQUENCES, awaited
 
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -82,7 +85,14 @@ def _compile(function: FunctionType) -> Template:
         )
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
     names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES, "known": known.functions, "caller": caller}
-    names |= {"hashable": known.HASHABLE}
+    names |= {"method_caller": method_caller}
+    names |= {
+        "hashable": known.HASHABLE,
+        "slotted": known.slotted,
+        "compared": PASSIVE | NUMBERS - {np.ndarray},
+        "int": int,
+    }
+    names |= {"changed": CHANGED}
     names |= {"getitem": access.getitem, "setitem": stores.setitem, "delitem": stores.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
@@ -119,7 +129,7 @@ def _compile(function: FunctionType) -> Template:
 
 def _is_taken(name: str, names: dict[str, object]) -> bool:
     """Whether rewritten functions give a meaning to a name (after their prefix)."""
-    return name in names or re.fullmatch(r"tape|t\d+|site\d+|(load|store|own)_.*", name) is not None
+    return name in names or re.fullmatch(r"tape|t\d+|site\d+|(load|store|own|method)_.*", name) is not None
 
 
 def _future_flags(code: CodeType) -> int:

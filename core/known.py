@@ -32,17 +32,18 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 
 functions = Functions()
-methods: dict[tuple[type, str], tuple[Any, bool]] = {}
-"""(class, name) -> the method, a function written in Python, and whether an attribute of the instance may hide it."""
-
 class_methods: dict[tuple[type, str], Any] = {}
 """(class, name) -> ``class.name``, a function written in Python."""
 
 operators: dict[tuple[Any, type, type], Any] = {}
 """(operation, class, class) -> the special method that answers first for such operands."""
 
-_sets: dict[str, set[Any]] = {}
-_filled: list[set[Any]] = []
+_by_name: dict[str, Any] = {}
+_filled: list[Any] = []
+
+
+slotted: set[type] = set()
+"""Classes whose instances have no dict, which could hide a method."""
 
 
 def classes(kind: str, name: str) -> set[Any]:
@@ -51,20 +52,35 @@ def classes(kind: str, name: str) -> set[Any]:
     ``load``: classes of which an attribute is loaded without running code written in Python; ``store``: in which one is
     stored so; ``own``: classes whose own attribute is loaded so.
     """
-    return _sets.setdefault(f"{kind}_{name}", set())
+    return _by_name.setdefault(f"{kind}_{name}", set())
+
+
+def methods(name: str) -> dict[type, Any]:
+    """class -> its method ``name``, a function written in Python, which an attribute of the instance may hide."""
+    return _by_name.setdefault(f"method_{name}", {})
 
 
 def is_plain(kind: str, cls: type, name: str) -> None:
-    """Enter a class into one of these sets."""
+    """Enter a class into one of the sets."""
     found = classes(kind, name)
     if not found:
         _filled.append(found)
     found.add(cls)
 
 
+def enter(found: dict[type, Any], cls: type, method: Any) -> None:
+    """Enter a method into one of the dicts."""
+    if not cls.__dictoffset__:
+        if not slotted:
+            _filled.append(slotted)
+        slotted.add(cls)
+    if not found:
+        _filled.append(found)
+    found[cls] = method
+
+
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
-    methods.clear()
     class_methods.clear()
     operators.clear()
     while _filled:
@@ -72,6 +88,6 @@ def forget_classes() -> None:
 
 
 def forget() -> None:
-    """At the start of a run, and when a function is given a derivative of its own."""
+    """At the start and the end of a run, and when a function is given a derivative of its own."""
     functions.clear()
     forget_classes()

@@ -161,14 +161,20 @@ class Rewriter(Expressions):
             before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
             value = ast.Name(name, ast.Load())
         recorded = located(ast.Expr(self.runtime(kind, container, key, value, at=at)), at)
-        if kind == "setattr" and isinstance(container, ast.Name):
+        if isinstance(container, ast.Name) and (kind == "setattr" or is_simple(key)):
             if not is_simple(value):
-                value_name = self.temporary()
-                before = [located(ast.Assign([ast.Name(value_name, ast.Store())], value), value)]
-                recorded.value.args[3] = value = ast.Name(value_name, ast.Load())
-            target = ast.Attribute(copy.deepcopy(container), key.value, ast.Store())
+                name = self.temporary()
+                before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
+                recorded.value.args[3] = value = ast.Name(name, ast.Load())
+            container, key = copy.deepcopy(container), copy.deepcopy(key)
+            if kind == "setattr":
+                test: Node = self.is_of(container, "store", key.value)
+                target: Node = ast.Attribute(container, key.value, ast.Store())
+            else:
+                test = self.is_one_of(container, "changed")
+                target = ast.Subscript(container, key, ast.Store())
             plain = ast.Assign([target], copy.deepcopy(value))
-            return [*before, located(ast.If(self.is_of(container, "store", key.value), [plain], [recorded]), at)]
+            return [*before, located(ast.If(test, [plain], [recorded]), at)]
         return [*before, recorded]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Node:
