@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, ValuesView
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -11,13 +12,14 @@ import numpy as np
 
 from .access import iterate, special
 from .apply import apply_rule, pull_back, record_rule
+from .dispatch import dispatched, overriding
 from .errors import NoDerivative
 from .integers import carries
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
-from .rules.table import RULES
+from .rules.table import RULES, Rule
 from .stores import setitem
 from .tape import Cotangents, Int, Tape
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
@@ -38,13 +40,13 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
     """Run a function that has a rule on whatever arguments, and record it."""
     if not kwargs and len(args) == 1 and type(args[0]) in NUMBERS:
         return apply_rule(tape, rule, args, kwargs)
+    y = dispatched(tape, rule.function, args, kwargs)
+    if y is not NotImplemented:
+        return y
     for i, x in enumerate(args):
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
-            overridden = _override(tape, rule.function, x, args, kwargs)
-            if overridden is not NotImplemented:
-                return overridden
             converted = _as_number(tape, rule.function, x)
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
@@ -107,23 +109,6 @@ def _kinds(x: Any) -> Iterator[type]:
             yield float if isinstance(e, float) else type(e)
 
 
-def _override(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a class's own ``__array_ufunc__`` or ``__array_function__``, written in Python."""
-    if isinstance(function, np.ufunc):
-        own = special(type(x), "__array_ufunc__")
-        if own is not None:
-            return tape.call(own, x, function, "__call__", *args, **kwargs)
-    elif type(function).__name__ == "_ArrayFunctionDispatcher":
-        own = special(type(x), "__array_function__")
-        if own is not None:
-            return tape.call(own, x, function, (type(x),), args, kwargs)
-        own = getattr(type(x), function.__name__, None) if isinstance(x, np.ndarray) else None
-        implementation = getattr(function, "_implementation", None)
-        if isinstance(own, FunctionType) and isinstance(implementation, FunctionType):
-            return tape.call(implementation, *args, **kwargs)  # NumPy's own, which leaves it to the method
-    return NotImplemented
-
-
 def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
     if type(x) is memoryview:
@@ -153,6 +138,8 @@ def array_method(
         return MUTATORS[name](tape, x, *args, **kwargs)
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
+    if name in ("__array_ufunc__", "__array_function__"):
+        return _of_arrays(tape, x, name, args, kwargs)
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
         return x
     found = METHODS.get(name)
@@ -163,14 +150,33 @@ def array_method(
     args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
     rule = RULES.get(function)
     plain = type(x) is np.ndarray or not isinstance(x, np.ndarray) or kwargs.get("out") is not None
-    if overridden and rule is not None and not plain:
-        # The function would ask the class for its method, which is what has called this one.
+    if rule is not None and not plain and (overridden or special(type(x), "__array_function__") is not None):
+        # The function would ask the class for its override or its method, which NumPy's own method does not.
         y = evaluate(tape.parent, getattr(np.ndarray, name), x, *given[0], **given[1])
         return record_rule(tape, rule, y, args, kwargs)
     y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
     if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
         return tape.call(np.copy, x)
     return y
+
+
+def _undispatched(rule: Rule) -> Rule:
+    """A rule for what NumPy's function does itself, no class of an argument asked."""
+    return replace(rule, function=getattr(rule.function, "_implementation", rule.function))
+
+
+def _of_arrays(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``ndarray``'s own override, which a subclass calls by ``super()``."""
+    if name == "__array_ufunc__":
+        ufunc, method, *inputs = args
+        if overriding(name, inputs):  # the result would be wrapped in C, which is not followed
+            return call_opaque(tape, getattr(x, name), args, kwargs)
+        return tape.call(getattr(ufunc, method), *inputs, **kwargs)
+    function, _, args, kwargs = args
+    rule = RULES.get(function)
+    if rule is None or isinstance(function._implementation, FunctionType):
+        return tape.call(function._implementation, *args, **kwargs)
+    return call_rule(tape, _undispatched(rule), args, kwargs)
 
 
 def plain_number(tape: Tape, x: Any) -> Any:
@@ -211,6 +217,9 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
         return tape.call(ufunc, *args, **kwargs)
     if name == "at" and ufunc in ADD_AT:
         return ADD_AT[ufunc](tape, *args)
+    y = dispatched(tape, ufunc, args, kwargs, name)
+    if y is not NotImplemented:
+        return y
     function = UFUNC_METHODS.get((ufunc, name))
     if function is None:
         return call_opaque(tape, getattr(ufunc, name), args, kwargs)

@@ -19,6 +19,7 @@ from .access import class_attribute, get_attribute, getitem, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
+from .dispatch import dispatched
 from .instrument import instrument
 from .integers import carries, enlist_all
 from .models import call_compiled
@@ -123,7 +124,8 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
             return _call_unbound(tape, function, args, kwargs)
     implementation = getattr(function, "_implementation", None)
     if isinstance(implementation, FunctionType):
-        return _call_python(tape, implementation, args, kwargs)
+        y = dispatched(tape, function, args, kwargs)
+        return _call_python(tape, implementation, args, kwargs) if y is NotImplemented else y
     if special(kind, "__call__") is not None:
         return _call_object(tape, function, args, kwargs)
     return call_compiled(tape, function, args, kwargs)
