@@ -23,13 +23,14 @@ from .dispatch import dispatched
 from .instrument import instrument
 from .integers import carries, enlist_all
 from .models import call_compiled
-from .opaque import Recording, call_opaque, call_unread, is_exact, is_foreign
+from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
 from .source import NoSource
 from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Tape, pull_again
+from .unread import call_unread
 from .values import NUMBERS, REAL, evaluate
 
 Handler = Callable[..., Any]

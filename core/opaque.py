@@ -9,7 +9,6 @@ back what was put into it) has only been moved, and its cotangent passes.
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import types
 from collections import deque
@@ -75,8 +74,13 @@ class Opaque:
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
-def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into."""
+def call_opaque(
+    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], within_reach: tuple[Any, ...] = ()
+) -> Any:
+    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into.
+
+    ``within_reach``: numbers and arrays that it could read besides its arguments.
+    """
     given = [*args, *kwargs.values()]
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, (ModuleType, type)):
@@ -89,16 +93,18 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     caller = function, tuple(given)
     inside = [callback(tape, a, caller) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
-    inputs = (*given, *(record[1] for record in tape.records[first:]))
+    inputs = (*given, *within_reach, *(record[1] for record in tape.records[first:]))
+    recorded = {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
+        if id(owner(a)) in recorded:  # what it called back has written there, on the tape
+            continue
         if surely or y is None and not any(changed) and a.dtype.kind in "fc":
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
     same = any(y is a for a in given if type(a) not in PASSIVE)
     if same or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
-    keeps = bound is not None and is_foreign(type(bound)) and not type(bound).__module__.startswith(RANDOM)
-    keeps = keeps and any(type(x) not in PASSIVE for x in given[:-1])
+    keeps = bound is not None and _keeps(type(bound)) and any(type(x) not in PASSIVE for x in given[:-1])
     if isinstance(y, (np.ndarray, np.integer, list, tuple)) and carries(tape, given):
         if not (getattr(function, "__module__", None) or type(bound).__module__).startswith(RANDOM):
             y = lose(tape, y, function, given)
@@ -106,36 +112,11 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     return y
 
 
-def call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a Python function that has no source; what it leaves in arguments, closure or globals is recorded as well."""
-    stored = [i.argval for i in dis.get_instructions(function) if i.opname == "STORE_GLOBAL"]
-
-    def within_reach() -> tuple[Any, ...]:
-        return args, kwargs, function, [function.__globals__.get(name) for name in stored]
-
-    known: set[int] = set()
-    values: list[Any] = []
-    reached(within_reach(), known, values=values)
-    arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
-    arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
-    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
-    y = call_opaque(tape, function, args, kwargs)
-    inputs = (*args, *kwargs.values(), function)
-    for a, old in zip(arrays, before):
-        if a.tobytes() != old.tobytes():
-            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
-    values.clear()
-    reached((within_reach(), None if _holds_values(y) else y), set(), values=values)
-    made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in known]
-    note(tape, made, function, inputs)
-    return y
-
-
 def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if is_foreign(type(y)) and getattr(y, "__dict__", None):
         y = (y, *vars(y).values())
-    if _holds_values(y):
+    if holds_values(y):
         tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs))))
 
 
@@ -150,9 +131,9 @@ def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque,
     tape.records.append((_overwritten, a, old, surely, opaque))
 
 
-def _holds_values(y: Any) -> bool:
+def holds_values(y: Any) -> bool:
     if isinstance(y, (tuple, list)):
-        return any(map(_holds_values, y))
+        return any(map(holds_values, y))
     if isinstance(y, (bytes, bytearray)):
         return len(y) > 1
     return type(y) not in PASSIVE and (differentiable(y) or is_foreign(type(y)))
@@ -169,6 +150,11 @@ def is_foreign(kind: type) -> bool:
         if any(_is_compiled_method(cls, v) for v in vars(cls).values()):
             return not _is_builtin(cls) and cls.__module__ not in REFERENCING
     return False
+
+
+def _keeps(kind: type) -> bool:
+    """Whether an object may keep in C the values that it is given; a random generator keeps its state only."""
+    return is_foreign(kind) and not kind.__module__.startswith(RANDOM)
 
 
 def _is_compiled_method(cls: type, v: Any) -> bool:
@@ -273,7 +259,7 @@ def judge(tape: Tape | None) -> None:
             handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}
             opaque.moved = given & (known | handed)
             # An object of C code may have kept what the call gave it.
-            keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if is_foreign(type(x))}
+            keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if _keeps(type(x))}
             given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
         if depends:
             active |= given
