@@ -18,6 +18,7 @@ from . import known
 from .access import class_attribute, get_attribute, getitem, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
+from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
 from .dispatch import dispatched
 from .instrument import instrument
@@ -184,7 +185,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         values = parameters(function, args)
         if values is not None and not (tape.integers and any(type(x) is not Int and carries(tape, x) for x in values)):
             compiled = compiled_for(function, values)
-            if compiled is not None:
+            if compiled is not None and (compiled.is_fixed or is_constant(tape, compiled)):
                 y = saved = None
                 try:
                     y, saved = evaluate(tape.parent, compiled.forward, *values)
@@ -195,7 +196,12 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     if any(type(x) is Int for x in values):
                         y = Int(y) if type(y) is int else enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
-                    if _deep and function.__closure__ is None and all(type(x) in REAL for x in values):
+                    if (
+                        _deep
+                        and compiled.is_fixed
+                        and function.__closure__ is None
+                        and all(type(x) in REAL for x in values)
+                    ):
                         known.functions[function] = _of_numbers(function, compiled)
                     return y
     try:

@@ -52,6 +52,9 @@ class Expressions(ast.NodeTransformer):
         self.temporaries = 0
         self.in_comprehension = False  # where no assignment expression can stand
         self.fusing = True
+        self.assumed: dict[
+            tuple[int, str], tuple[dict[str, Any], str, Any]
+        ] = {}  # globals that decided what is written
         self.cells: dict[str, Any] = {}  # what the rewritten function refers to beside the engine's functions
 
     def runtime(self, name: str, *args: Node, at: Node) -> ast.Call:
@@ -372,11 +375,19 @@ class Expressions(ast.NodeTransformer):
     def constant(self, node: Node) -> Any:
         """The object that a global name or a module's attribute stands for, or None."""
         if isinstance(node, ast.Name) and node.id not in self.local:
-            return self.function.__globals__.get(node.id, getattr(builtins, node.id, None))
+            space = self.function.__globals__
+            found = self.assume(space, node.id)
+            return self.assume(vars(builtins), node.id) if found is None and node.id not in space else found
         if isinstance(node, ast.Attribute):
             parent = self.constant(node.value)
-            return vars(parent).get(node.attr) if isinstance(parent, ModuleType) else None
+            return self.assume(vars(parent), node.attr) if isinstance(parent, ModuleType) else None
         return None
+
+    def assume(self, space: dict[str, Any], name: str) -> Any:
+        """What a name stands for now; the function is rewritten when it stands for something else."""
+        found = space.get(name)
+        self.assumed[id(space), name] = space, name, found
+        return found
 
 
 def _unpacked(visitor: Expressions, iterable: Node, name: str) -> Node:

@@ -13,6 +13,7 @@ import inspect
 import re
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class Template:
     code: CodeType
     tree: ast.FunctionDef
     runtime: dict[str, CellType]
+    assumed: list[tuple[dict[str, Any], str, Any]]  # globals, by what they stood for when the function was rewritten
+
+    def is_current(self) -> bool:
+        return all(space.get(name) is found for space, name, found in self.assumed)
 
     bound: tuple[FunctionType, FunctionType] | None = None  # the last function that was bound, with its recorded form
 
@@ -60,7 +65,7 @@ def instrument(function: FunctionType) -> FunctionType:
     """
     key = function.__code__, id(function.__globals__)
     template = _templates.get(key)
-    if template is None:
+    if template is None or not template.is_current():
         template = _templates[key] = _compile(function)
     return template.bind(function)
 
@@ -95,6 +100,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {"changed": CHANGED}
     names |= {"getitem": access.getitem, "setitem": stores.setitem, "delitem": stores.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
+    names |= {"delattr": stores.delete_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
     names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
     names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
@@ -124,7 +130,7 @@ def _compile(function: FunctionType) -> Template:
     compiled = compile(module, code.co_filename, "exec", flags=_future_flags(code), dont_inherit=True)
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
-    return Template(inner, definition, runtime)
+    return Template(inner, definition, runtime, [*rewriter.assumed.values()])
 
 
 def _is_taken(name: str, names: dict[str, object]) -> bool:

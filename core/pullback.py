@@ -12,6 +12,7 @@ import numpy as np
 from . import known, mutation, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
 from .call import HANDLERS, call, parameters
+from .captured import is_constant
 from .cotangents import conform
 from .errors import BadInput
 from .instrument import instrument
@@ -162,7 +163,7 @@ def _record_compiled(
         return None
     active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
     compiled = compiled_for(f, values, active)
-    if compiled is None:
+    if compiled is None or parent is not None and not is_constant(parent, compiled):
         return None
     held = [x.copy() if lasting and type(x) is np.ndarray else x for x in values]
     try:

@@ -217,6 +217,9 @@ class Rewriter(Expressions):
             if isinstance(target, ast.Subscript):
                 call = self.runtime("delitem", self.visit(target.value), self.index(target.slice), at=node)
                 result.append(located(ast.Expr(call), node))
+            elif isinstance(target, ast.Attribute):
+                name = ast.Constant(self.mangle(target.attr))
+                result.append(located(ast.Expr(self.runtime("delattr", self.visit(target.value), name, at=node)), node))
             else:
                 visited: Node = self.generic_visit(target)
                 result.append(located(ast.Delete([visited]), node))

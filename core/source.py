@@ -6,11 +6,18 @@ import ast
 import copy
 import inspect
 import linecache
+import os
 import sys
+import time
 from functools import lru_cache
 from types import CodeType, FunctionType
 
 from .errors import BadInput
+
+try:
+    STARTED = os.stat("/proc/self").st_ctime
+except OSError:  # not on this system: the time of this import is close to it
+    STARTED = time.time()
 
 
 class NoSource(BadInput):
@@ -23,6 +30,11 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise _no_source(function)
+    if not _is_of_now(code, "".join(lines)):
+        raise NoSource(
+            f"the file of {describe(function)} has been changed since it was imported, and the code that runs is no longer "
+            "in it; reload the module"
+        )
     if code.co_name == "<lambda>":
         # The trees of lambdas are kept, and the caller may change what it is given.
         node = copy.deepcopy(_find_lambda(code, "".join(lines)))
@@ -69,11 +81,41 @@ def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
     if filename.startswith("<frozen "):
         # The parts of the standard library that are built into the interpreter have their files all the same.
         filename = str(module_globals.get("__file__") or filename)
+    linecache.checkcache(filename)  # a module may have been reloaded
     lines = linecache.getlines(filename, module_globals)
     if not lines and filename == "<string>" and "-c" in sys.orig_argv:
         # `python -c PROGRAM` keeps its program on the command line.
         return sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
     return lines
+
+
+def _is_of_now(code: CodeType, text: str) -> bool:
+    """Whether a file still has the code that was compiled from it: asked where it was written to after Python started."""
+    try:
+        changed = os.stat(code.co_filename).st_mtime
+    except OSError:
+        return True  # a notebook cell, an archive, a program from the command line
+    return changed < STARTED or _content(code) in _code_of(text)
+
+
+def _content(code: CodeType) -> tuple[object, ...]:
+    constants = tuple((type(c), c) for c in code.co_consts if not isinstance(c, CodeType))
+    return code.co_firstlineno, code.co_name, code.co_code, code.co_names, constants
+
+
+@lru_cache(maxsize=8)
+def _code_of(text: str) -> set[tuple[object, ...]]:
+    """The content of each function in a file."""
+    try:
+        waiting = [compile(text, "<file>", "exec", dont_inherit=True)]
+    except SyntaxError:
+        return set()
+    found = set()
+    while waiting:
+        code = waiting.pop()
+        found.add(_content(code))
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return found
 
 
 def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

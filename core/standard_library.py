@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from . import known
 from .access import get_attribute, getitem, iterate, next_entry, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
@@ -27,7 +28,7 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
-from .stores import delete_item, set_attribute
+from .stores import delete_attribute, delete_item, set_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Tape
 from .values import NUMBERS, differentiable, evaluate
@@ -310,6 +311,15 @@ HANDLERS[object.__getattribute__] = _passive(object.__getattribute__)
 
 
 HANDLERS[setattr] = set_attribute
+HANDLERS[delattr] = delete_attribute
+
+
+@handles(type.__setattr__, type.__delattr__)
+def _of_class(tape: Tape, cls: type, name: str, *value: Any) -> None:
+    known.forget_classes()
+    type.__setattr__(cls, name, *value) if value else type.__delattr__(cls, name)
+
+
 HANDLERS[operator.delitem] = delete_item
 HANDLERS[operator.index] = _passive(operator.index)
 

@@ -221,6 +221,21 @@ def _shape_back(table: Cotangents, x: np.ndarray, shape: tuple[int, ...]) -> Non
     table.reshape(x, shape)
 
 
+def delete_attribute(tape: Tape, x: Any, name: str) -> None:
+    if isinstance(x, type):
+        known.forget_classes()
+    own = special(type(x), "__delattr__")
+    raw = class_attribute(type(x).__mro__, name)
+    if own is not None:
+        tape.call(own, x, name)
+    elif type(raw) is property and raw.fdel is not None:
+        tape.call(raw.fdel, x)
+    elif special(type(raw), "__delete__") is not None:
+        tape.call(type(raw).__delete__, raw, x)
+    else:
+        delattr(x, name)
+
+
 def delete_item(tape: Tape, x: Any, i: Any) -> None:
     own = special(type(x), "__delitem__")
     if own is not None:

@@ -36,13 +36,16 @@ class Compiled:
     text: tuple[str, str] = ("", "")
     waiting: list[tuple[dict[str, Any], str, str]] = field(default_factory=list)
     is_recursive: bool = False
+    called: list[tuple[FunctionType, Any]] = field(default_factory=list)  # functions among the guards, and their code
+    is_fixed: bool = False  # whether no run can change what it has taken for constants: see ``captured``
+    arrays_given: set[int] | None = None  # the arrays among these, once none of them was seen to be computed
 
     def is_current(self) -> bool:
         """Whether every global that was read while compiling is still the same object."""
         for namespace, name, found in self.guards:
             if namespace.get(name) is not found:
                 return False
-        return True
+        return all(function.__code__ is code for function, code in self.called)
 
     def fits(self, y: Any) -> bool:
         """Whether a result is of the kind that was inferred; if not, the run is recorded instead."""
@@ -60,6 +63,7 @@ Key = tuple[Any, ...]
 _compiled: dict[Key, Compiled | str] = {}
 _unstructured: dict[Any, str] = {}  # code that has no structured form whatever its types
 _variants: dict[Any, int] = {}
+_outdated: dict[Any, int] = {}  # how often a global that the code reads has been bound to something else
 _of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
 MOST_VARIANTS = 16
 _in_progress: dict[Key, Compiled] = {}
@@ -93,6 +97,11 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
         return found
     if type(found) is str:
         return None
+    if found is not None:
+        _outdated[code] = _outdated.get(code, 0) + 1
+        if _outdated[code] > MOST_VARIANTS:
+            _unstructured[code] = "a global that keeps changing"
+            return None
     try:
         lowered = lower(function)
         if found is None:
@@ -134,6 +143,7 @@ def _compile(
     if len(types) != len(lowered.parameters):
         raise Unstructured("arguments by default")
     compiled = Compiled(lowered.name, type_of(1.0), mask, guards)
+    compiled.called = _functions(guards)
     callees: dict[Operation, FunctionType] = {}
 
     def infer_callee(callee: FunctionType, op: Operation) -> Compiled:
@@ -159,6 +169,7 @@ def _compile(
             found = _compile(callee, argument_types, active, inner_key)
             _compiled[inner_key] = found
         compiled.guards += found.guards
+        compiled.called += found.called
         return found
 
     _in_progress[key] = compiled
@@ -184,6 +195,7 @@ def _compile(
             guards = list({(id(g[0]), g[1]): g for c in _together for g in c.guards}.values())
             for made_now in _together:
                 made_now.guards = guards
+                made_now.called = _functions(guards)
             _together.clear()
     compiled.forward, compiled.backward = sweeps[0][0], sweeps[1][0]
     compiled.text = sweeps[0][1], sweeps[1][1]
@@ -193,6 +205,10 @@ def _compile(
     for namespace, name, attribute in compiled.waiting:
         namespace[name] = getattr(compiled, attribute)
     return compiled
+
+
+def _functions(guards: list[tuple[Any, str, Any]]) -> list[tuple[FunctionType, Any]]:
+    return [(found, found.__code__) for _, _, found in guards if isinstance(found, FunctionType)]
 
 
 def _link(link: Link, namespace: dict[str, Any], name: str) -> None:

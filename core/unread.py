@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import NUMBER_TYPES, Opaque, Recording, call_opaque, callback, holds_values, note, note_overwritten, reached
+from .opaque import (
+    NUMBER_TYPES,
+    Opaque,
+    Recording,
+    call_opaque,
+    callback,
+    holds_values,
+    note,
+    note_overwritten,
+    reached,
+)
 from .tape import Tape, owner, snapshot
 from .values import evaluate
 

@@ -24,7 +24,9 @@ def by_decorator(function):
 
 
 def closure(x):
-    return compiled("def outer(g):\n    def f(x):\n        return g(x), [g(2 * 3.0)]\n    return f\nf = outer(g)", g=cube)(x)
+    return compiled(
+        "def outer(g):\n    def f(x):\n        return g(x), [g(2 * 3.0)]\n    return f\nf = outer(g)", g=cube
+    )(x)
 
 
 def cube(x, scale=1.0, *, shift=0.0):
@@ -33,7 +35,9 @@ def cube(x, scale=1.0, *, shift=0.0):
 
 def filled(x):
     total = np.zeros(2)
-    compiled("def f(a, x):\n    fill(a, 0, x)\n    fill(a, 1, x)", fill=lambda a, i, x: a.__setitem__(i, x * x))(total, x)
+    compiled("def f(a, x):\n    fill(a, 0, x)\n    fill(a, 1, x)", fill=lambda a, i, x: a.__setitem__(i, x * x))(
+        total, x
+    )
     return total * x
 
 
