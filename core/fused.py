@@ -147,6 +147,8 @@ def _print(site_: Site, types: tuple[Type, ...], active: tuple[bool, ...], guard
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
     *compute, returned = first.body
     y, saved = returned.value.elts  # type: ignore[attr-defined]
+    if isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
+        saved = compute.pop().value  # a tuple of many, which the printer has given a line of its own
     kept, names = _saved(saved, y, [p.name for p in function.parameters])
     body = _renamed(last, names)
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
