@@ -426,9 +426,9 @@ def test_an_expression_that_saves_many_values(check):
     def conductivity(T, rho, s, Q):
         [T].clear()
         return (
-            (0.0701309 / (T**10) + 0.0118520) * (rho**1.8) * math.exp(0.642857 * (1 - rho**2.8))
+            (0.0701309 / (T**10) + 0.0118520) * (rho ** (9 / 5)) * math.exp(0.642857 * (1 - rho ** (14 / 5)))
             + 0.00169937 * s * (rho**Q) * math.exp((Q / (1 + Q)) * (1 - rho ** (1 + Q)))
-            - 1.02 * math.exp(-4.11717 * (T**1.5) - 6.17937 / (rho**5))
+            - 1.02 * math.exp(-4.11717 * (T ** (3 / 2)) - 6.17937 / (rho**5))
         )
 
     check(conductivity, 0.9, 1.1, 2.5, 2.2)
