@@ -7,6 +7,7 @@ protocol into the class's own methods.
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
@@ -64,10 +65,22 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         return rebased(a[i], a.operands)
     if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
         return getitem(tape, tape.call(np.asarray, a), i)
+    if isinstance(a, dict):
+        return entry_of(tape, a, i)
     y = a[i]
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
+
+
+def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
+    """``dict.__getitem__`` of a subclass: what it calls for a key that it does not have is recorded."""
+    missing = special(type(a), "__missing__")
+    if missing is not None and i not in a:
+        return tape.call(missing, a, i)
+    if isinstance(a, defaultdict) and isinstance(a.default_factory, FunctionType) and i not in a:
+        a[i] = tape.call(a.default_factory)
+    return a[i] if missing is None and type(a).__getitem__ is dict.__getitem__ else dict.__getitem__(a, i)
 
 
 def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, get_attribute, getitem, iterate, special
+from .access import class_attribute, entry_of, get_attribute, getitem, iterate, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .captured import is_constant
-from .construct import CONTAINERS, construct, initialise_dataclass, maker, over_iterables
+from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, over_iterables
 from .dispatch import dispatched
 from .instrument import instrument
 from .integers import carries, enlist_all
@@ -320,6 +320,10 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         return number_method(tape, plain_number(tape, x), name, args, kwargs)
     if isinstance(x, np.ufunc):
         return ufunc_method(tape, x, name, args, kwargs)
+    if isinstance(x, dict) and name == "__getitem__":
+        return entry_of(tape, x, *args)
+    if isinstance(x, type) and name == "__call__":  # from the __call__ of a metaclass
+        return make(tape, x, args, kwargs)
     if isinstance(x, type):
         return (
             over_iterables(tape, function, args, kwargs)
@@ -399,6 +403,7 @@ class _Entered:
 
 for _recorded, _function in OPERATORS.values():
     HANDLERS[_function] = _recorded
+HANDLERS[type.__call__] = lambda tape, cls, *args, **kwargs: make(tape, cls, args, kwargs)
 HANDLERS[abs] = HANDLERS[operator.abs]
 HANDLERS[Int] = lambda tape, x: Int(x)
 Tape.call = call  # type: ignore[method-assign]

@@ -41,6 +41,11 @@ def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, An
     meta_call = getattr(type(cls), "__call__", None)
     if isinstance(meta_call, FunctionType) and type(cls).__module__ != "enum":
         return tape.call(meta_call, cls, *args, **kwargs)
+    return make(tape, cls, args, kwargs)
+
+
+def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``type.__call__``."""
     recorded = getattr(cls, "__morula_construct__", None)
     if recorded is not None:
         return recorded(tape, *args, **kwargs)

@@ -738,3 +738,31 @@ def test_an_array_of_a_subclass_is_a_result():
 
     y, back = mo.pullback(lambda x: np.array([x, x * x]).view(Signal) * x, 1.5)
     assert back(np.array([1.0, 2.0])) == (2 * 1.5 + 2.0 * 3 * 1.5**2,)
+
+
+class Counted(type):
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        made.scale = made.x * 2
+        return made
+
+
+class CountedTwice(Counted):
+    def __call__(cls, x):
+        return super().__call__(x * x)
+
+
+def test_a_metaclass_that_takes_part_in_making_an_instance(check):
+    class One(metaclass=Counted):
+        def __init__(self, x):
+            self.x = x * x
+
+    class Two(metaclass=CountedTwice):
+        def __init__(self, x):
+            self.x = 3 * x
+
+    def f(x, y):
+        one, two = One(x), Two(y)
+        return one.scale * two.x + type.__call__(One, y).x + two.scale
+
+    check(f, 1.5, 0.7)

@@ -400,3 +400,24 @@ def test_bisection_in_a_sorted_list(check):
         return v[bisect.bisect_left(v, 2 * x)] * v[0] + v[-1]
 
     check(f, 1.5)
+
+
+class Squares(dict):
+    def __missing__(self, key):
+        self[key] = value = key * key
+        return value
+
+
+class Doubled(Squares):
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 2
+
+
+def test_what_a_mapping_computes_for_a_missing_key(check):
+    def f(x, y):
+        plain, doubled = Squares(), Doubled()
+        lazy = defaultdict(float)
+        lazy.default_factory = lambda: x * y
+        return plain[x] * plain[x] + doubled[y] * plain[y] + lazy["a"] * lazy["a"] + Counter(a=x)["b"]
+
+    check(f, 1.5, 0.7)
