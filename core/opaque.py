@@ -74,30 +74,76 @@ class Opaque:
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
-def call_opaque(
-    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], within_reach: tuple[Any, ...] = ()
-) -> Any:
-    """Run a function without rule or source, and record what it took and gave, and the arrays that it wrote into.
+def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function without rule or source, and record what it took and gave, and what it left in its arguments."""
+    if any(isinstance(x, dict) or hasattr(x, "__dict__") for x in (*args, *kwargs.values()) if not _is_code(x)):
+        return call_within_reach(tape, function, function, args, kwargs, lambda: (args, kwargs))
+    return _run(tape, function, args, kwargs, (*args, *kwargs.values()))
 
-    ``within_reach``: numbers and arrays that it could read besides its arguments.
-    """
+
+def _is_code(x: Any) -> bool:
+    return isinstance(x, (type, ModuleType, np.ndarray)) or type(x) in PASSIVE
+
+
+def call_within_reach(
+    tape: Tape, function: Any, form: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reach: Any, constants: Any = ()
+) -> Any:
+    """Run a ``form`` of a function that may leave what it computes in anything that ``reach()`` holds."""
+    known: set[int] = set()
+    values: list[Any] = []
+    reached(reach(), known, values=values)
+    arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
+    arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
+    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
+    first = len(tape.records)
+    # What the arguments hold by now, as they may hold more once the run is over.
+    inputs = *values, *constants, *_defaults((*args, *kwargs.values()))
+    y = _run(tape, form(inputs) if form is not function else function, args, kwargs, inputs)
+    recorded = _written_since(tape, first)
+    for a, old in zip(arrays, before):
+        if id(owner(a)) not in recorded and a.tobytes() != old.tobytes():
+            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
+    left: list[Any] = []
+    reached((reach(), None if holds_values(y) else y), set(), values=left)
+    made = [x for x in left if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in known]
+    note(tape, made, function, inputs)
+    return y
+
+
+def _defaults(objects: tuple[Any, ...]) -> Iterator[Any]:
+    """The numbers that the classes of some objects hold as defaults of their fields."""
+    classes = {cls for x in objects if hasattr(x, "__dict__") and not _is_code(x) for cls in type(x).__mro__}
+    for attribute in (a for cls in classes for a in vars(cls).values()):
+        for field in attribute.values() if isinstance(attribute, dict) else (attribute,):
+            yield from (x for x in (field, getattr(field, "default", None)) if type(x) in NUMBER_TYPES)
+
+
+def _written_since(tape: Tape, first: int) -> set[int]:
+    """Arrays that what was called back has written to, on the tape."""
+    return {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
+
+
+def _run(
+    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], taken: tuple[Any, ...]
+) -> Any:
     given = [*args, *kwargs.values()]
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, (ModuleType, type)):
         given.append(bound)
+        taken = *taken, bound
     else:
         bound = None
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
-    caller = function, tuple(given)
+    caller = function, taken
     inside = [callback(tape, a, caller) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
-    inputs = (*given, *within_reach, *(record[1] for record in tape.records[first:]))
-    recorded = {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
+    inputs = (*taken, *(record[1] for record in tape.records[first:]))
+    recorded = _written_since(tape, first)
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
-        if id(owner(a)) in recorded:  # what it called back has written there, on the tape
+        if id(owner(a)) in recorded:
             continue
         if surely or y is None and not any(changed) and a.dtype.kind in "fc":
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
@@ -267,7 +313,8 @@ def judge(tape: Tape | None) -> None:
 
 
 def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[Any] | None = None) -> None:
-    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds; to ``values`` the first two."""
+    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds; to ``values`` themselves, of
+    the objects those that keep what they hold in C."""
     kind = type(x)
     if kind in NUMBER_TYPES or isinstance(x, np.ndarray) and x.dtype.kind != "O":
         found.add(id(x) if kind in NUMBER_TYPES else id(owner(x)))
@@ -295,6 +342,8 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
         return
     else:
         found.add(id(x))
+        if values is not None and is_foreign(kind):
+            values.append(x)
         parts = _held(x)
     for part in parts:
         reached(part, found, seen, values)

@@ -11,21 +11,8 @@ import dis
 from types import CellType, FunctionType
 from typing import Any
 
-import numpy as np
-
-from .opaque import (
-    NUMBER_TYPES,
-    Opaque,
-    Recording,
-    call_opaque,
-    callback,
-    holds_values,
-    note,
-    note_overwritten,
-    reached,
-)
-from .tape import Tape, owner, snapshot
-from .values import evaluate
+from .opaque import NUMBER_TYPES, Recording, call_within_reach, callback
+from .tape import Tape
 
 LOOKING_AROUND = {"locals", "vars", "dir", "globals", "super", "eval", "exec"}
 """Functions that see the frame that they are called from."""
@@ -34,29 +21,15 @@ LOOKING_AROUND = {"locals", "vars", "dir", "globals", "super", "eval", "exec"}
 def call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a Python function that has no source; what it leaves in arguments, closure or globals is recorded as well."""
     stored = [i.argval for i in dis.get_instructions(function) if i.opname == "STORE_GLOBAL"]
+    constants = [c for c in function.__code__.co_consts if type(c) in NUMBER_TYPES]
 
-    def within_reach() -> tuple[Any, ...]:
+    def reach() -> Any:
         return args, kwargs, function, [function.__globals__.get(name) for name in stored]
 
-    known: set[int] = set()
-    values: list[Any] = []
-    reached(within_reach(), known, values=values)
-    arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
-    arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
-    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
-    first = len(tape.records)
-    there = *values, *(c for c in function.__code__.co_consts if type(c) in NUMBER_TYPES)
-    inputs = *args, *kwargs.values(), function, *there
-    y = call_opaque(tape, function if stored else _calling_back(tape, function, inputs), args, kwargs, there)
-    recorded = {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
-    for a, old in zip(arrays, before):
-        if id(owner(a)) not in recorded and a.tobytes() != old.tobytes():
-            note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
-    values.clear()
-    reached((within_reach(), None if holds_values(y) else y), set(), values=values)
-    made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in known]
-    note(tape, made, function, inputs)
-    return y
+    def form(inputs: tuple[Any, ...]) -> FunctionType:
+        return function if stored else _calling_back(tape, function, inputs)
+
+    return call_within_reach(tape, function, form, args, kwargs, reach, constants)
 
 
 def _calling_back(tape: Tape, function: FunctionType, given: tuple[Any, ...]) -> FunctionType:

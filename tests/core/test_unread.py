@@ -82,3 +82,22 @@ def test_what_is_passed_on_is_followed(name):
 def test_what_it_computes_is_refused(text):
     with pytest.raises(mo.NoDerivative, match="no derivative rule and no Python source"):
         mo.gradient(lambda x: compiled(text, g=cube)(x), 1.7)
+
+
+def test_what_it_leaves_in_an_object_is_moved_or_refused():
+    class Store:
+        pass
+
+    def f(x):
+        store = Store()
+        compiled("def f(store, x):\n    store.x = x\n    store.y = x * x")(store, x)
+        return store.x + 0.0 * store.y
+
+    def computed(x):
+        store = Store()
+        compiled("def f(store, x):\n    store.x = x\n    store.y = x * x")(store, x)
+        return store.y
+
+    assert mo.gradient(f, 1.7) == (1.0,)
+    with pytest.raises(mo.NoDerivative):
+        mo.gradient(computed, 1.7)
