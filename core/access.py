@@ -29,7 +29,7 @@ from .memory import flat_index, rebased
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
-from .tape import Cotangents, Int, Tape, owner, snapshot
+from .tape import Cotangents, Int, Record, Tape, owner, snapshot
 from .values import NO_KEYWORDS
 
 Operation = Callable[..., Any]
@@ -83,7 +83,8 @@ def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
     return a[i] if missing is None and type(a).__getitem__ is dict.__getitem__ else dict.__getitem__(a, i)
 
 
-def _getitem_back(table: Cotangents, y: Any, a: np.ndarray, index: Any) -> None:
+def _getitem_back(table: Cotangents, record: Record) -> None:
+    _, y, a, index = record
     dy = table.take(y)
     if dy is not None:
         table.add_at(a, index, dy)

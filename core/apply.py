@@ -12,7 +12,7 @@ from .integers import carries, follow
 from .object_arrays import record_objects
 from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
-from .tape import Cotangents, Int, Tape, owner, snapshot
+from .tape import Cotangents, Int, Record, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
 
 SINGULAR = (ArithmeticError, ValueError)
@@ -116,8 +116,9 @@ def plain_arrays(x: Any) -> Any:
     return x
 
 
-def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def pull_back(table: Cotangents, record: Record) -> None:
     """The backward step of an operation with a rule."""
+    _, y, rule, args, kwargs = record
     dy = table.take(y)
     if dy is None:
         return
@@ -138,8 +139,9 @@ def pull_back(table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwar
                 table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
 
 
-def pull_back_binary(table: Cotangents, y: Any, rule: Rule, a: Any, b: Any) -> None:
+def pull_back_binary(table: Cotangents, record: Record) -> None:
     """``pull_back`` for an element-wise function of two operands, those that cannot be reached left out."""
+    _, y, rule, a, b = record
     dy = table.take(y)
     if dy is None:
         return

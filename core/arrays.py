@@ -21,7 +21,7 @@ from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES, Rule
 from .stores import setitem
-from .tape import Cotangents, Int, Tape
+from .tape import Cotangents, Int, Record, Tape
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
 
 MUTATORS: dict[str, Any] = {}
@@ -189,8 +189,9 @@ def plain_number(tape: Tape, x: Any) -> Any:
     return y
 
 
-def pass_on(table: Cotangents, y: Any, x: Any) -> None:
+def pass_on(table: Cotangents, record: Record) -> None:
     """The backward step of what gave an equal number as another object."""
+    _, y, x = record
     table.add(x, table.take(y))
 
 

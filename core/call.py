@@ -30,7 +30,7 @@ from .rules import find_rule
 from .source import NoSource
 from .stores import setitem
 from .structured import compiled_for, is_structured
-from .tape import Cotangents, Int, Tape, pull_again
+from .tape import Cotangents, Int, Record, Tape, pull_again
 from .unread import call_unread
 from .values import NUMBERS, REAL, evaluate
 
@@ -272,9 +272,8 @@ def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] |
         return None
 
 
-def _pull_compiled(
-    table: Cotangents, y: Any, compiled: Any, saved: Any, values: tuple[Any, ...], function: FunctionType
-) -> None:
+def _pull_compiled(table: Cotangents, record: Record) -> None:
+    _, y, compiled, saved, values, function = record
     dy = table.take(y)
     if dy is None:
         return

@@ -21,7 +21,7 @@ from .pullback import check_function, kind_of, seed
 from .source import describe
 from .structure import same_number
 from .structured import forget
-from .tape import Cotangents, Int, Tape, attributes, snapshot, sweep
+from .tape import Cotangents, Int, Record, Tape, attributes, snapshot, sweep
 from .values import NUMBERS, PASSIVE
 
 Function = Callable[..., Any]
@@ -96,7 +96,8 @@ def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
     return held
 
 
-def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: tuple[Any, ...]) -> None:
+def _adjoint_back(table: Cotangents, record: Record) -> None:
+    _, y, f, back, args = record
     dy = table.take(y)
     if dy is None:
         return
@@ -137,7 +138,8 @@ def _hook(tape: Tape, g: Function, x: Any) -> Any:
     return y
 
 
-def _hook_back(table: Cotangents, y: Any, g: Function, x: Any) -> None:
+def _hook_back(table: Cotangents, record: Record) -> None:
+    _, y, g, x = record
     dy = table.take(y)
     if dy is not None:
         table.add(x, table.run(g, dy))
@@ -220,7 +222,8 @@ def _is_numeric(y: Any) -> bool:
     return isinstance(y, (np.ndarray, float, complex, int, np.number))
 
 
-def _checkpoint_back(table: Cotangents, y: Any, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _checkpoint_back(table: Cotangents, record: Record) -> None:
+    _, y, f, args, kwargs = record
     dy = table.take(y)
     if dy is None:
         return

@@ -231,7 +231,7 @@ def _text(
     ]
     lines = ast.unparse(ast.Module(body, [])).splitlines()
     pull = [f"def pull(dy, {held}):", *_indented(lines), f"    return [{', '.join(g for _, g in pairs)}]"]
-    back = [f"def back(table, {held}):"]
+    back = ["def back(table, record):", f"    _, {held} = record"]
     back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
     back += ["    if dy is None:", "        return", "    try:", "        if table.evaluate is not None:"]
     back.append(f"            gradients = table.run(pull, dy, {held})")

@@ -17,7 +17,7 @@ from .custom import distinct
 from .errors import NoDerivative
 from .opaque import Opaque, judge
 from .source import describe
-from .tape import Cotangents, Tape, sweep
+from .tape import Cotangents, Record, Tape, sweep
 from .values import evaluate
 
 
@@ -61,7 +61,8 @@ def _attach(tape: Tape, x: Any, r: Any, first: int, residual: Any) -> Any:
     return y
 
 
-def _implicit_back(table: Cotangents, y: Any, x: Any, r: Any, evaluation: Tape, residual: Any) -> None:
+def _implicit_back(table: Cotangents, record: Record) -> None:
+    _, y, x, r, evaluation, residual = record
     dy = table.take(y)
     if dy is None:
         return

@@ -15,7 +15,7 @@ import numpy as np
 
 from .rules.table import Rule, pull
 from .source import user_frame
-from .tape import Cotangents, Int, Tape, owner
+from .tape import Cotangents, Int, Record, Tape, owner
 
 
 def carries(tape: Tape, x: Any) -> bool:
@@ -77,7 +77,8 @@ def lose(tape: Tape, y: Any, function: Any, args: Any = ()) -> Any:
     return y
 
 
-def _refuse(table: Cotangents, y: Any) -> None:
+def _refuse(table: Cotangents, record: Record) -> None:
+    _, y = record
     dy = table.take(y)
     if dy is not None and np.any(dy != 0):
         table.refuse_integer(y)

@@ -15,7 +15,7 @@ from .opaque import call_opaque, callback
 from .rules import find_model
 from .rules.table import Model
 from .stores import setitem
-from .tape import Cotangents, Tape, snapshot
+from .tape import Cotangents, Record, Tape, snapshot
 from .values import differentiable, evaluate
 
 
@@ -56,9 +56,8 @@ def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[s
     return None
 
 
-def _pull_back(
-    table: Cotangents, y: Any, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any], active: list[int]
-) -> None:
+def _pull_back(table: Cotangents, record: Record) -> None:
+    _, y, model, args, kwargs, active = record
     from .pullback import record  # which itself needs to call
 
     dy = table.take(y)

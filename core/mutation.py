@@ -17,7 +17,7 @@ from .errors import NoDerivative
 from .integers import carries, enlist
 from .operate import OPERATORS
 from .stores import set_attribute, setitem
-from .tape import Cotangents, Tape, owner
+from .tape import Cotangents, Record, Tape, owner
 from .values import evaluate
 
 
@@ -150,7 +150,8 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     tape.records.append((_add_at_back, a, ufunc is np.subtract, index, old, b))
 
 
-def _add_at_back(table: Cotangents, a: np.ndarray, negative: bool, index: Any, old: np.ndarray, b: Any) -> None:
+def _add_at_back(table: Cotangents, record: Record) -> None:
+    _, a, negative, index, old, b = record
     table.redo.append((a, ..., table.run(np.copy, a)))
     table.write(a, ..., old)
     if a.dtype.kind in "fc" and table.reached(a):

@@ -15,7 +15,7 @@ import numpy as np
 
 from .opaque import note
 from .rules.table import Rule, pull
-from .tape import Cotangents, Tape, attributes
+from .tape import Cotangents, Record, Tape, attributes
 from .values import NUMBERS, PASSIVE
 
 OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
@@ -76,9 +76,8 @@ def _as_objects(tape: Tape, x: Any) -> Any:
     return single
 
 
-def _pull_objects(
-    table: Cotangents, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], made: set[int]
-) -> None:
+def _pull_objects(table: Cotangents, record: Record) -> None:
+    _, y, rule, args, kwargs, made = record
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         taken = [table.take(e) if id(e) in made else None for e in y.ravel().tolist()]
         if all(g is None for g in taken):

@@ -21,7 +21,7 @@ import numpy as np
 from .errors import NoDerivative
 from .integers import carries, lose
 from .source import describe, user_frame
-from .tape import Cotangents, Int, Tape, attributes, owner, snapshot
+from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
 NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqpBHILQP"}
@@ -123,9 +123,7 @@ def _written_since(tape: Tape, first: int) -> set[int]:
     return {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
 
 
-def _run(
-    tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], taken: tuple[Any, ...]
-) -> Any:
+def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], taken: tuple[Any, ...]) -> Any:
     given = [*args, *kwargs.values()]
     bound = getattr(function, "__self__", None)
     if bound is not None and not isinstance(bound, (ModuleType, type)):
@@ -223,7 +221,8 @@ def is_exact(kind: type) -> bool:
     return any(cls.__module__ in ("fractions", "decimal", "_pydecimal") for cls in kind.__mro__)
 
 
-def _no_derivative(table: Cotangents, y: Any, opaque: Opaque) -> None:
+def _no_derivative(table: Cotangents, record: Record) -> None:
+    _, y, opaque = record
     dy = table.take(y)
     if dy is None:
         return
@@ -249,8 +248,9 @@ def _not_zero(g: Any) -> bool:
     return bool(np.any(g != 0)) if names is None else any(_not_zero(g[name]) for name in names)
 
 
-def _overwritten(table: Cotangents, a: np.ndarray, old: np.ndarray, surely: bool, opaque: Opaque) -> None:
+def _overwritten(table: Cotangents, record: Record) -> None:
     """What a function wrote into an array: undone, like every write; there is no derivative of it."""
+    _, a, old, surely, opaque = record
     if surely:
         table.redo.append((a, ..., table.run(np.copy, a)))
         table.write(a, ..., old)

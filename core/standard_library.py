@@ -30,7 +30,7 @@ from .rules import find_rule
 from .rules.table import RULES
 from .stores import delete_attribute, delete_item, set_attribute
 from .structure import same_number
-from .tape import Cotangents, Int, Tape
+from .tape import Cotangents, Int, Record, Tape
 from .values import NUMBERS, differentiable, evaluate
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
@@ -157,7 +157,8 @@ def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
     return y
 
 
-def _to_each_term(table: Cotangents, y: Any, terms: list[Any]) -> None:
+def _to_each_term(table: Cotangents, record: Record) -> None:
+    _, y, terms = record
     dy = table.take(y)
     if dy is not None:
         for x in terms:
@@ -196,7 +197,8 @@ def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return y
 
 
-def _share(table: Cotangents, y: Any, ties: list[Any]) -> None:
+def _share(table: Cotangents, record: Record) -> None:
+    _, y, ties = record
     dy = table.take(y)
     if dy is not None:
         share = table.run(operator.truediv, dy, len(ties))

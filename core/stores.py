@@ -20,7 +20,7 @@ from .errors import NoDerivative
 from .integers import carries, enlist
 from .memory import fields, flat_index, is_known, rebased
 from .opaque import is_foreign, note
-from .tape import SHAPE, Cotangents, Tape, is_fancy, owner, snapshot
+from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
 Operation = Callable[..., Any]
@@ -81,7 +81,8 @@ def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
     tape.records.append((_objects_back, a, i if type(i) is int else snapshot(i), old, single))
 
 
-def _objects_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, single: bool) -> None:
+def _objects_back(table: Cotangents, record: Record) -> None:
+    _, a, index, old, single = record
     table.redo.append((a, index, a[index] if single else np.copy(a[index])))
     table.write(a, index, old)
 
@@ -142,7 +143,8 @@ def _read(a: np.ndarray, i: Any) -> Any:
     return np.copy(entry) if isinstance(entry, np.ndarray) else entry
 
 
-def _setitem_back(table: Cotangents, a: np.ndarray, index: Any, old: Any, v: Any) -> None:
+def _setitem_back(table: Cotangents, record: Record) -> None:
+    _, a, index, old, v = record
     if table.evaluate is None and type(index) is int and a.ndim == 1:
         # One entry of a vector: what filling an array in a loop spends its time on.
         table.redo.append((a, index, a[index]))
@@ -215,8 +217,9 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         setattr(x, name, v)
 
 
-def _shape_back(table: Cotangents, x: np.ndarray, shape: tuple[int, ...]) -> None:
+def _shape_back(table: Cotangents, record: Record) -> None:
     """The operations before the assignment knew the array in its old shape."""
+    _, x, shape = record
     table.redo.append((x, SHAPE, x.shape))
     table.reshape(x, shape)
 

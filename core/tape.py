@@ -28,6 +28,10 @@ SHAPE = object()
 """In place of an index, among the writes of a run: the array was given another shape."""
 
 
+Record = tuple[Any, ...]
+"""(pullback, result, *what the pullback needs); the pullback is called with a table of cotangents and the record."""
+
+
 class Int(int):
     """An integer that is differentiated; CPython shares its small ones, which would mix up their cotangents."""
 
@@ -40,7 +44,7 @@ class Tape:
     __slots__ = ("inputs", "integers", "memory", "over", "parent", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
-        self.records: list[tuple[Any, ...]] = []  # (pullback, result, *what the pullback needs)
+        self.records: list[Record] = []
         self.parent = parent
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
         self.integers: dict[int, tuple[Any, Any, Any]] | None = None  # computed from an Int: see the module integers
@@ -266,8 +270,8 @@ def sweep(tape: Tape, table: Cotangents) -> None:
     """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them."""
     enclosing, table.tape = table.tape, tape
     try:
-        for back, *saved in reversed(tape.records):
-            back(table, *saved)
+        for record in reversed(tape.records):
+            record[0](table, record)
     finally:
         table.tape = enclosing
         for target, index, value in reversed(table.redo):
