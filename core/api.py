@@ -98,7 +98,7 @@ def _pullback(
     parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Any, Back | CompiledBack]:
     check_function(f)
-    return record(parent, f, args, kwargs, lasting=parent is None)
+    return record(parent, f, args, kwargs, lasting=True)
 
 
 def gradient(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ derivative, and on a tape an operation with a backward step of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from .errors import BadInput, NoDerivative
 from .operate import evaluate
 from .pullback import check_function, kind_of, seed
 from .source import describe
-from .structure import same_number
+from .structure import as_it_is, same_number
 from .structured import forget
-from .tape import Cotangents, Int, Record, Tape, attributes, snapshot, sweep
-from .values import NUMBERS, PASSIVE
+from .tape import Cotangents, Int, Record, Tape, snapshot, sweep
 
 Function = Callable[..., Any]
 
@@ -76,28 +74,7 @@ def distinct(y: Any) -> Any:
     return Int(y) if type(y) is int else y
 
 
-def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
-    """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
-    kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex)) or callable(x):
-        return x
-    done = {} if done is None else done
-    if id(x) in done:
-        return done[id(x)]
-    if isinstance(x, tuple):
-        return tuple([as_it_is(e, done) for e in x])
-    done[id(x)] = held = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
-    if isinstance(x, list):
-        held.extend(as_it_is(e, done) for e in x)
-    elif isinstance(x, dict):
-        held.update((k, as_it_is(e, done)) for k, e in x.items())
-    else:
-        vars(held).update((name, as_it_is(e, done)) for name, e in attributes(x))
-    return held
-
-
-def _adjoint_back(table: Cotangents, record: Record) -> None:
-    _, y, f, back, args = record
+def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: tuple[Any, ...]) -> None:
     dy = table.take(y)
     if dy is None:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
@@ -15,9 +16,10 @@ from .call import HANDLERS, call, parameters
 from .captured import is_constant
 from .cotangents import conform
 from .errors import BadInput
+from .held import Held, exposed, globals_of
 from .instrument import instrument
 from .operate import evaluate
-from .structure import Arguments, as_gradient, is_structure_of_numbers
+from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
 from .tape import Cotangents, Tape, sweep
 
@@ -27,8 +29,10 @@ Function = Callable[..., Any]
 class Back:
     """The pullback of one run: maps a cotangent of the result to the cotangents of the arguments."""
 
+    held: Held | None = None  # for a pullback that is called later
+
     def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
-        self.tape, self.arguments, self.y = tape, arguments, y
+        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
         return self.run(None, dy)
@@ -37,14 +41,15 @@ class Back:
         return self.run(tape, dy)
 
     def kept(self) -> set[int]:
-        """The identities of the results that the tape holds."""
-        return {id(saved[0]) for _, *saved in self.tape.records}
+        """The identities of arrays that must stay as they are: none, as what others hold is held here too."""
+        return set()
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         table = Cotangents(None if parent is None else functools.partial(call, parent))
         table.tape = self.tape
         seed(table, self.y, dy)
-        sweep(self.tape, table)
+        with nullcontext() if self.held is None else self.held.restored(parent):
+            sweep(self.tape, table)
         return self.arguments.gradients(table)
 
 
@@ -64,6 +69,7 @@ class CompiledBack:
         self.compiled, self.saved, self.y, self.args = compiled, saved, y, args
         self.active, self.chosen = active, chosen
         self.again = again  # records the same run on a tape
+        self.held: Held | None = None
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
         return self.run(None, dy)
@@ -76,6 +82,10 @@ class CompiledBack:
         return {id(x) for x in _arrays_in(self.saved)} - set(map(id, self.args))
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        with nullcontext() if self.held is None else self.held.restored(parent):
+            return self.pull(parent, dy)
+
+    def pull(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         try:
             found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
@@ -131,7 +141,10 @@ def record(
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
         instrument(f)  # a missing source is reported before anything runs
-    return _record_on_tape(f, args, kwargs, chosen, parent)
+    y, back = _record_on_tape(f, args, kwargs, chosen, parent)
+    if lasting:
+        back.held = Held(parent, exposed(back.tape, back.arguments.references))
+    return y, back
 
 
 def _record_on_tape(
@@ -146,6 +159,7 @@ def _record_on_tape(
         for i in chosen:
             fresh[i] = arguments.enter(args[i])
         y = call(tape, f, *fresh, **kwargs)
+        del fresh
     finally:
         tape.over = True
         arguments.leave()
@@ -165,7 +179,7 @@ def _record_compiled(
     compiled = compiled_for(f, values, active)
     if compiled is None or parent is not None and not is_constant(parent, compiled):
         return None
-    held = [x.copy() if lasting and type(x) is np.ndarray else x for x in values]
+    held = [evaluate(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
     try:
         y, saved = evaluate(parent, compiled.forward, *held)
     except Exception:
@@ -174,7 +188,10 @@ def _record_compiled(
     if not compiled.fits(y):
         return None
     again = functools.partial(_record_on_tape, f, held[: len(args)], {}, chosen)
-    return y, CompiledBack(compiled, saved, y, args, active, chosen, again)
+    back = CompiledBack(compiled, saved, y, args, active, chosen, again)
+    if lasting:
+        back.held = Held(parent, globals_of(compiled))
+    return y, back
 
 
 def check_cotangent(y: Any, dy: Any) -> Any:

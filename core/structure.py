@@ -9,7 +9,7 @@ caller's own; afterwards the caller's objects are put back, with whatever the ru
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from .errors import BadInput
 from .stores import setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
-from .values import PASSIVE, evaluate
+from .values import NUMBERS, PASSIVE, evaluate
 
 Collect = Callable[[Cotangents, dict[int, Any]], Any]
 OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype, np.ufunc, type(np.sum))
@@ -25,6 +25,8 @@ OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generat
 
 class Arguments:
     """The differentiated arguments of one run."""
+
+    references = 3  # to each array with a fresh identity: in inputs, in arrays, in its collector
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
@@ -134,6 +136,26 @@ class Arguments:
                 write(key, fresh)
                 self.replaced.append((lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh))
         return x, collect
+
+
+def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
+    """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
+    kind = type(x)
+    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex)) or callable(x):
+        return x
+    done = {} if done is None else done
+    if id(x) in done:
+        return done[id(x)]
+    if isinstance(x, tuple):
+        return tuple([as_it_is(e, done) for e in x])
+    done[id(x)] = held = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
+    if isinstance(x, list):
+        held.extend(as_it_is(e, done) for e in x)
+    elif isinstance(x, dict):
+        held.update((k, as_it_is(e, done)) for k, e in x.items())
+    else:
+        vars(held).update((name, as_it_is(e, done)) for name, e in attributes(x))
+    return held
 
 
 def blank(cls: Any) -> Any:
