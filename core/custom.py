@@ -74,7 +74,8 @@ def distinct(y: Any) -> Any:
     return Int(y) if type(y) is int else y
 
 
-def _adjoint_back(table: Cotangents, y: Any, f: Function, back: Function, args: tuple[Any, ...]) -> None:
+def _adjoint_back(table: Cotangents, record: Record) -> None:
+    _, y, f, back, args = record
     dy = table.take(y)
     if dy is None:
         return

@@ -66,7 +66,7 @@ class CompiledBack:
         chosen: Sequence[int],
         again: Callable[[Tape | None], tuple[Any, Back]],
     ) -> None:
-        self.compiled, self.saved, self.y, self.args = compiled, saved, y, args
+        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y), args
         self.active, self.chosen = active, chosen
         self.again = again  # records the same run on a tape
         self.held: Held | None = None
