@@ -21,6 +21,7 @@ from .source import describe
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
 from .tape import Int, Tape
+from .tracebacks import prune
 
 __all__ = [
     "adjoint",
@@ -51,7 +52,11 @@ class _Transformed:
         self.run = run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(None, *args, **kwargs)
+        try:
+            return self.run(None, *args, **kwargs)
+        except Exception as error:
+            prune(error)
+            raise
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         return self.run(tape, *args, **kwargs)
@@ -80,7 +85,11 @@ def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any
     >>> y, back(1.0)
     (12.0, (4.0, 3.0))
     """
-    y, back = _pullback(None, f, args, kwargs)
+    try:
+        y, back = _pullback(None, f, args, kwargs)
+    except Exception as error:
+        prune(error)
+        raise
     return _detached(plain(y), functools.cache(back.kept)), back
 
 
@@ -107,7 +116,11 @@ def gradient(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     >>> gradient(lambda x, y: x * y**2, 2.0, 3.0)
     (9.0, 12.0)
     """
-    return _gradient(None, f, *args, **kwargs)
+    try:
+        return _gradient(None, f, *args, **kwargs)
+    except Exception as error:
+        prune(error)
+        raise
 
 
 def _gradient(parent: Tape | None, f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ from .operate import evaluate
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
 from .tape import Cotangents, Tape, sweep
+from .tracebacks import prune
 
 Function = Callable[..., Any]
 
@@ -35,7 +36,11 @@ class Back:
         self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
-        return self.run(None, dy)
+        try:
+            return self.run(None, dy)
+        except Exception as error:
+            prune(error)
+            raise
 
     def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
         return self.run(tape, dy)
@@ -72,7 +77,11 @@ class CompiledBack:
         self.held: Held | None = None
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
-        return self.run(None, dy)
+        try:
+            return self.run(None, dy)
+        except Exception as error:
+            prune(error)
+            raise
 
     def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
         return self.run(tape, dy)

@@ -7,6 +7,8 @@ import os
 # The matrices of the tests are small, and the tests themselves run side by side: threads of the BLAS would only wait for
 # each other.  It reads this when NumPy loads it; a value that the user has set is kept.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A test that fails shows the engine's frames too.
+os.environ.setdefault("MORULA_TRACEBACK", "full")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
