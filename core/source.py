@@ -9,6 +9,7 @@ import linecache
 import os
 import sys
 import time
+from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FunctionType
 
@@ -95,25 +96,32 @@ def _is_of_now(code: CodeType, text: str) -> bool:
         changed = os.stat(code.co_filename).st_mtime
     except OSError:
         return True  # a notebook cell, an archive, a program from the command line
-    return changed < STARTED or _content(code) in _code_of(text)
+    return changed < STARTED or any(
+        _instructions(code) == _instructions(c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())
+    )
 
 
-def _content(code: CodeType) -> tuple[object, ...]:
-    constants = tuple((type(c), c) for c in code.co_consts if not isinstance(c, CodeType))
-    return code.co_firstlineno, code.co_name, code.co_code, code.co_names, constants
+def _instructions(code: CodeType) -> list[tuple[str, object]]:
+    """What a function does; how a method is loaded and called depends on whether the module's text has its import."""
+    return [
+        ("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, i.argval)
+        for i in get_instructions(code)
+        if i.opname not in ("PUSH_NULL", "PRECALL") and "JUMP" not in i.opname and i.opname != "FOR_ITER"
+        if not isinstance(i.argval, CodeType)
+    ]
 
 
 @lru_cache(maxsize=8)
-def _code_of(text: str) -> set[tuple[object, ...]]:
-    """The content of each function in a file."""
+def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
+    """The functions of a file, by first line and name."""
     try:
         waiting = [compile(text, "<file>", "exec", dont_inherit=True)]
     except SyntaxError:
-        return set()
-    found = set()
+        return {}
+    found: dict[tuple[int, str], list[CodeType]] = {}
     while waiting:
         code = waiting.pop()
-        found.add(_content(code))
+        found.setdefault((code.co_firstlineno, code.co_name), []).append(code)
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
     return found
 
