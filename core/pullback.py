@@ -174,7 +174,8 @@ def _record_on_tape(
         arguments.leave()
         if parent is None:
             known.forget()
-    return y, Back(tape, arguments, y)
+    back = Back(tape, arguments, y)
+    return arguments.restore(y, set()), back
 
 
 def _record_compiled(

@@ -8,6 +8,7 @@ caller's own; afterwards the caller's objects are put back, with whatever the ru
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -26,13 +27,16 @@ OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generat
 class Arguments:
     """The differentiated arguments of one run."""
 
-    references = 3  # to each array with a fresh identity: in inputs, in arrays, in its collector
+    references = 4  # to each array with a fresh identity: in inputs, in arrays, in originals, in its collector
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.inputs = tape.inputs = []
         self.collectors: list[Collect] = []
-        self.replaced: list[tuple[Callable[[], Any], Callable[[Any], None], Any, Any]] = []
+        self.entered: list[Any] = []  # containers and objects with entries that were replaced
+        self.originals: dict[
+            int, tuple[Any, Any]
+        ] = {}  # the caller's object and the fresh one, by identity of the latter
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
         self.known: dict[int, tuple[Any, Collect]] = {}
 
@@ -45,9 +49,9 @@ class Arguments:
 
     def leave(self) -> None:
         """Put the caller's objects back; arrays that the run wrote to take over what was written."""
-        for read, write, original, fresh in self.replaced:
-            if read() is fresh:
-                write(original)
+        seen: set[int] = set()
+        for x in self.entered:
+            self.restore(x, seen)
         owners = [id(owner(original)) for original, _ in self.arrays]
         for (original, fresh), key in zip(self.arrays, owners):
             if id(fresh) in self.tape.written:
@@ -61,10 +65,37 @@ class Arguments:
                 else:
                     setitem(self.tape.parent, original, ..., fresh)
 
+    def restore(self, x: Any, seen: set[int]) -> Any:
+        """The caller's own in place of ``x``, and in the containers and objects that it holds, wherever it is now."""
+        found = self.originals.get(id(x))
+        if found is not None:
+            return found[0]
+        kind = type(x)
+        if kind is Int:
+            return int(x) if self.tape.parent is None else x
+        if kind in NUMBERS or kind in PASSIVE or isinstance(x, (*OPAQUE, np.ndarray)) or id(x) in seen:
+            return x
+        seen.add(id(x))
+        if isinstance(x, tuple):
+            entries = [self.restore(e, seen) for e in x]
+            same = all(a is b for a, b in zip(entries, x))
+            return x if same or not isinstance(x, tuple) else getattr(x, "_make", kind)(entries)
+        for key, value in _entries(x):
+            new = self.restore(value, seen)
+            if new is not value:
+                _put(x, key, new)
+        return x
+
     def gradients(self, table: Cotangents) -> tuple[Any, ...]:
         return tuple(collect(table, {}) for collect in self.collectors)
 
     def freshen(self, x: Any) -> tuple[Any, Collect]:
+        fresh, collect = self.freshened(x)
+        if fresh is not x:
+            self.originals[id(fresh)] = x, fresh
+        return fresh, collect
+
+    def freshened(self, x: Any) -> tuple[Any, Collect]:
         kind: Any = type(x)
         if kind is np.ndarray and x.dtype.kind in "fc":
             fresh: Any = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
@@ -86,7 +117,7 @@ class Arguments:
         if isinstance(x, np.ndarray):
             if x.dtype.kind not in "fc":
                 return x, _nothing
-            fresh = evaluate(self.tape.parent, np.copy, x)
+            fresh = evaluate(self.tape.parent, copy.copy, x)  # of its own class
             self.arrays.append((x, fresh))
             self.inputs.append(fresh)
             return fresh, lambda table, done: _array(table, fresh)
@@ -102,17 +133,10 @@ class Arguments:
     def freshen_mutable(self, x: Any) -> tuple[Any, Collect]:
         """Lists, dicts and objects keep their identity; their entries are replaced one by one."""
         collectors: dict[Any, Collect] = {}
-        read: Any
-        write: Any
-        if isinstance(x, list):
-            kind, entries, read, write = "list", list(enumerate(x)), x.__getitem__, x.__setitem__
-        elif isinstance(x, dict):
-            kind, entries, read, write = "dict", list(x.items()), x.__getitem__, x.__setitem__
-        else:
-            kind, entries = "object", attributes(x)
-            read, write = (lambda name: getattr(x, name, None)), (lambda name, v: object.__setattr__(x, name, v))
-            if not entries and not hasattr(x, "__dict__"):
-                return x, _nothing
+        kind = "list" if isinstance(x, list) else "dict" if isinstance(x, dict) else "object"
+        entries = _entries(x)
+        if kind == "object" and not entries and not hasattr(x, "__dict__"):
+            return x, _nothing
 
         def collect(table: Cotangents, done: dict[int, Any]) -> Any:
             if id(x) in done:
@@ -133,9 +157,25 @@ class Arguments:
         for key, value in entries:
             fresh, collectors[key] = self.freshen(value)
             if fresh is not value:
-                write(key, fresh)
-                self.replaced.append((lambda key=key: _read(read, key), lambda v, key=key: write(key, v), value, fresh))
+                _put(x, key, fresh)
+        self.entered.append(x)
         return x, collect
+
+
+def _entries(x: Any) -> list[tuple[Any, Any]]:
+    """What a list, a dict or an object holds, with the keys; methods of a class of its own are not asked."""
+    if isinstance(x, list):
+        return list(enumerate(list.__iter__(x)))
+    return list(dict.items(x)) if isinstance(x, dict) else attributes(x)
+
+
+def _put(x: Any, key: Any, value: Any) -> None:
+    if isinstance(x, list):
+        list.__setitem__(x, key, value)
+    elif isinstance(x, dict):
+        dict.__setitem__(x, key, value)
+    else:
+        object.__setattr__(x, key, value)
 
 
 def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
@@ -198,13 +238,6 @@ def map_container(function: Callable[[Any], Any], x: Any) -> Any:
         entries = [function(e) for e in x]
         return type(x)(entries) if any(a is not b for a, b in zip(entries, x)) else x
     return x
-
-
-def _read(read: Callable[[Any], Any], key: Any) -> Any:
-    try:
-        return read(key)
-    except (IndexError, KeyError):
-        return None
 
 
 def _nothing(table: Cotangents, done: dict[int, Any]) -> None:

@@ -601,3 +601,69 @@ def test_arrays_are_as_they_were_after_a_refusal_inside_a_checkpoint():
     state[:] = 0
     f(2.0)
     assert state.tolist() == expected.tolist()
+
+
+# The caller's containers afterwards hold the caller's own objects
+
+
+def test_arrays_that_moved_within_their_containers_are_still_the_callers():
+    class Pair:
+        def __init__(self):
+            self.a, self.b = A.copy(), B.copy()
+
+    def f(items, fields, pair):
+        items.reverse()
+        items[0] *= 2
+        items.append((items[1], items[0][1:]))
+        fields["b"] = fields.pop("a")
+        fields["nested"] = [fields["b"]]
+        pair.a, pair.b = pair.b, pair.a
+        pair.c = pair.a
+        pair.a[0] = 3.0
+        return (items[0] * items[1] * fields["b"] * pair.c * pair.b).sum()
+
+    u, v, w, pair = A.copy(), B.copy(), A.copy(), Pair()
+    a, b = pair.a, pair.b
+    items, fields = [u, v], {"a": w}
+    mo.gradient(f, items, fields, pair)
+    assert items[0] is v and items[1] is u and items[2][0] is u
+    assert fields["b"] is w and fields["nested"][0] is w and "a" not in fields
+    assert pair.a is b and pair.c is b and pair.b is a
+    assert v.tolist() == (2 * B).tolist() and b.tolist() == [3.0, *B[1:]]
+
+
+def test_integers_left_in_containers_are_pythons_own():
+    def f(items, fields):
+        items.append(items[0] * 2)
+        items.insert(0, items[2])
+        fields["m"] = (fields["n"], [fields["n"] + 1])
+        return items[0] * items[-1] * fields["m"][1][0]
+
+    items, fields = [1, 2.0, 3], {"n": 3}
+    mo.gradient(f, items, fields)
+    assert [type(e) for e in items] == [int, int, float, int, int]
+    assert type(fields["m"][0]) is int and type(fields["m"][1][0]) is int
+    y, _ = mo.vjp(lambda n: {"k": [n * 2, (n,)]}, 3)
+    assert type(y["k"][0]) is int and type(y["k"][1][0]) is int
+
+
+def test_the_containers_own_methods_are_not_asked():
+    class Closed(dict):
+        def __setitem__(self, key, value):
+            raise RuntimeError("set")
+
+        def __getitem__(self, key):
+            return 2 * dict.__getitem__(self, key)
+
+    closed = Closed(a=3.0)
+    assert mo.gradient(lambda d: d["a"] ** 2, closed) == ({"a": 24.0},)
+    assert dict(closed.items()) == {"a": 3.0}
+
+
+def test_an_array_of_a_subclass_is_differentiated_as_one():
+    m = np.asmatrix([[1.0, 2.0], [3.0, 4.0]])
+    value, slope = mo.value_and_grad(lambda m: np.asarray(m * m).sum())(m)
+    assert value == 54.0 and np.asarray(slope).tolist() == [[7.0, 11.0], [9.0, 13.0]]
+    masked = np.ma.masked_greater([1.0, 5.0, 2.0], 4)
+    value, slope = mo.value_and_grad(lambda m: (m * m).sum())(masked)
+    assert value == 5.0 and np.asarray(slope).tolist() == [2.0, 0.0, 4.0]
