@@ -9,7 +9,7 @@ import numpy as np
 
 from .cotangents import conform
 from .integers import carries, follow
-from .object_arrays import record_objects
+from .object_arrays import holds_objects, record_objects
 from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
@@ -73,8 +73,12 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
                 if is_foreign(ka):
                     note(tape, y, rule.function, args)
                     return y
+                if holds_objects(a):
+                    return record_objects(tape, y, rule, args, kwargs)
                 continue
             lists = lists or isinstance(a, (list, tuple, np.ndarray))
+            if holds_objects(a):
+                return record_objects(tape, y, rule, args, kwargs)
             if not differentiable(a) and not carries(tape, a):
                 continue
         active = True

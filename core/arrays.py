@@ -47,7 +47,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
-            converted = _as_number(tape, rule.function, x)
+            converted = x if rule.is_zero else _as_number(tape, rule.function, x)
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.reads_arrays:
@@ -118,8 +118,8 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     if isinstance(x, Iterator) or isinstance(x, (set, frozenset, deque, ValuesView)):
         # math.fsum and math.prod take any iterable
         return list(iterate(tape, x))
-    names = ("__array__",) if isinstance(function, np.ufunc) or "numpy" in str(type(function)) else ()
-    for name in (*names, "__float__", "__complex__"):
+    numeric = isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").startswith("numpy")
+    for name in ("__array__",) if numeric and not isinstance(function, type) else ("__float__", "__complex__"):
         own = special(type(x), name)
         if own is not None:
             return tape.call(own, x)

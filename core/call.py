@@ -27,7 +27,7 @@ from .models import call_compiled
 from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_rule
-from .source import NoSource
+from .source import InIntegers, NoSource
 from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
@@ -206,6 +206,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     return y
     try:
         recorded = instrument(function)
+    except InIntegers:
+        return call_opaque(tape, function, args, kwargs)
     except NoSource:
         if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
             return initialise_dataclass(tape, function, args, kwargs)

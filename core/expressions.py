@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .fusible import fuse
@@ -41,6 +41,14 @@ COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "
 FRAME_BOUND = {"locals", "vars", "dir", "globals"}
 
 
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code was compiled to, those of private attributes mangled."""
+    yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
+
 class Expressions(ast.NodeTransformer):
     def __init__(self, function: FunctionType, prefix: str) -> None:
         self.function = function
@@ -48,6 +56,7 @@ class Expressions(ast.NodeTransformer):
         self.owner = owner_class(function)
         code = function.__code__
         self.local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self.names = {*_names(code)}
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
         self.in_comprehension = False  # where no assignment expression can stand
@@ -62,7 +71,9 @@ class Expressions(ast.NodeTransformer):
         return located(ast.Call(ast.Name(self.prefix + name, ast.Load()), [tape, *args], []), at)
 
     def mangle(self, name: str) -> str:
-        if self.owner and name.startswith("__") and not name.endswith("__") and "." not in name:
+        private = name.startswith("__") and not name.endswith("__") and "." not in name
+        # Generated code may say that it belongs to a class, but was compiled outside of it.
+        if self.owner and private and name not in self.names:
             return f"_{self.owner.lstrip('_')}{name}"
         return name
 

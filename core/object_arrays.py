@@ -9,28 +9,37 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from .opaque import note
+from .opaque import is_exact, note
 from .rules.table import Rule, pull
 from .tape import Cotangents, Record, Tape, attributes
 from .values import NUMBERS, PASSIVE
 
 OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
 OPERATOR_OF |= {np.power: operator.pow, np.negative: operator.neg, np.positive: operator.pos, np.absolute: abs}
+CONVERSIONS = ("__array__", "__float__", "__complex__")
 FOLDS = {np.sum: ("reduce", operator.add), np.prod: ("reduce", operator.mul)}
 FOLDS |= {np.cumsum: ("accumulate", operator.add), np.cumprod: ("accumulate", operator.mul)}
 
 
 def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record ``y``, made by a function with a rule, where it or an argument is an array of objects."""
+    if (
+        not _is_of_objects(y)
+        and isinstance(y, (np.ndarray, np.generic, float, complex))
+        and any(map(holds_objects, args))
+    ):
+        numbers = (_converted(tape, x, y) for x in args)
+        return tape.call(rule.function, *numbers, **kwargs)
     moved = {id(e) for e in _leaves(args)}
     made = [e for e in _leaves(y) if type(e) not in PASSIVE and id(e) not in moved]
-    holds_arrays = any(isinstance(e, np.ndarray) for x in args if _holds_objects(x) for e in _leaves(x))
-    if holds_arrays and rule.function not in FOLDS and not _holds_objects(y):
-        lists = (list(x) if _holds_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
+    holds_arrays = any(isinstance(e, np.ndarray) for x in args if _is_of_objects(x) for e in _leaves(x))
+    if holds_arrays and rule.function not in FOLDS and not _is_of_objects(y):
+        lists = (list(x) if _is_of_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
         return tape.call(rule.function, *lists, **kwargs)
     if all(type(e) in NUMBERS for e in made) and not (holds_arrays and made):
         if made:
@@ -49,16 +58,46 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
     return _recorded(tape, function, len(args))(*(_as_objects(tape, x) for x in args))
 
 
+def holds_objects(x: Any) -> bool:
+    """Whether ``x`` is, or a list or an array of objects holds, an object that NumPy may make a number of."""
+    if isinstance(x, (list, tuple)) or _is_of_objects(x):
+        return any(_is_convertible(e) for e in _leaves(x))
+    return _is_convertible(x)
+
+
+def _is_convertible(x: Any) -> bool:
+    kind = type(x)
+    if kind in NUMBERS or kind in PASSIVE or isinstance(x, np.ndarray):
+        return False
+    return is_exact(kind) or any(isinstance(getattr(kind, name, None), FunctionType) for name in CONVERSIONS)
+
+
+def _converted(tape: Tape, x: Any, y: Any) -> Any:
+    """``x`` with the numbers or arrays that its objects become in the result ``y``."""
+    if _is_of_objects(x):
+        entries = np.empty(x.shape, dtype=object)
+        entries.reshape(-1)[:] = _converted(tape, x.ravel().tolist(), y)
+        return entries
+    if isinstance(x, (list, tuple)):
+        return [_converted(tape, e, y) for e in x]
+    if not _is_convertible(x):
+        return x
+    own = getattr(type(x), "__array__", None)
+    if isinstance(own, FunctionType):
+        return tape.call(own, x)
+    return tape.call(complex if np.iscomplexobj(y) else float, x)
+
+
 def _recorded(tape: Tape, function: Any, operands: int) -> np.ufunc:
     return np.frompyfunc(lambda *entries: tape.call(function, *entries), operands, 1)
 
 
-def _holds_objects(x: Any) -> bool:
+def _is_of_objects(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind == "O"
 
 
 def _leaves(x: Any) -> Iterator[Any]:
-    if _holds_objects(x):
+    if _is_of_objects(x):
         yield from x.ravel().tolist()
     elif isinstance(x, (tuple, list)):
         for e in x:

@@ -20,7 +20,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, lose
-from .source import describe, user_frame
+from .source import describe, is_of_exact, user_frame
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
@@ -29,6 +29,7 @@ NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqp
 REFERENCING = {"types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
 REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
 REFERENCING |= {"enum", "_weakrefset", "_frozen_importlib", "_frozen_importlib_external", "_typing"}
+LAZY = {types.GeneratorType, map, filter, zip}
 RANDOM = ("random", "_random", "numpy.random")
 
 
@@ -135,9 +136,10 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     caller = function, taken
-    inside = [callback(tape, a, caller) for a in args]
+    drawn: list[Any] = []
+    inside = [_drawing(a, drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
-    inputs = (*taken, *(record[1] for record in tape.records[first:]))
+    inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))
     recorded = _written_since(tape, first)
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
@@ -154,6 +156,13 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
     return y
+
+
+def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
+    """An iterator, with what is taken out of it."""
+    for x in iterator:
+        drawn.append(x)
+        yield x
 
 
 def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
@@ -218,7 +227,7 @@ def _is_builtin(cls: type) -> bool:
 @functools.cache
 def is_exact(kind: type) -> bool:
     """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
-    return any(cls.__module__ in ("fractions", "decimal", "_pydecimal") for cls in kind.__mro__)
+    return any(map(is_of_exact, kind.__mro__))
 
 
 def _no_derivative(table: Cotangents, record: Record) -> None:
@@ -274,9 +283,15 @@ def refusal(opaque: Opaque) -> NoDerivative:
             f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
             "have destroyed an argument that is read afterwards; leave that out, or do not read the argument again"
         )
+    reason, remedy = "has no derivative rule and no Python source to differentiate,", "Give"
+    exact = next((type(x).__name__ for x in opaque.inputs if is_exact(type(x))), None)
+    if exact is not None:
+        reason = f"is given a number ({exact}) that is computed in integers, where no derivative can be followed,"
+    elif isinstance(opaque.function, FunctionType) and is_of_exact(opaque.function):
+        reason, remedy = "computes in integers, where no derivative can be followed,", "Compute with floats, or give"
     return NoDerivative(
-        f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, has no derivative rule and no "
-        "Python source to differentiate, and its result influences the output. Give it a derivative:\n"
+        f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
+        f"and its result influences the output. {remedy} it a derivative:\n"
         f"    @morula.adjoint({short})\n"
         "    def _(*args):\n"
         f"        return {short}(*args), lambda dy: ...  # one cotangent per argument\n"

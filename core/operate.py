@@ -117,6 +117,10 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(np.array, b))
     if isinstance(b, reading) and isinstance(a, (list, tuple)):
         return operation(tape, tape.call(np.array, a), b)
+    if isinstance(a, (np.ndarray, np.generic)) and special(type(b), "__array__") is not None:
+        return operation(tape, a, tape.call(np.asarray, b))
+    if isinstance(b, (np.ndarray, np.generic)) and special(type(a), "__array__") is not None:
+        return operation(tape, tape.call(np.asarray, a), b)
     if isinstance(a, VALUES) and isinstance(b, VALUES) and function in RULES:
         return apply_rule(tape, RULES[function], (a, b), NO_KEYWORDS)
     if isinstance(a, (float, complex)) and isinstance(b, Rational):  # a Fraction, which becomes a float

@@ -13,7 +13,7 @@ from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from .errors import BadInput
+from .errors import BadInput, NoDerivative
 
 try:
     STARTED = os.stat("/proc/self").st_ctime
@@ -21,12 +21,30 @@ except OSError:  # not on this system: the time of this import is close to it
     STARTED = time.time()
 
 
+EXACT = {"fractions", "decimal", "_pydecimal", "mpmath", "sympy", "gmpy2"}
+"""Libraries that compute in integers and make numbers of them at last: no derivative can be followed there."""
+
+
 class NoSource(BadInput):
     """The Python source of a function cannot be read."""
 
 
+class InIntegers(NoSource, NoDerivative):
+    """A function computes in integers what it gives as a real number."""
+
+
+def is_of_exact(x: type | FunctionType) -> bool:
+    """Whether a class or a function belongs to a library that computes in integers."""
+    return (x.__module__ or "").partition(".")[0] in EXACT
+
+
 def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
     """The node that defines ``function``, with the line numbers of the user's file."""
+    if is_of_exact(function):
+        raise InIntegers(
+            f"{describe(function)} computes in integers, where no derivative can be followed; compute with floats "
+            "(math, numpy, scipy.special), or give it a derivative with @morula.adjoint"
+        )
     code = function.__code__
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):

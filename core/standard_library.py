@@ -403,6 +403,16 @@ def _call_methodcaller(tape: Tape, caller: Any, x: Any) -> Any:
     return call_method(tape, x, *args)
 
 
+@handles(np.fromiter)
+def fromiter_(tape: Tape, iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    if np.dtype(dtype).kind not in "fc":
+        return call_opaque(tape, np.fromiter, (iterate(tape, iter), dtype, count), kwargs)
+    values = list(iterate(tape, iter) if count < 0 else itertools.islice(iterate(tape, iter), count))
+    if len(values) < count:
+        return np.fromiter(values, dtype, count)  # raises what NumPy raises
+    return call(tape, np.array, values, dtype=dtype)
+
+
 def _call_vectorized(tape: Tape, vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     if vectorized.signature is not None or vectorized.excluded or kwargs:
         return call_opaque(tape, vectorized, args, kwargs)

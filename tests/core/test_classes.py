@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import linecache
 import math
 from collections import namedtuple
 from dataclasses import dataclass, field, replace
@@ -766,3 +767,18 @@ def test_a_metaclass_that_takes_part_in_making_an_instance(check):
         return one.scale * two.x + type.__call__(One, y).x + two.scale
 
     check(f, 1.5, 0.7)
+
+
+def test_a_generated_method_that_was_compiled_outside_of_its_class(check):
+    """As ``attrs`` makes ``__init__``: its source is registered, its name says that it is of the class."""
+    text = "def __init__(self, x):\n    self.x = __convert_x(x)\n    self.items = __factory()\n"
+    filename = "<generated __init__ of Point>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    scope = {"__convert_x": lambda x: x * x, "__factory": lambda: [2.0]}
+    exec(compile(text, filename, "exec"), scope)
+
+    class Point:
+        __init__ = scope["__init__"]
+
+    Point.__init__.__qualname__ = "Point.__init__"
+    check(lambda x: Point(x).x * Point(x).items[0], 1.5)
