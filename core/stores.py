@@ -37,6 +37,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
             return
         if type(v) not in NUMBERS:
             v = _as_entries(tape, v, kind)
+        if kind in "biu":
+            i = _kept_index(i)
         parent = tape.parent
         if parent is None:
             old = a[i]
@@ -69,6 +71,13 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         a[i] = iterate(tape, v) if type(i) is slice else v
         if is_foreign(type(a)):
             note(tape, a, operator.setitem, (a, v))
+
+
+def _kept_index(i: Any) -> Any:
+    """An index as it is before a write into an array that may itself be that index, as in ``mask[mask] = v``."""
+    if isinstance(i, np.ndarray):
+        return np.copy(i)
+    return tuple(map(_kept_index, i)) if type(i) is tuple else i
 
 
 def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:

@@ -667,3 +667,18 @@ def test_an_array_of_a_subclass_is_differentiated_as_one():
     masked = np.ma.masked_greater([1.0, 5.0, 2.0], 4)
     value, slope = mo.value_and_grad(lambda m: (m * m).sum())(masked)
     assert value == 5.0 and np.asarray(slope).tolist() == [2.0, 0.0, 4.0]
+
+
+def test_an_array_that_is_its_own_index(check):
+    def by_mask(x):
+        mask = x > 0.5
+        mask[mask] = x[mask] > 1.5
+        return (x[mask] ** 2).sum() + x[~mask].sum()
+
+    def by_place(x):
+        order = np.array([2, 0, 1])
+        order[order] = order[::-1].copy()
+        return (x[order] * np.array([1.0, 2.0, 3.0])).sum()
+
+    check(by_mask, np.array([0.4, 1.2, 2.0]))
+    check(by_place, np.array([0.4, 1.2, 2.0]))
