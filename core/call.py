@@ -32,7 +32,7 @@ from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
 from .unread import call_unread
-from .values import NUMBERS, REAL, evaluate
+from .values import AGAIN, NUMBERS, REAL, evaluate
 
 Handler = Callable[..., Any]
 
@@ -74,6 +74,11 @@ def method_caller(x: Any, name: str) -> Handler:
     return lambda tape, x, /, *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
 
 
+def bound(tape: Tape, x: Any, name: str) -> Callable[..., Any]:
+    """``x.name``, to be called as it stands."""
+    return lambda *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
+
+
 def _how(function: Any) -> Handler:
     """How a function or a class is called, whatever its arguments."""
     if function in HANDLERS:
@@ -84,12 +89,26 @@ def _how(function: Any) -> Handler:
             return lambda tape, /, *args, **kwargs: (
                 call_rule(tape, rule, args, kwargs) if args else construct(tape, function, args, kwargs)
             )
+        if rule.is_zero:
+            return _of_zero(rule)
         return lambda tape, /, *args, **kwargs: call_rule(tape, rule, args, kwargs)
     if type(function) is FunctionType:
         return lambda tape, /, *args, **kwargs: _call_python(tape, function, args, kwargs)
     if isinstance(function, type):
         return maker(function)
     return lambda tape, /, *args, **kwargs: _call_other(tape, function, args, kwargs)
+
+
+def _of_zero(rule: Any) -> Handler:
+    """A call of a function whose derivative is zero: of plain numbers there is nothing to record."""
+
+    def call_zero(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) not in REAL:
+                return call_rule(tape, rule, args, kwargs)
+        return rule.function(*args, **kwargs)
+
+    return call_zero
 
 
 known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
@@ -222,14 +241,18 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
 
 def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
     """A call of a compiled function, which asks for its types again only where an argument is no real number."""
+    from .fused import body
+
+    whole = body(function)
     forward, expected = compiled.forward, len(compiled.active)
 
     def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == expected and not kwargs and tape.parent is None and compiled.is_current():
-            for x in args:
-                if type(x) not in REAL:
-                    break
-            else:
+            if whole is not None:
+                y = whole(tape, *args)
+                if y is not AGAIN:
+                    return y
+            elif all(type(x) in REAL for x in args):
                 try:
                     y, saved = forward(*args)
                     if compiled.fits(y):

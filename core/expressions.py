@@ -48,6 +48,10 @@ def _names(code: CodeType) -> Iterator[str]:
         if isinstance(inner, CodeType):
             yield from _names(inner)
 
+# Methods of built-in containers and strings that iterate over nothing and call nothing back.
+MOVING = {"append", "appendleft", "pop", "popleft", "insert", "get", "setdefault", "items", "keys", "values", "clear"}
+MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "split", "startswith", "endswith"}
+
 
 class Expressions(ast.NodeTransformer):
     def __init__(self, function: FunctionType, prefix: str) -> None:
@@ -222,6 +226,15 @@ class Expressions(ast.NodeTransformer):
     def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
         """``x.f(y)``: known[methods_f[type(x)]](tape, x, y) if that is a method that no attribute of x hides."""
         name = self.mangle(function.attr)
+        if name in MOVING and isinstance(function.value, ast.Name):
+            # a built-in container: x.append(y), which only moves references
+            test = self.is_one_of(function.value, "containers")
+            container = self.load(copy.deepcopy(function.value))
+            found = ast.Attribute(container, name, ast.Load())
+            other = ast.Call(
+                self.runtime_name("bound"), [self.tape(), copy.deepcopy(container), ast.Constant(name)], []
+            )
+            return ast.Call(ast.IfExp(test, found, other), arguments, [])
         if isinstance(self.constant(function.value), type) and not self.in_comprehension:
             callee = ast.Name(self.temporary(), ast.Load())
             loaded = ast.NamedExpr(ast.Name(callee.id, ast.Store()), self.visit(function))

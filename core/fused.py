@@ -14,9 +14,10 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import CellType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,18 @@ from .analyse import Inference, Type, type_of
 from .apply import SINGULAR
 from .cotangents import conform
 from .emit.python import Printer
+from .frontend import lower
 from .fusible import Tree
+from .instrument import instrument
 from .ir import Block, Function, Operation, Value, verify
 from .reverse import reverse
 from .tape import Cotangents, Tape, pull_again
-from .values import REAL
+from .values import AGAIN, REAL
 
-AGAIN = object()
-KINDS = {int, np.ndarray, *REAL}
 SEQUENCES = {list, tuple, dict}
 CHANGED = {list, dict}
-MOST_VARIANTS = 12
+CONTAINERS = {list, tuple, dict, set, str, deque}
+MOST_VARIANTS = 32
 """Of one site, for other types than real numbers; beyond that it computes operation by operation."""
 
 
@@ -54,23 +56,38 @@ class Site:
             return lambda tape, *leaves: AGAIN
 
     def other(self, tape: Tape, *given: Any) -> Any:
-        """The expression for leaves of which some are integers or arrays."""
-        if tape.parent is not None:
+        """The expression for leaves of types that it has not met, or of which some are arrays."""
+        leaves = given[: self.leaves]
+        if tape.parent is not None or any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
             return AGAIN
-        leaves = given
-        if self.functions:
-            leaves = given[: self.leaves]
-            if any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
-                return AGAIN
-        key: tuple[Any, ...] = tuple(map(type, leaves))
+        key: Any = tuple(map(type, leaves))
         if np.ndarray in key:
-            if self.in_place:
-                return AGAIN
             key = tuple((x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in leaves)
+        elif self.leaves == 1:
+            (key,) = key
         variant = self.variants.get(key)
         if variant is None:
+            if len(self.variants) > MOST_VARIANTS:
+                return AGAIN
             variant = self.variants[key] = self._variant(leaves)
         return AGAIN if variant is AGAIN else variant(tape, *leaves)
+
+    def _variant(self, leaves: Sequence[Any]) -> Any:
+        for x in leaves:
+            kind = type(x)
+            if kind is np.ndarray:
+                if self.in_place or x.dtype != np.float64 or not x.ndim:
+                    return AGAIN
+            elif kind is not int and kind not in REAL:
+                return AGAIN
+        try:
+            active = tuple(type(x) is not int for x in leaves)
+            return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
+        except Exception:  # a function that has no form for these: whatever it is, the caller computes it itself
+            return AGAIN
+
+    def function(self, types: Sequence[Type]) -> Function:
+        return _function(self.tree, types)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
         """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
@@ -82,16 +99,47 @@ class Site:
 
         pull_again(table, lambda tape: run(tape, self.tree), dy)
 
-    def _variant(self, leaves: Sequence[Any]) -> Any:
-        if len(self.variants) > MOST_VARIANTS:
-            return AGAIN
-        if any(type(x) is np.ndarray and (x.dtype != np.float64 or not x.ndim) for x in leaves):
-            return AGAIN
+
+class Body:
+    """A function that calls no other of the user's: all of it is one operation, where its arguments are real numbers."""
+
+    functions = ()
+
+    def __init__(self, python: FunctionType) -> None:
+        self.python = python
+        self.variants: dict[Any, Any] = {}
+        self.lowered, self.guards = lower(python)
+
+    def function(self, types: Sequence[Type]) -> Function:
+        for i, parameter in enumerate(self.lowered.parameters):
+            parameter.name = f"p{i}"
+        return self.lowered
+
+    def other(self, tape: Tape, *given: Any) -> Any:
+        """The general way of a call looks for a form for other types."""
+        return AGAIN
+
+    def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
+        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+        pull_again(table, lambda tape: instrument(self.python)(tape, *leaves), dy)
+
+
+def body(function: FunctionType) -> Callable[..., Any] | None:
+    """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None."""
+    key = function.__code__, id(function.__globals__)
+    found = _bodies.get(key)
+    if found is None or not all(namespace.get(name) is value for namespace, name, value in found[1]):
         try:
-            active = tuple(type(x) is not int for x in leaves)
-            return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
-        except Exception:
-            return AGAIN
+            made = Body(function)
+            n = function.__code__.co_argcount
+            found = _print(made, (type_of(1.0),) * n, (True,) * n), made.guards
+        except Exception:  # whatever it is, the general way of a call finds it too
+            found = None, []
+        _bodies[key] = found
+    return found[0]
+
+
+_bodies: dict[tuple[CodeType, int], tuple[Callable[..., Any] | None, list[tuple[Any, str, Any]]]] = {}
 
 
 @lru_cache(maxsize=4096)
@@ -134,26 +182,26 @@ def _function(tree: Tree, types: Sequence[Type]) -> Function:
 _serial = itertools.count(1)
 
 
-def _print(site_: Site, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
+def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
     """The compiled ``run`` of an expression for leaves of these types; its pullbacks stand beside it."""
-    function = _function(site_.tree, types)
+    function = site_.function(types)
     result = Inference(function, None).run(types)  # type: ignore[arg-type]
-    if result.kind not in ("real", "array"):
+    if result.kind not in ("real", "array") and {e.kind for e in result.elements} != {"real"}:
         raise ValueError(f"a result that is {result}")
     chosen = [p for p, a in zip(function.parameters, active) if a]
     forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
     namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
-    namespace |= {"KINDS": KINDS, "SINGULAR": SINGULAR, "pull_apart": site_.pull_apart}
+    namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart, "variants": site_.variants}
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
     *compute, returned = first.body
     y, saved = returned.value.elts  # type: ignore[attr-defined]
-    if isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
+    if compute and isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
         saved = compute.pop().value  # a tuple of many, which the printer has given a line of its own
     kept, names = _saved(saved, y, [p.name for p in function.parameters])
     body = _renamed(last, names)
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
     namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
-    text = _text(site_, types, active, compute, y, kept, body, guarded, arrays)
+    text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements))
     filename = f"<morula expression {next(_serial)}>"
     namespace["__name__"] = "morula.core.generated"
     exec(compile(text, filename, "exec"), namespace)
@@ -210,8 +258,7 @@ def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
 
 
 def _text(
-    site_: Site,
-    types: Sequence[Type],
+    site_: Any,
     active: Sequence[bool],
     compute: list[ast.stmt],
     y: ast.expr,
@@ -219,8 +266,9 @@ def _text(
     body: list[ast.stmt],
     guarded: bool,
     arrays: bool,
+    elements: int,
 ) -> str:
-    leaves = [f"p{i}" for i in range(len(types))]
+    leaves = [f"p{i}" for i in range(len(active))]
     functions = [f"f{i}" for i in range(len(site_.functions))]
     held = ", ".join(["y", *leaves, *(f"s{i + 1}" for i in range(len(kept)))])
     gradients = body.pop().value.elts  # type: ignore[attr-defined]
@@ -232,8 +280,15 @@ def _text(
     lines = ast.unparse(ast.Module(body, [])).splitlines()
     pull = [f"def pull(dy, {held}):", *_indented(lines), f"    return [{', '.join(g for _, g in pairs)}]"]
     back = ["def back(table, record):", f"    _, {held} = record"]
-    back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
-    back += ["    if dy is None:", "        return", "    try:", "        if table.evaluate is not None:"]
+    if elements:
+        parts = [f"d{i}" for i in range(elements)]
+        back += [f"    {d} = table.numbers.pop(id(y[{d[1:]}]), None)" for d in parts]
+        back += [f"    if {' is '.join([*parts, 'None'])}:", "        return"]
+        back.append(f"    dy = ({', '.join(f'0.0 if {d} is None else {d}' for d in parts)},)")
+    else:
+        back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
+        back += ["    if dy is None:", "        return"]
+    back += ["    try:", "        if table.evaluate is not None:"]
     back.append(f"            gradients = table.run(pull, dy, {held})")
     back.append(f"            for x, g in zip([{', '.join(x for x, _ in pairs)}], gradients):")
     back += ["                table.add(x, table.run(conform, g, x))", "            return"]
@@ -246,21 +301,28 @@ def _text(
         for x, _ in pairs:
             back += [f"    k = id({x})", "    g = numbers.get(k)"]
             back.append(f"    numbers[k] = g{x[1:]} if g is None else g + g{x[1:]}")
-    run = [f"def run({', '.join(['tape', *leaves, *(functions if guarded else [])])}):"]
     compute = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
+    compute = ["try:", *_indented(compute), "except Exception:", "    return AGAIN"]
     record = ", ".join(["back", "y", *leaves, *kept])
-    body_ = ["try:", *_indented(compute), "except Exception:", "    return AGAIN"]
-    body_ += [f"tape.records.append(({record}))", "return y"]
-    if guarded:
+    recorded = [*compute, f"tape.records.append(({record}))", "return y"]
+    if not guarded:
+        run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]
+    else:
         same = [f"{f} is F{f[1:]}" for f in functions]
-        run.append(f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *same, 'tape.parent is None'])}:")
-        run += _indented(_indented(body_))
-        run.append(f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:")
-        run += _indented(_indented([*body_[:-2], "return y"]))  # nothing that is differentiated
-        run.append(f"    if not ({' and '.join(f'type({x}) in KINDS' for x in leaves)}):")
-        run.append("        return AGAIN")
-        body_ = [f"return other({', '.join(['tape', *leaves, *functions])})"]
-    run += _indented(body_)
+        outer = ["tape.parent is None", *same]
+        run = [
+            f"def run({', '.join(['tape', *leaves, *functions])}):",
+            f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *outer])}:",
+            *_indented(_indented(recorded)),
+            f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:",
+            *_indented(_indented([*compute, "return y"])),  # nothing that is differentiated
+            f"    variant = variants.get(({', '.join(f'type({x})' for x in leaves)}))",
+            "    if variant is None:",
+            f"        return other({', '.join(['tape', *leaves, *functions])})",
+            f"    if {' and '.join([*outer, 'variant is not AGAIN'])}:",
+            f"        return variant({', '.join(['tape', *leaves])})",
+            "    return AGAIN",
+        ]
     return "\n".join([*pull, "", "", *back, "", "", *run]) + "\n"
 
 

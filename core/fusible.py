@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Node = Any
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-OPERATORS |= {ast.Div: operator.truediv, ast.Pow: operator.pow}
+OPERATORS |= {ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv}
 MOST_LEAVES = 16
 
 
@@ -123,6 +123,8 @@ class Expression:
         if not isinstance(function, (BuiltinFunctionType, np.ufunc)):
             return None
         rule = find_rule(function)
+        if function is abs:
+            return function
         if rule is None or len(rule.partials) != len(node.args) or None in rule.partials:
             return None
         return function if getattr(function, "__module__", "") != "cmath" else None

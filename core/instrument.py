@@ -22,7 +22,7 @@ from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
 from .source import describe, syntax_tree
-from .values import NUMBERS, PASSIVE
+from .values import AGAIN, NUMBERS, PASSIVE
 
 
 @dataclass
@@ -79,8 +79,8 @@ def instrumented_source(function: FunctionType) -> str:
 
 
 def _compile(function: FunctionType) -> Template:
-    from .call import call, call_method, caller, enter, method_caller
-    from .fused import AGAIN, CHANGED, SEQUENCES, awaited
+    from .call import bound, call, call_method, caller, enter, method_caller
+    from .fused import CHANGED, CONTAINERS, SEQUENCES, awaited
 
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -90,7 +90,7 @@ def _compile(function: FunctionType) -> Template:
         )
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
     names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES, "known": known.functions, "caller": caller}
-    names |= {"method_caller": method_caller}
+    names |= {"method_caller": method_caller, "bound": bound, "containers": CONTAINERS}
     names |= {
         "hashable": known.HASHABLE,
         "slotted": known.slotted,

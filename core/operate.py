@@ -6,6 +6,7 @@ record the operands with the rule; on objects of a class they follow Python's pr
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from numbers import Rational
@@ -21,15 +22,28 @@ from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
 from .stores import setitem
 from .tape import Int, Tape
-from .values import NO_KEYWORDS, NUMBERS, PASSIVE, evaluate
+from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL, evaluate
 
 Operation = Callable[..., Any]
+
+
+@functools.cache
+def of_real_numbers(function: Operation) -> Callable[..., Any]:
+    """The operation on two real numbers, compiled when it is first met."""
+    from .fused import site
+    from .fusible import call, leaf
+
+    return site(call(function, leaf(0), leaf(1)), 2)
 
 
 def _binary(function: Operation, method: str, reflected: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
         ka, kb = type(a), type(b)
         if ka in NUMBERS and kb in NUMBERS:
+            if ka in REAL and kb in REAL and tape.parent is None:
+                y = of_real_numbers(function)(tape, a, b)
+                if y is not AGAIN:
+                    return y
             if ka in PASSIVE and kb in PASSIVE and (tape.integers is None or not carries(tape, (a, b))):
                 return function(a, b)
             y = function(a, b) if tape.parent is None else operation(tape.parent, a, b)

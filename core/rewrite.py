@@ -148,7 +148,9 @@ class Rewriter(Expressions):
                 new = ast.Name(temporary, ast.Store())
             elements.append(ast.Starred(new, ast.Store()) if star else new)
         names = ast.Tuple(elements, ast.Store())
-        result = [located(ast.Assign([names], self.runtime("unpack", value, at=at)), at)]
+        if not isinstance(value, ast.Tuple) or any(isinstance(e, ast.Starred) for e in value.elts):
+            value = self.runtime("unpack", value, at=at)
+        result = [located(ast.Assign([names], value), at)]
         for inner, temporary in later:
             result += self.assign(inner, ast.Name(temporary, ast.Load()), at)
         return result

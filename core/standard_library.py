@@ -31,7 +31,7 @@ from .rules.table import RULES
 from .stores import delete_attribute, delete_item, set_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape
-from .values import NUMBERS, differentiable, evaluate
+from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -64,9 +64,12 @@ for _function in (
 HANDLERS[object] = _passive(object)
 
 
+PLAIN = PASSIVE | NUMBERS | {list, tuple, dict, set}
+
+
 def _dunder(function: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
-        own = special(type(x), method)
+        own = None if type(x) in PLAIN else special(type(x), method)
         if own is not None:
             return function_result(call(tape, own, x, *args))
         return function(x, *args)
@@ -90,6 +93,8 @@ def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
 
 def _conversion(cls: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = 0.0, *args: Any) -> Any:
+        if type(x) is cls and not args:
+            return x
         own = special(type(x), method)
         if own is not None and not is_exact(type(x)):
             return call(tape, own, x)

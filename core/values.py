@@ -16,6 +16,7 @@ NUMBERS = {float, complex, Int, np.ndarray} | {np.dtype(c).type for c in "efdgFD
 NUMBERS |= {np.dtype(c).type for c in "bhilqpBHILQP"}
 INEXACT = {float, complex, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"}
 REAL = {float, np.float64}
+AGAIN = object()  # in place of a result: to be computed operation by operation
 NO_KEYWORDS: dict[str, Any] = {}
 
 
