@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -138,3 +140,21 @@ def touches_whole_numbers(x: np.ndarray, holder: Any) -> bool:
     size = _component(holder)
     places = (x.itemsize, _address(x) - _lowest(holder), *x.strides)
     return math.gcd(size, *places) == size
+
+
+@contextmanager
+def made_writeable(x: np.ndarray) -> Iterator[None]:
+    """Let an array that is read-only be written to for a while, with the arrays that it is a view of."""
+    chain = []
+    a: Any = x
+    while isinstance(a, np.ndarray):
+        if not a.flags.writeable:
+            chain.append(a)
+        a = a.base
+    try:
+        for a in reversed(chain):
+            a.flags.writeable = True
+        yield
+    finally:
+        for a in chain:
+            a.flags.writeable = False

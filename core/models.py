@@ -6,12 +6,14 @@ arguments and is differentiated like any other.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
 import numpy as np
 
-from .opaque import call_opaque, callback
+from .opaque import Opaque, call_opaque, callback, is_foreign, refusal
+from .overwrite import FLAG
 from .rules import find_model
 from .rules.table import Model
 from .stores import setitem
@@ -26,24 +28,48 @@ def call_compiled(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def _call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    signature = _signature(model.program)
+    names = list(signature.parameters)
+    by_position, by_name = len(args), list(kwargs)
     if kwargs:
-        bound = inspect.signature(model.program).bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         args, kwargs = bound.args, bound.kwargs
     if any(callback(tape, x) is not x for x in args):
         return _run_program(tape, model, args, kwargs)
     inside = list(args)
-    for i in model.into:
+    for i in (*model.into, *_overwritten(names, args)):
         inside[i] = evaluate(tape.parent, np.copy, args[i])
-    y = evaluate(tape.parent, model.function, *inside, **kwargs)
+    out = inside[names.index("out")] if "out" in names[: len(args)] and not model.into else None
+    if out is not None:
+        inside[names.index("out")] = None
+    named = {name: kwargs[name] if name in kwargs else inside[names.index(name)] for name in by_name}
+    y = evaluate(tape.parent, model.function, *inside[:by_position], **named)
+    if is_foreign(type(y)):  # a memory view of Cython's
+        y = np.asarray(y)
     written = [inside[i] for i in model.into]
     result = y if not written else written[0] if len(written) == 1 else tuple(written)
-    active = [i for i, x in enumerate(args) if i not in model.into and differentiable(x)]
+    active = [i for i, x in enumerate(args) if (model.updates or i not in model.into) and differentiable(x)]
     if active and differentiable(result):
-        tape.records.append((_pull_back, result, model, snapshot(args), kwargs, active))
+        opaque = Opaque(model.function, snapshot(args))
+        tape.records.append((_pull_back, result, model, snapshot(args), kwargs, active, opaque))
     for i, value in zip(model.into, written):
         setitem(tape, args[i], ..., value)
-    return y
+    if out is not None:
+        setitem(tape, out, ..., y)
+        return out
+    return args[model.into[0]] if written and isinstance(y, np.ndarray) else y
+
+
+@functools.cache
+def _signature(program: Any) -> inspect.Signature:
+    return inspect.signature(program)
+
+
+def _overwritten(names: list[str], args: tuple[Any, ...]) -> list[int]:
+    """The positions of arrays that a function may use the memory of; it is given copies of them."""
+    flags = {name.removeprefix(FLAG) for name, x in zip(names, args) if name.startswith(FLAG) and x}
+    return [i for i, (name, x) in enumerate(zip(names, args)) if name in flags and isinstance(x, np.ndarray)]
 
 
 def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -56,14 +82,18 @@ def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[s
     return None
 
 
-def _pull_back(table: Cotangents, record: Record) -> None:
-    _, y, model, args, kwargs, active = record
+def _pull_back(table: Cotangents, entry: Record) -> None:
+    _, y, model, args, kwargs, active, opaque = entry
     from .pullback import record  # which itself needs to call
 
     dy = table.take(y)
     if dy is None:
         return
     parent = table.evaluate.args[0] if table.evaluate is not None else None  # type: ignore[attr-defined]
-    _, back = record(parent, model.program, args, kwargs, active)
+    computed, back = record(parent, model.program, args, kwargs, active)
+    if isinstance(computed, tuple):
+        for part, d in zip(computed, dy):
+            if part is None and d is not None and np.any(d != 0):
+                raise refusal(opaque)
     for i, g in zip(active, back.run(parent, dy)):
         table.add(args[i], g)

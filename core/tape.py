@@ -20,7 +20,15 @@ import numpy as np
 
 from .cotangents import conform, is_fancy
 from .errors import NoDerivative
-from .memory import blank_memory, corresponding, distinct_entries, overlaps_itself, owner, touches_whole_numbers
+from .memory import (
+    blank_memory,
+    corresponding,
+    distinct_entries,
+    made_writeable,
+    overlaps_itself,
+    owner,
+    touches_whole_numbers,
+)
 from .source import describe
 
 SEQUENCES = (tuple, list)
@@ -257,7 +265,10 @@ class Cotangents:
             self.arrays[id(x)] = self.run(np.reshape, present, shape)
 
     def write(self, target: np.ndarray, index: Any, value: Any) -> None:
-        if self.evaluate is None:
+        if not target.flags.writeable:  # since the program wrote into it
+            with made_writeable(target):
+                self.write(target, index, value)
+        elif self.evaluate is None:
             target[index] = value
         else:
             self.evaluate(_setitem, target, index, value)

@@ -12,7 +12,7 @@ from .table import MODELS, RULES, Model, Rule
 # is no rule but a handler, outside of this folder.
 _LAZY = {
     "scipy.special": ("special",),
-    "scipy.linalg": ("scipy_linear_algebra",),
+    "scipy.linalg": ("scipy_linear_algebra", "scipy_lapack"),
     "scipy.fft": ("scipy_fourier", "pocketfft"),
     "scipy.optimize": (".scipy_optimize",),
     "scipy.interpolate": ("scipy_interpolate",),

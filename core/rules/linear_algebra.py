@@ -20,7 +20,7 @@ from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import joint, takes_sequences, vjp, zero
+from .table import joint, model, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -211,3 +211,12 @@ def diagonal_pullback(dy: Any, y: Any, x: Any, *, offset: int = 0) -> Any:
 
 
 vjp(np.linalg.diagonal, diagonal_pullback)
+
+
+# The compiled solvers, which the array API's solve calls by themselves
+
+model(np.linalg._umath_linalg.solve, lambda a, b, *, signature=None: np.linalg.solve(a, b))  # type: ignore[attr-defined]
+model(  # a stack of vectors
+    np.linalg._umath_linalg.solve1,  # type: ignore[attr-defined]
+    lambda a, b, *, signature=None: np.linalg.solve(a, np.expand_dims(b, -1))[..., 0],
+)

@@ -105,6 +105,7 @@ class Model:
     function: Function
     program: Function
     into: tuple[int, ...] = ()
+    updates: bool = False  # what is written depends on what was there
 
 
 MODELS: dict[Any, Model] = {}
@@ -142,14 +143,17 @@ def takes_sequences(*functions: Function) -> None:
     SEQUENCES.update(functions)
 
 
-def model(functions: Function | Sequence[Function], program: Function, into: int | tuple[int, ...] = ()) -> None:
+def model(
+    functions: Function | Sequence[Function], program: Function, into: int | tuple[int, ...] = (), updates: bool = False
+) -> None:
     """Register a program that takes the arguments of a compiled function and returns what it returns.
 
     Where the function writes its results into arguments, ``into`` is their positions, and the program returns what is
-    written there: an array, or a tuple of several.  Of those arguments it may read the shape only.
+    written there: an array, or a tuple of several.  Of those arguments it may read the shape only, unless the function
+    ``updates`` them.
     """
     for function in _each(functions):
-        MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into)
+        MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into, updates)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,116 @@
+"""What the wrappers of LAPACK and BLAS compute that SciPy's own Python code calls, in terms of functions that have rules.
+
+Of a solver's results the solution has a derivative; its factors are not computed here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas, lapack
+
+from .table import model
+
+
+def each(library: Any, name: str) -> list[Any]:
+    """A routine for each of the four kinds of numbers."""
+    return [getattr(library, letter + name) for letter in "sdcz"]
+
+
+def gesv(a, b, overwrite_a=0, overwrite_b=0):
+    return None, None, scipy.linalg.solve(a, b), 0
+
+
+def gbsv(kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
+    return None, None, scipy.linalg.solve_banded((kl, ku), ab[kl : 2 * kl + ku + 1], b), 0
+
+
+def gtsv(dl, d, du, b, overwrite_dl=0, overwrite_d=0, overwrite_du=0, overwrite_b=0):
+    edge = np.zeros(1)
+    ab = np.stack((np.concatenate((edge, du)), d, np.concatenate((dl, edge))))
+    return None, None, None, scipy.linalg.solve_banded((1, 1), ab, b), 0
+
+
+def getrf(a, overwrite_a=0):
+    return (*scipy.linalg.lu_factor(a), 0)
+
+
+def getrs(lu, piv, b, trans=0, overwrite_b=0):
+    return scipy.linalg.lu_solve((lu, piv), b, trans), 0
+
+
+def potrf(a, lower=0, clean=1, overwrite_a=0):
+    if clean:
+        return scipy.linalg.cholesky(a, lower=bool(lower)), 0
+    return scipy.linalg.cho_factor(a, lower=bool(lower))[0], 0
+
+
+def potrs(c, b, lower=0, overwrite_b=0):
+    return scipy.linalg.cho_solve((c, bool(lower)), b), 0
+
+
+def trtrs(a, b, lower=0, trans=0, unitdiag=0, lda=0, overwrite_b=0):
+    return scipy.linalg.solve_triangular(a, b, trans, bool(lower), bool(unitdiag)), 0
+
+
+def trsm(alpha, a, b, side=0, lower=0, trans_a=0, diag=0, overwrite_b=0):
+    if not side:
+        return alpha * scipy.linalg.solve_triangular(a, b, trans_a, bool(lower), bool(diag))
+    # x a = b is a' x' = b'; where a is conjugated, so is everything else.
+    if trans_a == 2:
+        x = np.conj(scipy.linalg.solve_triangular(a, np.conj(b).T, 0, bool(lower), bool(diag)))
+    else:
+        x = scipy.linalg.solve_triangular(a, b.T, 1 - trans_a, bool(lower), bool(diag))
+    return alpha * x.T
+
+
+# A Cholesky factor kept as a band: the diagonals are the rows
+
+
+def from_band(ab: Any, lower: Any) -> Any:
+    """The triangle, of which a band is kept."""
+    width, n = np.shape(ab)
+    square = np.zeros((n, n), np.result_type(ab))
+    for d in range(min(width, n)):
+        i = np.arange(n - d)
+        if lower:
+            square[i + d, i] = ab[d, : n - d]
+        else:
+            square[i, i + d] = ab[width - 1 - d, d:]
+    return square
+
+
+def to_band(square: Any, width: int, lower: Any) -> Any:
+    n = len(square)
+    ab = np.zeros((width, n), np.result_type(square))
+    for d in range(min(width, n)):
+        i = np.arange(n - d)
+        if lower:
+            ab[d, : n - d] = square[i + d, i]
+        else:
+            ab[width - 1 - d, d:] = square[i, i + d]
+    return ab
+
+
+def pbtrf(ab, lower=0, ldab=0, overwrite_ab=0):
+    triangle = from_band(ab, lower)
+    return to_band(scipy.linalg.cholesky(triangle, lower=bool(lower)), len(ab), lower), 0
+
+
+def pbtrs(ab, b, lower=0, ldab=0, overwrite_b=0):
+    return scipy.linalg.cho_solve((from_band(ab, lower), bool(lower)), b), 0
+
+
+model(each(lapack, "pbtrf"), pbtrf)
+model(each(lapack, "pbtrs"), pbtrs)
+model(each(lapack, "gesv"), gesv)
+model(each(lapack, "gbsv"), gbsv)
+model(each(lapack, "gtsv"), gtsv)
+model(each(lapack, "getrf"), getrf)
+model(each(lapack, "getrs"), getrs)
+model(each(lapack, "potrf"), potrf)
+model(each(lapack, "potrs"), potrs)
+model(each(lapack, "trtrs"), trtrs)
+model(each(blas, "trsm"), trsm)
