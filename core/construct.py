@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections import defaultdict
 from collections.abc import Callable
 from types import FunctionType, GeneratorType
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from . import known
 from .access import iterate
 from .arrays import pass_on
-from .opaque import call_opaque, callback, is_exact, is_foreign
+from .opaque import Recording, call_opaque, callback, is_exact, is_foreign
 from .tape import Tape
 from .values import differentiable
 
@@ -90,11 +91,29 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
     ):
         args = tuple(iterate(tape, a) for a in args)
-    if isinstance(cls, type) and issubclass(cls, weakref.ref):
+    if not isinstance(cls, type):
+        return function(*args, **kwargs)
+    if issubclass(cls, weakref.ref):
         given = 1 if function is cls else 2  # the object that is referred to is itself, though it be a function
         return function(*args[:given], *(callback(tape, a) for a in args[given:]), **kwargs)
-    named = {k: callback(tape, v) for k, v in kwargs.items()}
-    return function(*(callback(tape, a) for a in args), **named)
+    if issubclass(cls, defaultdict) and args:
+        made = function(callback(tape, args[0]), *args[1:], **kwargs)
+        tape.lent.append(made)
+        return made
+    if cls.__module__ == "itertools":
+        args = tuple([callback(tape, a) for a in args])
+        kwargs = {name: callback(tape, a) for name, a in kwargs.items()}
+    return function(*args, **kwargs)  # the others only hold what they are given
+
+
+def give_back(tape: Tape) -> None:
+    """At the end of a run: what calls a function of the user's calls it without recording, and holds it as it was."""
+    for x in tape.lent:
+        if isinstance(x, Recording):
+            x.tape = tape.parent
+        elif isinstance(x.default_factory, Recording):
+            x.default_factory = x.default_factory.function
+    tape.lent.clear()
 
 
 def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -39,11 +39,12 @@ class Recording:
     __slots__ = ("__weakref__", "caller", "function", "tape")
 
     def __init__(self, tape: Tape, function: Any, caller: tuple[Any, Any] | None = None) -> None:
-        self.tape, self.function = tape, function
+        self.tape: Tape | None = tape
+        self.function = function
         self.caller = caller  # what calls back with values of its own making, and what it was given
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        tape: Tape | None = self.tape
+        tape = self.tape
         while tape is not None and tape.over:
             tape = tape.parent
         if tape is not None and self.caller is not None:
@@ -53,10 +54,20 @@ class Recording:
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         return self(*args, **kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
+CALLABLE = (FunctionType, MethodType, functools.partial, functools._lru_cache_wrapper)
+
 
 def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
     """``x``, recording if it is a function in Python that code written in C may call."""
-    return Recording(tape, x, caller) if isinstance(x, (FunctionType, MethodType, functools.partial)) else x
+    if not isinstance(x, CALLABLE):
+        return x
+    recording = Recording(tape, x, caller)
+    tape.lent.append(recording)
+    return recording
 
 
 class Opaque:

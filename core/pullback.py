@@ -15,6 +15,7 @@ from . import known, mutation, rules, standard_library  # noqa: F401  the handle
 from .apply import SINGULAR
 from .call import HANDLERS, call, parameters
 from .captured import is_constant
+from .construct import give_back
 from .cotangents import conform
 from .errors import BadInput
 from .held import Held, exposed, globals_of
@@ -191,6 +192,7 @@ def _record_on_tape(
         del fresh
     finally:
         tape.over = True
+        give_back(tape)
         arguments.leave()
         if parent is None:
             known.forget()

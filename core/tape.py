@@ -49,7 +49,7 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("inputs", "integers", "memory", "over", "parent", "records", "written")
+    __slots__ = ("inputs", "integers", "lent", "memory", "over", "parent", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
         self.records: list[Record] = []
@@ -58,6 +58,7 @@ class Tape:
         self.integers: dict[int, tuple[Any, Any, Any]] | None = None  # computed from an Int: see the module integers
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
+        self.lent: list[Any] = []  # what records when it is called, and what holds such a function, until the run ends
         self.over = False  # whether the run has ended: what calls back after that is not part of it
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
