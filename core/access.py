@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .apply import apply_rule, plain_arrays, record_fields
+from .apply import apply_rule, plain_arrays, record_fields, record_rule
 from .integers import carries, lose
 from .memory import flat_index, rebased
 from .opaque import is_foreign, note
@@ -39,20 +39,13 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     kind = type(a)
     if kind is list or kind is dict or kind is tuple:
         return a[i]
-    if isinstance(a, np.ndarray):
-        y = a[i] if tape.parent is None else getitem(tape.parent, a, i)
-        if a.dtype.kind in "fc" and not (isinstance(y, np.ndarray) and y.base is not None and owner(y) is owner(a)):
-            if kind is not np.ndarray:
-                a = a.view(np.ndarray)
-            tape.records.append((_getitem_back, plain_arrays(y), a, i if type(i) is int else snapshot(i)))
-        elif a.dtype.kind == "V" and isinstance(y, np.ndarray) and owner(y) is not owner(a):
-            record_fields(tape, y, a, lambda part, whole: (_getitem_back, part, whole, snapshot(i)))
-        elif tape.integers is not None and carries(tape, a):
-            return lose(tape, y, operator.getitem, (a,))
-        return y
+    if kind is np.ndarray:
+        return array_getitem(tape, a, i)
     own = special(kind, "__getitem__")
     if own is not None:
         return tape.call(own, a, i)
+    if isinstance(a, np.ndarray):
+        return array_getitem(tape, a, i)
     if isinstance(a, np.flatiter):
         return getitem(tape, a.base, flat_index(a, i))
     if kind is memoryview:
@@ -83,6 +76,18 @@ def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
     return a[i] if missing is None and type(a).__getitem__ is dict.__getitem__ else dict.__getitem__(a, i)
 
 
+def array_getitem(tape: Tape, a: np.ndarray, i: Any) -> Any:
+    """``ndarray.__getitem__``."""
+    y = np.ndarray.__getitem__(a, i) if tape.parent is None else array_getitem(tape.parent, a, i)
+    if a.dtype.kind in "fc" and not (isinstance(y, np.ndarray) and y.base is not None and owner(y) is owner(a)):
+        tape.records.append((_getitem_back, plain_arrays(y), plain_arrays(a), i if type(i) is int else snapshot(i)))
+    elif a.dtype.kind == "V" and isinstance(y, np.ndarray) and owner(y) is not owner(a):
+        record_fields(tape, y, a, lambda part, whole: (_getitem_back, part, whole, snapshot(i)))
+    elif tape.integers is not None and carries(tape, a):
+        return lose(tape, y, operator.getitem, (a,))
+    return y
+
+
 def _getitem_back(table: Cotangents, record: Record) -> None:
     _, y, a, index = record
     dy = table.take(y)
@@ -95,8 +100,9 @@ def iterate(tape: Tape, x: Any) -> Any:
     kind = type(x)
     if kind is list or kind is tuple or kind is range or kind is dict or kind is str:
         return x
-    if isinstance(x, np.ndarray):
-        return _entries(tape, x) if x.ndim == 1 and (x.dtype.kind in "fc" or carries(tape, x)) else x
+    if kind is np.ndarray or isinstance(x, np.ndarray) and special(kind, "__iter__") is None:
+        one_by_one = x.ndim == 1 and (x.dtype.kind in "fc" or carries(tape, x)) or kind is not np.ndarray
+        return _entries(tape, x) if one_by_one else x
     if isinstance(x, np.flatiter):
         return _rest(tape, x)
     if isinstance(x, np.nditer):
@@ -174,14 +180,8 @@ def mapping(tape: Tape, x: Any) -> Any:
 
 def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
-    if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)):
-        function = ATTRIBUTES.get(name)
-        if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
-            return apply_rule(tape, RULES[function], (x,), NO_KEYWORDS)
-        if name in np.ndarray.__dict__:
-            if kind is np.ndarray:
-                known.is_plain("load", kind, name)
-            return getattr(x, name)
+    if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)) and _is_numpys(kind, name):
+        return _array_attribute(tape, x, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)
     if kind is Int:
@@ -214,6 +214,24 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             known.is_plain("load", kind, name)
         return getattr(x, name)
     return _from_class(tape, x, name, x, raw)
+
+
+def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
+    y = getattr(x, name) if tape.parent is None else get_attribute(tape.parent, x, name)
+    function = ATTRIBUTES.get(name)
+    if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
+        record_rule(tape, RULES[function], y, (plain_arrays(x),), NO_KEYWORDS)
+    elif type(x) is np.ndarray:
+        known.is_plain("load", np.ndarray, name)
+    return y
+
+
+def _is_numpys(kind: type, name: str) -> bool:
+    """Whether a class of arrays or of NumPy's numbers leaves an attribute to NumPy."""
+    if kind.__module__ == "numpy":
+        return True
+    raw = class_attribute(kind.__mro__, name)
+    return raw is not MISSING and raw is np.ndarray.__dict__.get(name)
 
 
 MISSING = object()
@@ -271,18 +289,25 @@ def _after(cls: type, base: type) -> tuple[type, ...]:
     return cls.__mro__[cls.__mro__.index(base) + 1 :]
 
 
-def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any) -> Any:
+def load_attribute(tape: Tape, x: Any, name: str) -> Any:
+    """``object.__getattribute__``, past what the class itself does about missing attributes."""
+    raw = class_attribute(type(x).__mro__, name)
+    plainly = object.__getattribute__
+    return plainly(x, name) if raw is MISSING else _from_class(tape, x, name, x, raw, plainly)
+
+
+def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly: Any = getattr) -> Any:
     """``x.name``, for which a class of ``x`` has the attribute ``raw``."""
     kind = type(raw)
     if kind is property and not isinstance(instance, type):
-        return tape.call(raw.fget, instance) if raw.fget is not None else getattr(x, name)
+        return tape.call(raw.fget, instance) if raw.fget is not None else plainly(x, name)
     getter = getattr(kind, "__get__", None)
     if type(getter) is FunctionType:
         stored = getattr(instance, "__dict__", None)
         if stored is not None and name in stored and not hasattr(kind, "__set__"):
             return stored[name]
         return tape.call(getter, raw, instance, type(instance))
-    y = getattr(x, name)
+    y = plainly(x, name)
     if kind is GetSetDescriptorType and is_foreign(type(x)):
         note(tape, y, raw, (x,))
     elif instance is x and not isinstance(x, type) and not (

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, ValuesView
-from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .access import iterate, special
-from .apply import apply_rule, pull_back, record_rule
-from .dispatch import dispatched, overriding
+from .apply import apply_rule, pull_back
+from .dispatch import dispatched
 from .errors import NoDerivative
 from .integers import carries
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
-from .rules.table import RULES, Rule
+from .rules.table import RULES
 from .stores import setitem
+from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 from .tape import Cotangents, Int, Record, Tape
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
 
@@ -59,15 +59,18 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         kwargs = {**kwargs, "out": args[i], **dict(zip(rule.parameters[i + 1 :], args[i + 1 :]))}
         return call_rule(tape, rule, args[:i], kwargs)
     out = kwargs.get("out")
+    if out is ...:  # an array where a number would be
+        y = call_rule(tape, rule, args, {k: v for k, v in kwargs.items() if k != "out"})
+        return y if isinstance(y, np.ndarray) else tape.call(np.asarray, y)
     where = kwargs.get("where", True) if isinstance(rule.function, np.ufunc) else True
     if out is None and where is True:
         if isinstance(rule.function, np.ufunc) and len(args) > rule.function.nin:
             kwargs = {**kwargs, "out": args[rule.function.nin :]}
             return call_rule(tape, rule, args[: rule.function.nin], kwargs)
         if rule.parameters and (kwargs or len(args) > 1):
-            names = overwritten(rule, args, kwargs)
-            if names:
-                return apply_overwriting(tape, rule, args, kwargs, names)
+            flags = overwritten(rule, args, kwargs)
+            if flags:
+                return apply_overwriting(tape, rule, args, kwargs, flags)
         return apply_rule(tape, rule, args, kwargs)
     kept = {k: v for k, v in kwargs.items() if k not in ("out", "where" if where is not True else "out")}
     y = apply_rule(tape, rule, args, {k: v for k, v in kept.items() if k != "casting"})
@@ -134,49 +137,41 @@ def array_method(
         own = getattr(type(x), name, None)
         if isinstance(own, FunctionType):  # a method of a subclass written in Python
             return tape.call(own, x, *args, **kwargs)
+    derived = is_subclass(x)
+    if derived:
+        y = inherited_method(tape, x, name, args, kwargs)
+        if y is not NotImplemented or name in OPERATOR_UFUNCS or name.startswith("__array_"):
+            return y
     if name in MUTATORS and isinstance(x, np.ndarray):
         return MUTATORS[name](tape, x, *args, **kwargs)
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
-    if name in ("__array_ufunc__", "__array_function__"):
-        return _of_arrays(tape, x, name, args, kwargs)
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
         return x
     found = METHODS.get(name)
     if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
         return call_opaque(tape, getattr(x, name), args, kwargs)
     function, adapt = found
-    given = args, kwargs
+    if derived:
+        return _inherited(tape, x, name, args, kwargs)
     args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
     rule = RULES.get(function)
-    plain = type(x) is np.ndarray or not isinstance(x, np.ndarray) or kwargs.get("out") is not None
-    if rule is not None and not plain and (overridden or special(type(x), "__array_function__") is not None):
-        # The function would ask the class for its override or its method, which NumPy's own method does not.
-        y = evaluate(tape.parent, getattr(np.ndarray, name), x, *given[0], **given[1])
-        return record_rule(tape, rule, y, args, kwargs)
     y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
     if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
         return tape.call(np.copy, x)
     return y
 
 
-def _undispatched(rule: Rule) -> Rule:
-    """A rule for what NumPy's function does itself, no class of an argument asked."""
-    return replace(rule, function=getattr(rule.function, "_implementation", rule.function))
+def _inherited(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of arrays that moves entries, for an array of a derived class."""
 
+    def on_plain_arrays(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return array_method(tape, x, name, args, kwargs)
 
-def _of_arrays(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``ndarray``'s own override, which a subclass calls by ``super()``."""
-    if name == "__array_ufunc__":
-        ufunc, method, *inputs = args
-        if overriding(name, inputs):  # the result would be wrapped in C, which is not followed
-            return call_opaque(tape, getattr(x, name), args, kwargs)
-        return tape.call(getattr(ufunc, method), *inputs, **kwargs)
-    function, _, args, kwargs = args
-    rule = RULES.get(function)
-    if rule is None or isinstance(function._implementation, FunctionType):
-        return tape.call(function._implementation, *args, **kwargs)
-    return call_rule(tape, _undispatched(rule), args, kwargs)
+    def plainly(parent: Tape | None) -> Any:
+        return evaluate(parent, getattr(np.ndarray, name), x, *args, **kwargs)
+
+    return inherited(tape, plainly, on_plain_arrays, (x, *args), kwargs)
 
 
 def plain_number(tape: Tape, x: Any) -> Any:
@@ -221,6 +216,15 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
     y = dispatched(tape, ufunc, args, kwargs, name)
     if y is not NotImplemented:
         return y
+    if any(map(is_subclass, args)):
+
+        def on_plain_arrays(*args: Any, **kwargs: Any) -> Any:
+            return ufunc_method(tape, ufunc, name, args, kwargs)
+
+        def plainly(parent: Tape | None) -> Any:
+            return evaluate(parent, getattr(ufunc, name), *args, **kwargs)
+
+        return inherited(tape, plainly, on_plain_arrays, args, kwargs)
     function = UFUNC_METHODS.get((ufunc, name))
     if function is None:
         return call_opaque(tape, getattr(ufunc, name), args, kwargs)

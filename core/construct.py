@@ -15,6 +15,7 @@ from . import known
 from .access import iterate
 from .arrays import pass_on
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign
+from .stores import set_attribute, store_attribute
 from .tape import Tape
 from .values import differentiable
 
@@ -117,17 +118,19 @@ def give_back(tape: Tape) -> None:
 
 
 def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The ``__init__`` that ``@dataclass`` made: it stores its arguments, then calls ``__post_init__``."""
-    x = args[0]
-    after = getattr(type(x), "__post_init__", None)
-    if not isinstance(after, FunctionType):
-        init(*args, **kwargs)
-        return
+    """The ``__init__`` that ``@dataclass`` made: it stores its arguments, then calls ``__post_init__``.
+
+    A descriptor or a ``__setattr__`` of the class may compute with what is stored.
+    """
+    x: Any = args[0]
     passed: list[Any] = []
-    # The generated code is run on a stand-in class whose __post_init__ only collects its arguments.
+    # The generated code, which has no source, is run on a stand-in that only collects what it would store.
     stand_in = type("stand_in", (), {"__post_init__": lambda self, *init_only: passed.extend(init_only)})
     blank: Any = stand_in()
     init.__get__(blank)(*args[1:], **kwargs)
+    store = store_attribute if x.__dataclass_params__.frozen else set_attribute
     for name, value in blank.__dict__.items():
-        object.__setattr__(x, name, value)
-    tape.call(after, x, *passed)
+        store(tape, x, name, value)
+    after = getattr(type(x), "__post_init__", None)
+    if after is not None:
+        tape.call(after, x, *passed)

@@ -5,13 +5,12 @@ NumPy asks these from C, where what they compute would not be seen; here they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .access import special
+from .subclasses import is_subclass, leaves, past_overrides
 from .tape import Tape
 from .values import NUMBERS
 
@@ -32,19 +31,18 @@ def dispatched(
         y = tape.call(special(type(x), "__array_function__"), x, function, kinds, args, kwargs)
         if y is not NotImplemented:
             return y
-    implementation = getattr(function, "_implementation", None)
-    if isinstance(implementation, FunctionType) and any(
-        isinstance(x, np.ndarray) and isinstance(getattr(type(x), function.__name__, None), FunctionType) for x in args
-    ):
-        return tape.call(implementation, *args, **kwargs)  # NumPy's own, which leaves it to the method of the subclass
-    return NotImplemented
+    derived = any(map(is_subclass, leaves((*args, *kwargs.values()))))
+    return past_overrides(tape, function, args, kwargs) if derived else NotImplemented
 
 
 def _of_ufunc(tape: Tape, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     out = kwargs.get("out")
     if method == "__call__" and len(inputs) > ufunc.nin:
         inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin :]
-    if out is not None:  # a class is always given a tuple
+    if out is None or out is ...:
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        out = None
+    else:  # a class is always given a tuple
         out = out if isinstance(out, tuple) else (out,)
         kwargs = {**kwargs, "out": out}
     for x in overriding("__array_ufunc__", (*inputs, *(out or ()))):
@@ -62,11 +60,3 @@ def overriding(name: str, values: Any) -> list[Any]:
             bases = [i for i, other in enumerate(found) if issubclass(type(x), type(other))]
             found.insert(bases[0] if bases else len(found), x)
     return found
-
-
-def leaves(values: Any) -> Iterator[Any]:
-    for x in values:
-        if isinstance(x, (list, tuple)):
-            yield from leaves(x)
-        else:
-            yield x

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .access import getitem
+from .access import array_getitem, getitem
 from .arrays import ADD_AT, MUTATORS
 from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
 from .operate import OPERATORS
-from .stores import set_attribute, setitem
+from .stores import array_setitem, set_attribute, setitem
 from .tape import Cotangents, Record, Tape, owner
 from .values import evaluate
 
@@ -51,13 +51,15 @@ def fill(tape: Tape, a: np.ndarray, value: Any) -> None:
 
 
 @mutator("sort")
-def sort(tape: Tape, a: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-    setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order))
+def sort(tape: Tape, a: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None, **stable: Any) -> None:
+    setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order, **stable))
 
 
 @mutator("partition")
-def partition(tape: Tape, a: np.ndarray, kth: Any, axis: int = -1) -> None:
-    places = np.argpartition(a, kth, axis=axis)
+def partition(
+    tape: Tape, a: np.ndarray, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
+) -> None:
+    places = np.argpartition(a, kth, axis=axis, kind=kind, order=order)
     setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
 
 
@@ -74,12 +76,12 @@ def resize(tape: Tape, a: np.ndarray, *shape: Any, refcheck: bool = True) -> Non
 @mutator("itemset")
 @mutator("__setitem__")
 def store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
-    setitem(tape, a, index, value)
+    array_setitem(tape, a, index, value)
 
 
 @mutator("__getitem__")
 def load(tape: Tape, a: np.ndarray, index: Any) -> Any:
-    return getitem(tape, a, index)
+    return array_getitem(tape, a, index)
 
 
 @mutator("put")
@@ -134,7 +136,7 @@ def put_along_axis(tape: Tape, arr: np.ndarray, indices: Any, values: Any, axis:
 
 @handles(np.ndarray.__setitem__)
 def unbound_store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
-    setitem(tape, a, index, value)
+    array_setitem(tape, a, index, value)
 
 
 def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> None:

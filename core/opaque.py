@@ -144,6 +144,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     else:
         bound = None
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
+    arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     caller = function, taken

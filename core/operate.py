@@ -21,6 +21,7 @@ from .object_arrays import record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
 from .stores import setitem
+from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
 from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL, evaluate
 
@@ -88,10 +89,11 @@ def _binary_protocol(
     for own, name, x, other in attempts:
         if own is not None:
             y = tape.call(own, x, other)
-        elif isinstance(x, np.ndarray) and any(special(type(other), n) for n in ("__array_ufunc__", "__array__")):
-            y = tape.call(UFUNCS[name], a, b)
+        elif isinstance(x, np.ndarray) and (overrides(x) or overrides(other) or special(type(other), "__array__")):
+            y = tape.call(OPERATOR_UFUNCS[name], a, b)
         else:
-            y = getattr(type(x), name, _not_implemented)(x, other)
+            # A sequence is joined and repeated only after the other operand has been asked.
+            y = NotImplemented if isinstance(x, SEQUENCES) else getattr(type(x), name, _not_implemented)(x, other)
             if isinstance(y, np.ndarray) and y.dtype.kind == "O":
                 y = record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
         if y is not NotImplemented:
@@ -110,18 +112,8 @@ def _not_implemented(x: Any, other: Any) -> Any:
     return NotImplemented
 
 
-UFUNCS: dict[str, np.ufunc] = {}
-"""What NumPy's arrays call for a binary operator, by the name of the special method."""
-for _name, _ufunc in (
-    *(("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide)),
-    *(("floordiv", np.floor_divide), ("mod", np.remainder), ("pow", np.power), ("matmul", np.matmul)),
-    *(("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)),
-    *(("lshift", np.left_shift), ("rshift", np.right_shift)),
-):
-    UFUNCS[f"__{_name}__"] = _ufunc
-    UFUNCS[f"__r{_name}__"] = _ufunc
-
 VALUES = (np.ndarray, np.generic, float, complex, int)
+SEQUENCES = (list, tuple, bytes, bytearray)
 
 
 def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: Any, b: Any) -> Any:
@@ -131,6 +123,8 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(np.array, b))
     if isinstance(b, reading) and isinstance(a, (list, tuple)):
         return operation(tape, tape.call(np.array, a), b)
+    if isinstance(a, np.ndarray) and overrides(a) or isinstance(b, np.ndarray) and overrides(b):
+        return tape.call(OPERATOR_UFUNCS[f"__{operation.__name__.rstrip('_')}__"], a, b)
     if isinstance(a, (np.ndarray, np.generic)) and special(type(b), "__array__") is not None:
         return operation(tape, a, tape.call(np.asarray, b))
     if isinstance(b, (np.ndarray, np.generic)) and special(type(a), "__array__") is not None:
@@ -197,6 +191,8 @@ def _unary(function: Operation, method: str) -> Operation:
         own = special(type(a), method)
         if own is not None and not is_exact(type(a)):
             return tape.call(own, a)
+        if isinstance(a, np.ndarray) and overrides(a):
+            return tape.call(OPERATOR_UFUNCS[method], a)
         if isinstance(a, VALUES):
             return apply_rule(tape, RULES[function], (a,), NO_KEYWORDS)
         y = function(a)
@@ -212,6 +208,8 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
         if own is not None:
             y = tape.call(own, a, b)
             return plain(tape, a, b) if y is NotImplemented else y
+        if isinstance(a, np.ndarray) and overrides(a):
+            return tape.call(OPERATOR_UFUNCS[method], a, b, out=a)
         if isinstance(a, np.ndarray):
             y = plain(tape, a, b)
             plain_y = not isinstance(y, (np.ndarray, np.generic))

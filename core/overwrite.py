@@ -21,23 +21,25 @@ from .values import evaluate
 FLAG = "overwrite_"
 
 
-def overwritten(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """The names of the arguments that a call may overwrite."""
+def overwritten(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, str]:
+    """The arguments that a call may overwrite, by the flag that says so; NumPy's ``overwrite_input`` is the first."""
     given = (*zip(rule.parameters, args), *kwargs.items())
-    return [name.removeprefix(FLAG) for name, value in given if name.startswith(FLAG) and value]
+    flags = {name: name.removeprefix(FLAG) for name, value in given if name.startswith(FLAG) and value}
+    return {flag: name if name in rule.parameters else rule.parameters[0] for flag, name in flags.items()}
 
 
-def apply_overwriting(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> Any:
-    """Run and record a call that may overwrite the arguments called ``names``."""
+def apply_overwriting(
+    tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], flags: dict[str, str]
+) -> Any:
+    """Run and record a call that may overwrite the arguments that ``flags`` name."""
     given = {**dict(zip(rule.parameters, args)), **kwargs}
-    arrays = [given[n] for n in names if isinstance(given.get(n), np.ndarray) and given[n].flags.writeable]
+    arrays = [given[n] for n in flags.values() if isinstance(given.get(n), np.ndarray) and given[n].flags.writeable]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     y = evaluate(tape.parent, rule.function, *args, **kwargs)
     places = {id(owner(a)) for a in arrays}
     parts = y if isinstance(y, tuple) else (y,)
     inside = [isinstance(e, np.ndarray) and id(owner(e)) in places for e in parts]
     apart = tuple(evaluate(tape.parent, np.copy, e) if within else e for e, within in zip(parts, inside))
-    flags = {FLAG + n for n in names}
     args = tuple(False if name in flags else x for name, x in zip(rule.parameters, args))
     kwargs = {name: x for name, x in kwargs.items() if name not in flags}
     record_rule(tape, rule, apart if isinstance(y, tuple) else apart[0], args, kwargs)

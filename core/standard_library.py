@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import get_attribute, getitem, iterate, next_entry, special
+from .access import get_attribute, getitem, iterate, load_attribute, next_entry, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
@@ -28,7 +28,7 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
-from .stores import delete_attribute, delete_item, set_attribute
+from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
@@ -49,15 +49,11 @@ for _function in (
     range,
     memoryview,
     callable,
-    hasattr,
     property,
     staticmethod,
     classmethod,
-    print,
-    repr,
     ascii,
     format,
-    hash,
     slice,
 ):
     HANDLERS[_function] = _passive(_function)
@@ -83,6 +79,8 @@ def _dunder(function: Any, method: str) -> None:
 for _function, _method in ((len, "__len__"), (bool, "__bool__"), (round, "__round__"), (divmod, "__divmod__")):
     _dunder(_function, _method)
 _dunder(str, "__str__")
+_dunder(repr, "__repr__")
+_dunder(hash, "__hash__")
 
 
 @handles(int)
@@ -313,8 +311,23 @@ def getattr_(tape: Tape, x: Any, name: str, *default: Any) -> Any:
         raise
 
 
-HANDLERS[object.__setattr__] = _passive(object.__setattr__)
-HANDLERS[object.__getattribute__] = _passive(object.__getattribute__)
+@handles(hasattr)
+def hasattr_(tape: Tape, x: Any, name: str) -> bool:
+    """To look for an attribute may be to compute it, and to keep it."""
+    try:
+        get_attribute(tape, x, name)
+    except AttributeError:
+        return False
+    return True
+
+
+@handles(print)
+def print_(tape: Tape, *values: Any, **kwargs: Any) -> None:
+    print(*(call(tape, str, x) for x in values), **kwargs)
+
+
+HANDLERS[object.__setattr__] = store_attribute
+HANDLERS[object.__getattribute__] = load_attribute
 
 
 HANDLERS[setattr] = set_attribute

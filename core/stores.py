@@ -15,6 +15,7 @@ import numpy as np
 
 from . import known
 from .access import class_attribute, get_attribute, getitem, iterate, special
+from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
@@ -27,35 +28,14 @@ Operation = Callable[..., Any]
 
 
 def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
-    if isinstance(a, np.ndarray):
-        kind = a.dtype.kind
-        if kind == "O":
-            _set_objects(tape, a, i, v)
-            return
-        if kind == "V":
-            _set_fields(tape, a, i, v)
-            return
-        if type(v) not in NUMBERS:
-            v = _as_entries(tape, v, kind)
-        if kind in "biu":
-            i = _kept_index(i)
-        parent = tape.parent
-        if parent is None:
-            old = a[i]
-            if isinstance(old, np.ndarray):
-                old = np.copy(old)
-            a[i] = v
-        else:
-            old = evaluate(parent, _read, a, i)
-            setitem(parent, a, i, v)
-        tape.written.add(id(a) if a.base is None else _written_memory(a))
-        if kind in "iu" and carries(tape, v):
-            enlist(tape, a, operator.setitem, (v,))
-        tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
+    if type(a) is np.ndarray:
+        array_setitem(tape, a, i, v)
         return
     own = special(type(a), "__setitem__")
     if own is not None:
         tape.call(own, a, i, v)
+    elif isinstance(a, np.ndarray):
+        array_setitem(tape, a, i, v)
     elif isinstance(a, np.void):
         setitem(tape, np.asarray(a), i, v)
     elif isinstance(a, np.nditer):
@@ -78,6 +58,36 @@ def _kept_index(i: Any) -> Any:
     if isinstance(i, np.ndarray):
         return np.copy(i)
     return tuple(map(_kept_index, i)) if type(i) is tuple else i
+
+
+def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
+    """``ndarray.__setitem__``."""
+    kind = a.dtype.kind
+    if kind == "O":
+        _set_objects(tape, a, i, v)
+        return
+    if kind == "V":
+        _set_fields(tape, a, i, v)
+        return
+    if type(v) not in NUMBERS:
+        v = plain_arrays(_as_entries(tape, v, kind))
+    if type(a) is not np.ndarray:
+        a = plain_arrays(a)
+    if kind in "biu":
+        i = _kept_index(i)
+    parent = tape.parent
+    if parent is None:
+        old = a[i]
+        if isinstance(old, np.ndarray):
+            old = np.copy(old)
+        a[i] = v
+    else:
+        old = evaluate(parent, _read, a, i)
+        array_setitem(parent, a, i, v)
+    tape.written.add(id(a) if a.base is None else _written_memory(a))
+    if kind in "iu" and carries(tape, v):
+        enlist(tape, a, operator.setitem, (v,))
+    tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
 
 
 def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
@@ -215,15 +225,26 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(own, FunctionType):
         tape.call(own, x, name, v)
         return
+    if _store(tape, x, name, v, setattr) and own is object.__setattr__:
+        known.is_plain("store", type(x), name)
+
+
+def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
+    """``object.__setattr__``, past what the class itself does about assignments."""
+    _store(tape, x, name, v, object.__setattr__)
+
+
+def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:
+    """Store as a property or a descriptor of the class says; otherwise ``plainly``, and then it is True."""
     raw = class_attribute(type(x).__mro__, name)
     if type(raw) is property and raw.fset is not None:
         tape.call(raw.fset, x, v)
     elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
         tape.call(type(raw).__set__, raw, x, v)
     else:
-        if own is object.__setattr__:
-            known.is_plain("store", type(x), name)
-        setattr(x, name, v)
+        plainly(x, name, v)
+        return True
+    return False
 
 
 def _shape_back(table: Cotangents, record: Record) -> None:

@@ -10,6 +10,7 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from .operators import absolute_pullback, divmod_pullback, exponent_partial
 from .table import elementwise, joint, vjp, zero
@@ -138,7 +139,7 @@ elementwise(np.heaviside, 0, lambda y, x, h: x == 0)
 elementwise(
     (np.maximum, np.minimum, np.fmax, np.fmin), larger_share, lambda y, a, b: larger_share(y, b, a)
 )  # fmt: skip
-joint(np.clip, clip_pullback)
+joint((np.clip, umath.clip), clip_pullback)
 
 # Parts of a number, real or complex.
 vjp(np.real, lambda dy, y, val: dy)

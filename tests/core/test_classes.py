@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 import morula as mo
 
@@ -782,3 +783,70 @@ def test_a_generated_method_that_was_compiled_outside_of_its_class(check):
 
     Point.__init__.__qualname__ = "Point.__init__"
     check(lambda x: Point(x).x * Point(x).items[0], 1.5)
+
+
+class Positive:
+    """A descriptor that stores the square of what it is given."""
+
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, instance, owner=None):
+        return 0.5 if instance is None else getattr(instance, self.name)
+
+    def __set__(self, instance, value):
+        object.__setattr__(instance, self.name, value * value)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: float = Positive()  # type: ignore[assignment]
+    b: float = 2.0
+
+
+@dataclass
+class Checked:
+    a: float
+    b: float = 2.0
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value * 3)
+
+
+@pytest.mark.parametrize("cls", [Frozen, Checked])
+def test_what_a_dataclass_stores_passes_through_the_class(check, cls):
+    check(lambda x, y: cls(x).a * cls(x, b=y).b, 1.5, 0.7)
+
+
+def test_an_attribute_that_is_computed_when_it_is_looked_for(check):
+    class Lazy:
+        def __init__(self, x):
+            self.x, self.found = x, {}
+
+        @property
+        def square(self):
+            if "square" not in self.found:
+                self.found["square"] = self.x * self.x
+            return self.found["square"]
+
+        def __repr__(self):
+            self.found["text"] = self.x * 3
+            return "Lazy"
+
+        def __hash__(self):
+            self.found["hash"] = self.x * 5
+            return 1
+
+    def f(x):
+        lazy = Lazy(x)
+        table = {hash(lazy): repr(lazy)}
+        return lazy.square * (hasattr(lazy, "square") + len(table)) + lazy.found["text"] + lazy.found["hash"]
+
+    check(f, 1.5)
+    check(lambda x: Lazy(x).square if hasattr(Lazy(x), "square") else x, 1.5)
+
+    def looked_for(x):
+        lazy = Lazy(x)
+        return lazy.square if hasattr(lazy, "square") else x
+
+    check(looked_for, 1.5)

@@ -450,3 +450,21 @@ def test_a_stop_iteration_ends_a_manual_loop(check):
                 return y
 
     check(f, [1.0, 2.0, 3.0])
+
+
+def test_a_type_error_in_a_function_that_was_called_before_is_raised_once(check):
+    calls = []
+
+    def half(x):
+        calls.append(x)
+        return x / 2 if len(calls) % 2 else x / "2"
+
+    def f(x):
+        y = half(x)
+        try:
+            return y + half(x)
+        except TypeError:
+            return y * len(calls[-2:])
+
+    check(f, 1.5)
+    assert len(calls) % 2 == 0

@@ -988,3 +988,30 @@ def test_a_mask_that_selects_nothing_passes_nothing_on(check):
         return float(a.sum() * x)
 
     check(f, A, 1.5)
+
+
+def test_results_in_a_tuple_or_as_an_array(check):
+    def f(x):
+        y = np.zeros(2)
+        np.multiply(x, x, out=(y,))
+        return y.sum() + np.add.reduce(x * y) + np.sin(x, out=...)[0]
+
+    check(f, np.array([2.0, 3.0]))
+
+
+def test_what_is_sorted_in_part_by_a_median_is_restored(check):
+    def f(x):
+        y = x * x
+        return np.median(y, overwrite_input=True) + np.quantile(x[::-1] * 2, 0.3, overwrite_input=True)
+
+    check(f, np.array([2.0, 3.0, 0.5, 7.0, 1.1]))
+
+
+def test_sorting_in_place_with_every_option(check):
+    def f(x):
+        y, z = x * x, x * 3
+        y.sort(stable=True)
+        z.partition(1, kind="introselect")
+        return y[0] * y[-1] + z[1]
+
+    check(f, np.array([2.0, 3.0, 0.5]))
