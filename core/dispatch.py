@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .access import special
-from .subclasses import is_subclass, leaves, past_overrides
+from .subclasses import leaves, past_overrides, reaches_class
 from .tape import Tape
 from .values import NUMBERS
 
@@ -31,8 +31,8 @@ def dispatched(
         y = tape.call(special(type(x), "__array_function__"), x, function, kinds, args, kwargs)
         if y is not NotImplemented:
             return y
-    derived = any(map(is_subclass, leaves((*args, *kwargs.values()))))
-    return past_overrides(tape, function, args, kwargs) if derived else NotImplemented
+    comes_back = any(reaches_class(x, function) for x in leaves((*args, *kwargs.values())))
+    return past_overrides(tape, function, args, kwargs) if comes_back else NotImplemented
 
 
 def _of_ufunc(tape: Tape, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -58,6 +58,13 @@ def overrides(x: Any) -> bool:
     return type(x) not in PLAIN and special(type(x), "__array_ufunc__") is not None
 
 
+def reaches_class(x: Any, function: Any) -> bool:
+    """Whether NumPy's own source of a function comes back to the class of ``x``: to its ufuncs, or to a method."""
+    if not is_subclass(x):
+        return False
+    return overrides(x) or isinstance(getattr(type(x), function.__name__, None), FunctionType)
+
+
 def inherited_method(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of ``ndarray`` for an array of a derived class; NotImplemented where the class makes no difference."""
     if name in OPERATOR_UFUNCS:

@@ -431,7 +431,8 @@ def _first_difference(a: Any, b: Any) -> str | None:
         if not isinstance(y, type(x)) or np.shape(x) != np.shape(y) or np.asarray(x).dtype != np.asarray(y).dtype:
             return f"f returns {_describe(x)}, and {_describe(y)} when differentiated"
         rounding = 8 * np.finfo(np.asarray(x).dtype).eps if np.asarray(x).dtype.kind in "fc" else 0.0
-        size = np.max(np.abs(x), initial=0.0, where=np.isfinite(x)) if np.size(x) else 0.0  # terms may cancel
+        sizes = np.abs(np.asarray(x))
+        size = np.max(sizes, initial=0.0, where=np.isfinite(sizes))  # of terms that may cancel in an entry
         if not np.allclose(x, y, rtol=rounding, atol=rounding * size, equal_nan=True):
             return f"f returns {x!r}, and {y!r} when differentiated"
     return None
