@@ -12,6 +12,7 @@ from .integers import carries, follow
 from .object_arrays import holds_objects, record_objects
 from .opaque import is_foreign, note
 from .rules.table import Rule, pull, scaling
+from .source import user_frame
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
 
@@ -86,6 +87,8 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         return y
     if kwargs:
         kwargs = {name: snapshot(x) for name, x in kwargs.items()}
+    if (kwargs or None in rule.given) and unknown_operands(rule, args, kwargs):
+        tape.places[id(y)] = user_frame()
     if lists:
         tape.records.append((pull_back, plain_arrays(y), rule, plain_arrays(snapshot(args)), kwargs))
     else:
@@ -137,10 +140,19 @@ def pull_back(table: Cotangents, record: Record) -> None:
             table.add(x, g)
     if kwargs or None in rule.given:
         # NaN stands for a derivative that nobody knows: it goes wherever the derivative would, and no further.
-        for x in (*(x for x, given in zip(args, rule.given) if given is None), *kwargs.values()):
-            if isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc"):
-                table.unknown.add(rule.function)
-                table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
+        for x in unknown_operands(rule, args, kwargs):
+            table.unknown[rule.function] = table.tape.places.get(id(y)) if table.tape is not None else None
+            table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
+
+
+def unknown_operands(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The real and complex operands in which a rule gives no derivative."""
+    given = (*(x for x, p in zip(args, rule.given) if p is None), *kwargs.values())
+    return [x for x in given if isinstance(x, (float, complex, np.inexact)) or _is_inexact(x)]
+
+
+def _is_inexact(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fc"
 
 
 def pull_back_binary(table: Cotangents, record: Record) -> None:

@@ -48,6 +48,7 @@ def _names(code: CodeType) -> Iterator[str]:
         if isinstance(inner, CodeType):
             yield from _names(inner)
 
+
 # Methods of built-in containers and strings that iterate over nothing and call nothing back.
 MOVING = {"append", "appendleft", "pop", "popleft", "insert", "get", "setdefault", "items", "keys", "values", "clear"}
 MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "split", "startswith", "endswith"}

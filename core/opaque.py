@@ -20,7 +20,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, lose
-from .source import describe, is_of_exact, user_frame
+from .source import describe, example, is_of_exact, user_frame
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
@@ -304,9 +304,7 @@ def refusal(opaque: Opaque) -> NoDerivative:
     return NoDerivative(
         f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
         f"and its result influences the output. {remedy} it a derivative:\n"
-        f"    @morula.adjoint({short})\n"
-        "    def _(*args):\n"
-        f"        return {short}(*args), lambda dy: ...  # one cotangent per argument\n"
+        f"{example(short)}"
         "or wrap the argument in morula.stop_gradient if no derivative should pass."
     )
 

@@ -88,10 +88,19 @@ def user_frame() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
+def example(name: str) -> str:
+    """The lines that give a function a derivative, for messages."""
+    return (
+        f"    @morula.adjoint({name})\n"
+        "    def _(*args):\n"
+        f"        return {name}(*args), lambda dy: ...  # one cotangent per argument\n"
+    )
+
+
 def _no_source(function: FunctionType) -> NoSource:
     return NoSource(
         f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"
-        "Functions typed at a prompt before Python 3.13, or made by exec/eval, have no file to read. "
+        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no file to read. "
         "Put the function in a .py file or a notebook cell, or give it a derivative with @morula.adjoint."
     )
 

@@ -29,7 +29,7 @@ from .memory import (
     owner,
     touches_whole_numbers,
 )
-from .source import describe
+from .source import describe, example
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
@@ -49,7 +49,7 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("inputs", "integers", "lent", "memory", "over", "parent", "records", "written")
+    __slots__ = ("inputs", "integers", "lent", "memory", "over", "parent", "places", "records", "written")
 
     def __init__(self, parent: Tape | None = None) -> None:
         self.records: list[Record] = []
@@ -58,6 +58,7 @@ class Tape:
         self.integers: dict[int, tuple[Any, Any, Any]] | None = None  # computed from an Int: see the module integers
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
+        self.places: dict[int, tuple[str, int]] = {}  # by result: where a function of unknown derivatives was called
         self.lent: list[Any] = []  # what records when it is called, and what holds such a function, until the run ends
         self.over = False  # whether the run has ended: what calls back after that is not part of it
 
@@ -80,7 +81,8 @@ class Cotangents:
         self.windows: dict[int, dict[int, tuple[np.ndarray, np.ndarray]]] = {}
         self.redo: list[tuple[Any, Any, Any]] = []
         self.tape: Tape | None = None  # that is being swept
-        self.unknown: set[Any] = set()  # functions met whose derivative in some argument nobody knows: NaN marks it
+        # Functions met whose derivative in some argument nobody knows (NaN marks it), and where they were called.
+        self.unknown: dict[Any, tuple[str, int] | None] = {}
         self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
 
     def take(self, y: Any) -> Any:
@@ -214,10 +216,13 @@ class Cotangents:
     def check(self, g: Any) -> None:
         """Refuse a gradient that is made of a derivative that nobody knows."""
         if self.unknown and bool(np.isnan(g).any()):
-            names = ", ".join(sorted(getattr(f, "__name__", str(f)) for f in self.unknown))
+            function, place = next(iter(self.unknown.items()))
+            name = getattr(function, "__name__", "f")
+            called = "" if place is None else f", called at {place[0]}:{place[1]},"
             raise NoDerivative(
-                f"no derivative is known of {names} in an argument that depends on what is differentiated; "
-                "write one with @mo.adjoint, or hold that argument by mo.stop_gradient"
+                f"no derivative is known of {describe(function)}{called} in an argument that depends on what is "
+                f"differentiated. Give it one:\n{example(name)}"
+                "or hold that argument by morula.stop_gradient"
             )
 
     def reached(self, x: np.ndarray) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
+import struct
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.special import pro_cv  # compiled, and without a rule
 
 import morula as mo
@@ -284,3 +286,32 @@ def test_checkpoint_and_hook_refuse_what_is_not_callable():
 def test_jacobian_of_a_result_without_numbers_is_refused():
     with pytest.raises(mo.MorulaError):
         mo.jacobian(lambda x: "text")(1.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: [special.jv(x, 2.0)][0], "jv"),
+        (lambda x: special.gammainc(x, 2.0) * 1.0, "gammainc"),
+        (lambda x: struct.unpack("d", struct.pack("d", x * x))[0], "unpack"),
+    ],
+)
+def test_a_missing_derivative_names_the_call_and_its_line_and_shows_how_to_give_one(f, name):
+    line = f.__code__.co_firstlineno
+    with pytest.raises(mo.NoDerivative) as error:
+        mo.grad(f)(1.5)
+    text = str(error.value)
+    assert f"called at {__file__}:{line}" in text
+    assert f"    @morula.adjoint({name})\n    def _(*args):\n        return {name}(*args), lambda dy: ..." in text
+    assert "morula.stop_gradient" in text
+
+
+def test_the_lines_that_the_message_shows_give_the_derivative():
+    def double(x):
+        return struct.unpack("d", struct.pack("d", 2 * x))[0]
+
+    @mo.adjoint(double)
+    def _(*args):
+        return double(*args), lambda dy: 2 * dy
+
+    assert mo.grad(lambda x: [double(x * x)][0])(1.5) == 6.0
