@@ -32,7 +32,7 @@ from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
 from .unread import call_unread
-from .values import AGAIN, NUMBERS, REAL, evaluate
+from .values import NUMBERS, REAL, evaluate
 
 Handler = Callable[..., Any]
 
@@ -243,16 +243,14 @@ def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
     """A call of a compiled function, which asks for its types again only where an argument is no real number."""
     from .fused import body
 
-    whole = body(function)
+    whole = body(function, _call_python)
+    if whole is not None:
+        return whole
     forward, expected = compiled.forward, len(compiled.active)
 
     def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == expected and not kwargs and tape.parent is None and compiled.is_current():
-            if whole is not None:
-                y = whole(tape, *args)
-                if y is not AGAIN:
-                    return y
-            elif all(type(x) in REAL for x in args):
+            if all(type(x) in REAL for x in args):
                 try:
                     y, saved = forward(*args)
                     if compiled.fits(y):

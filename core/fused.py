@@ -17,7 +17,7 @@ import linecache
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from .values import AGAIN, REAL
 SEQUENCES = {list, tuple, dict}
 CHANGED = {list, dict}
 CONTAINERS = {list, tuple, dict, set, str, deque}
+MOST_SITES = 4096
 MOST_VARIANTS = 32
 """Of one site, for other types than real numbers; beyond that it computes operation by operation."""
 
@@ -105,8 +106,8 @@ class Body:
 
     functions = ()
 
-    def __init__(self, python: FunctionType) -> None:
-        self.python = python
+    def __init__(self, python: FunctionType, general: Callable[..., Any]) -> None:
+        self.python, self.general = python, general
         self.variants: dict[Any, Any] = {}
         self.lowered, self.guards = lower(python)
 
@@ -115,34 +116,43 @@ class Body:
             parameter.name = f"p{i}"
         return self.lowered
 
-    def other(self, tape: Tape, *given: Any) -> Any:
-        """The general way of a call looks for a form for other types."""
-        return AGAIN
+    def other(self, tape: Tape, given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The general way of a call, for other arguments."""
+        return self.general(tape, self.python, (*(x for x in given if x is not AGAIN), *more), named)
+
+    def is_current(self) -> bool:
+        return all(namespace.get(name) is value for namespace, name, value in self.guards)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
         """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
         pull_again(table, lambda tape: instrument(self.python)(tape, *leaves), dy)
 
 
-def body(function: FunctionType) -> Callable[..., Any] | None:
-    """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None."""
-    key = function.__code__, id(function.__globals__)
-    found = _bodies.get(key)
-    if found is None or not all(namespace.get(name) is value for namespace, name, value in found[1]):
+def body(function: FunctionType, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None.
+
+    Where it does not apply, it goes on to ``general(tape, function, args, kwargs)``.
+    """
+    # The defaults are those of one function object: two may be equal, and have different derivatives.
+    key = function.__code__, id(function.__globals__), id(function.__defaults__)
+    made, run = _bodies.get(key, (None, None))
+    if made is None or not made.is_current():
         try:
-            made = Body(function)
+            made = Body(function, general)
             n = function.__code__.co_argcount
-            found = _print(made, (type_of(1.0),) * n, (True,) * n), made.guards
+            run = _print(made, (type_of(1.0),) * n, (True,) * n)
         except Exception:  # whatever it is, the general way of a call finds it too
-            found = None, []
-        _bodies[key] = found
-    return found[0]
+            run = None
+        if len(_bodies) > MOST_SITES:
+            _bodies.clear()
+        _bodies[key] = made, run
+    return run
 
 
-_bodies: dict[tuple[CodeType, int], tuple[Callable[..., Any] | None, list[tuple[Any, str, Any]]]] = {}
+_bodies: dict[Any, tuple[Body | None, Callable[..., Any] | None]] = {}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_SITES)
 def site(tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> Callable[..., Any]:
     """The function ``(tape, *leaves, *functions)`` that computes and records the expression ``tree``.
 
@@ -192,6 +202,8 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
     namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
     namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart, "variants": site_.variants}
+    if isinstance(site_, Body):
+        namespace["is_current"] = site_.is_current
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
     *compute, returned = first.body
     y, saved = returned.value.elts  # type: ignore[attr-defined]
@@ -302,11 +314,21 @@ def _text(
             back += [f"    k = id({x})", "    g = numbers.get(k)"]
             back.append(f"    numbers[k] = g{x[1:]} if g is None else g + g{x[1:]}")
     compute = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
-    compute = ["try:", *_indented(compute), "except Exception:", "    return AGAIN"]
+    apart = f"other(tape, ({', '.join(leaves)},), more, named)" if isinstance(site_, Body) else "AGAIN"
+    compute = ["try:", *_indented(compute), "except Exception:", f"    return {apart}"]
     record = ", ".join(["back", "y", *leaves, *kept])
     recorded = [*compute, f"tape.records.append(({record}))", "return y"]
     if not guarded:
         run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]
+    elif isinstance(site_, Body):
+        guards = [*(f"type({x}) in REAL" for x in leaves), "tape.parent is None", "not more", "not named"]
+        guards += ["is_current()"] if site_.guards else []
+        run = [
+            f"def run(tape, {', '.join(f'{x}=AGAIN' for x in leaves)}, /, *more, **named):",
+            f"    if {' and '.join(guards)}:",
+            *_indented(_indented(recorded)),
+            f"    return other(tape, ({', '.join(leaves)},), more, named)",
+        ]
     else:
         same = [f"{f} is F{f[1:]}" for f in functions]
         outer = ["tape.parent is None", *same]
