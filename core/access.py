@@ -29,7 +29,7 @@ from .memory import flat_index, rebased
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
-from .tape import Cotangents, Int, Record, Tape, owner, snapshot
+from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import NO_KEYWORDS
 
 Operation = Callable[..., Any]
@@ -309,7 +309,7 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
         return tape.call(getter, raw, instance, type(instance))
     y = plainly(x, name)
     if kind is GetSetDescriptorType and is_foreign(type(x)):
-        note(tape, y, raw, (x,))
+        note(tape, (y, *(v for _, v in attributes(y))), raw, (x,))
     elif instance is x and not isinstance(x, type) and not (
         kind is classmethod and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip

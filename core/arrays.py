@@ -69,7 +69,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             return call_rule(tape, rule, args[: rule.function.nin], kwargs)
         if rule.parameters and (kwargs or len(args) > 1):
             flags = overwritten(rule, args, kwargs)
-            if flags:
+            if flags or rule.writes:
                 return apply_overwriting(tape, rule, args, kwargs, flags)
         return apply_rule(tape, rule, args, kwargs)
     kept = {k: v for k, v in kwargs.items() if k not in ("out", "where" if where is not True else "out")}

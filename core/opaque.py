@@ -167,6 +167,8 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if not (getattr(function, "__module__", None) or type(bound).__module__).startswith(RANDOM):
             y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
+    if y is None:  # it was called for what it does to its arguments
+        note(tape, tuple(a for a in args if is_foreign(type(a))), function, inputs)
     return y
 
 
@@ -181,6 +183,8 @@ def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if is_foreign(type(y)) and getattr(y, "__dict__", None):
         y = (y, *vars(y).values())
+    elif isinstance(y, dict):
+        y = tuple(y.values())
     if holds_values(y):
         tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs))))
 

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import _minpack, _optimize, _zeros
+from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .api import pullback
 from .call import Handler, call, handles
 from .implicit import Watched, root, solution
-from .opaque import Recording, note
+from .opaque import Recording, call_opaque, note
 from .tape import Tape
+from .values import NO_KEYWORDS
 
 Function = Callable[..., Any]
 
@@ -137,3 +139,9 @@ for _module, _name in (
 ):
     _solver = getattr(import_module(f"scipy.optimize.{_module}"), _name)
     handles(_solver)(_minimiser(_solver))
+
+
+@handles(_highs_wrapper)
+def linear_program(tape: Tape, *args: Any) -> Any:
+    """HiGHS keeps its problem in objects that share parts, which cannot be followed one by one."""
+    return call_opaque(tape, _highs_wrapper, args, NO_KEYWORDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -243,6 +243,8 @@ def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, A
         tape.call(type(raw).__set__, raw, x, v)
     else:
         plainly(x, name, v)
+        if isinstance(raw, (GetSetDescriptorType, MemberDescriptorType)) and is_foreign(type(x)):
+            note(tape, x, raw, (x, v))
         return True
     return False
 

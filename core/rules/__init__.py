@@ -12,9 +12,10 @@ from .table import MODELS, RULES, Model, Rule
 # is no rule but a handler, outside of this folder.
 _LAZY = {
     "scipy.special": ("special",),
-    "scipy.linalg": ("scipy_linear_algebra", "scipy_lapack"),
+    "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
     "scipy.fft": ("scipy_fourier", "pocketfft"),
-    "scipy.optimize": (".scipy_optimize",),
+    "scipy.sparse": ("sparse", ".scipy_sparse"),
+    "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),
     "scipy.interpolate": ("scipy_interpolate",),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.signal": ("scipy_signal",),

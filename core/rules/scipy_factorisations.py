@@ -202,6 +202,19 @@ def scipy_qr_pullback(
     return np.take_along_axis(g, np.argsort(y[-1], axis=-1)[..., None, :], axis=-1) if pivoting else g
 
 
+def qr_insert_pullback(
+    dy: Any, y: Any, Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, overwrite_qru: bool = False,
+    check_finite: bool = True,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """What is factored is Q R with the row or column ``u`` before its k-th."""
+    if np.ndim(u) != 1:
+        raise NoDerivative("scipy.linalg.qr_insert has a derivative for one row or column; insert several one by one")
+    g = qr_cotangent(dy[0], dy[1], y[0], y[1])
+    axis = 0 if which == "row" else 1
+    rest = np.delete(g, k, axis)
+    return rest @ dagger(R), dagger(Q) @ rest, np.take(g, k, axis)
+
+
 def scipy_svd_pullback(
     dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
     check_finite: bool = True, lapack_driver: str = "gesdd",
@@ -218,6 +231,7 @@ def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, c
 
 
 vjp(scipy.linalg.qr, scipy_qr_pullback)
+joint(scipy.linalg.qr_insert, qr_insert_pullback)
 vjp(scipy.linalg.svd, scipy_svd_pullback)
 vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
 

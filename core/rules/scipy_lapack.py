@@ -1,6 +1,6 @@
-"""What the wrappers of LAPACK and BLAS compute that SciPy's own Python code calls, in terms of functions that have rules.
+"""What wrappers of LAPACK and BLAS compute for triangles and bands, in terms of functions that have rules.
 
-Of a solver's results the solution has a derivative; its factors are not computed here.
+Those that have rules of their own are in ``blas_lapack``.
 """
 
 from __future__ import annotations
@@ -17,42 +17,6 @@ from .table import model
 def each(library: Any, name: str) -> list[Any]:
     """A routine for each of the four kinds of numbers."""
     return [getattr(library, letter + name) for letter in "sdcz"]
-
-
-def gesv(a, b, overwrite_a=0, overwrite_b=0):
-    return None, None, scipy.linalg.solve(a, b), 0
-
-
-def gbsv(kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
-    return None, None, scipy.linalg.solve_banded((kl, ku), ab[kl : 2 * kl + ku + 1], b), 0
-
-
-def gtsv(dl, d, du, b, overwrite_dl=0, overwrite_d=0, overwrite_du=0, overwrite_b=0):
-    edge = np.zeros(1)
-    ab = np.stack((np.concatenate((edge, du)), d, np.concatenate((dl, edge))))
-    return None, None, None, scipy.linalg.solve_banded((1, 1), ab, b), 0
-
-
-def getrf(a, overwrite_a=0):
-    return (*scipy.linalg.lu_factor(a), 0)
-
-
-def getrs(lu, piv, b, trans=0, overwrite_b=0):
-    return scipy.linalg.lu_solve((lu, piv), b, trans), 0
-
-
-def potrf(a, lower=0, clean=1, overwrite_a=0):
-    if clean:
-        return scipy.linalg.cholesky(a, lower=bool(lower)), 0
-    return scipy.linalg.cho_factor(a, lower=bool(lower))[0], 0
-
-
-def potrs(c, b, lower=0, overwrite_b=0):
-    return scipy.linalg.cho_solve((c, bool(lower)), b), 0
-
-
-def trtrs(a, b, lower=0, trans=0, unitdiag=0, lda=0, overwrite_b=0):
-    return scipy.linalg.solve_triangular(a, b, trans, bool(lower), bool(unitdiag)), 0
 
 
 def trsm(alpha, a, b, side=0, lower=0, trans_a=0, diag=0, overwrite_b=0):
@@ -105,12 +69,4 @@ def pbtrs(ab, b, lower=0, ldab=0, overwrite_b=0):
 
 model(each(lapack, "pbtrf"), pbtrf)
 model(each(lapack, "pbtrs"), pbtrs)
-model(each(lapack, "gesv"), gesv)
-model(each(lapack, "gbsv"), gbsv)
-model(each(lapack, "gtsv"), gtsv)
-model(each(lapack, "getrf"), getrf)
-model(each(lapack, "getrs"), getrs)
-model(each(lapack, "potrf"), potrf)
-model(each(lapack, "potrs"), potrs)
-model(each(lapack, "trtrs"), trtrs)
 model(each(blas, "trsm"), trsm)

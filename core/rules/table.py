@@ -17,6 +17,10 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
     ``pullback(dy, y, *args, **kwargs)`` returns the cotangents of the leading positional arguments at once, as a tuple,
     where computing them together saves work or where their number varies.
 
+``in_place(f, names, writes, pullback)``
+    ``f`` takes arguments of these names by position and writes into those in ``writes``.  ``y`` is what they hold after,
+    a tuple if there are several, and the cotangents are those of what all arguments held before.
+
 ``zero(*functions)``
     The derivative is zero wherever it exists (``floor``, ``sign``, comparisons, shapes).
 
@@ -54,6 +58,7 @@ class Rule:
     pullbacks: tuple[Function | None, ...] = ()
     together: Function | None = None
     parameters: tuple[str, ...] = field(default=())
+    writes: tuple[str, ...] = field(default=())
 
     @property
     def given(self) -> tuple[Function | int | None, ...]:
@@ -126,10 +131,21 @@ def vjp(functions: Function | Sequence[Function], *pullbacks: Function | None) -
         RULES[function] = Rule(function, pullbacks=pullbacks, parameters=_names(pullbacks))
 
 
-def joint(functions: Function | Sequence[Function], pullback: Function) -> None:
-    """Register a pullback that returns the cotangents of the leading positional arguments as one tuple."""
+def joint(functions: Function | Sequence[Function], pullback: Function, writes: tuple[str, ...] = ()) -> None:
+    """Register a pullback that returns the cotangents of the leading positional arguments as one tuple.
+
+    ``writes``: the arguments into which the function writes what it returns.
+    """
     for function in _each(functions):
-        RULES[function] = Rule(function, together=pullback, parameters=_names((pullback,)))
+        RULES[function] = Rule(function, together=pullback, parameters=_names((pullback,)), writes=writes)
+
+
+def in_place(functions: Function | Sequence[Function], names: str, writes: str, pullback: Function) -> None:
+    """Register functions that write into their arguments."""
+    for function in _each(functions):
+        RULES[function] = Rule(
+            function, together=pullback, parameters=tuple(names.split()), writes=tuple(writes.split())
+        )
 
 
 def zero(*functions: Function) -> None:

@@ -340,6 +340,19 @@ def test_matrices_of_a_given_structure(kind):
 # ---- what is refused
 
 
+@KINDS
+@pytest.mark.parametrize("which", ["row", "col"])
+def test_qr_insert(which, kind):
+    a, u = random((3, 3), kind), random((3,), kind, 1)
+
+    def inserted(a, u):
+        q, r = linalg.qr(a)
+        q, r = linalg.qr_insert(q, r, u, 1, which, overwrite_qru=True)
+        return (np.abs(q) ** 2, np.abs(r) ** 2) if which == "col" else np.abs(r[:3]) ** 2
+
+    check_gradients(inserted, a, u, order=1)
+
+
 OVERWRITING = {
     "solve a": lambda a, b: np.sum(linalg.solve(2 * a, b, overwrite_a=True) ** 2),
     "solve b": lambda a, b: np.sum(linalg.solve(a, b, overwrite_b=True) ** 2),

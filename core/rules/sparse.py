@@ -1,0 +1,317 @@
+"""Derivatives of the compiled kernels of ``scipy.sparse``; the package itself is Python around them.
+
+Every kernel is linear, or bilinear, in the stored values, with the places of the entries held fixed.  What a linear one
+does is told by pairs (p, q): the stored value p is added to the entry q of the result.  A kernel that only moves values
+gives its pairs itself, when it is run on their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import _sparsetools as kernels
+from scipy.sparse.linalg._dsolve import _superlu
+
+from .table import in_place, joint
+
+Arguments = dict[str, Any]
+Pairs = Callable[[Arguments, Any], tuple[Any, Any]]
+
+
+def rows(indptr: Any) -> Any:
+    """The row of each stored entry."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def at(places: Any, values: Any, count: int) -> Any:
+    """A vector with ``values`` added up at their ``places``."""
+    total = np.zeros((count, *values.shape[1:]), values.dtype)
+    np.add.at(total, places, values)
+    return total
+
+
+# Linear kernels
+
+
+def linear(function: Any, names: str, writes: str, pairs: Pairs, data: str = "Ax", adds: bool = False) -> None:
+    """A kernel whose first written array receives values of ``data``; ``adds``: to what it holds already."""
+    order, written = names.split(), writes.split()
+
+    def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
+        given = dict(zip(order, args))
+        dout = np.ravel(dy[0] if len(written) > 1 else dy)
+        p, q = pairs(given, y)
+        found = {data: np.reshape(at(p, dout[q], np.size(given[data])), np.shape(given[data]))}
+        if adds:
+            found[written[0]] = np.reshape(dout, np.shape(given[written[0]]))
+        return tuple(found.get(name) for name in order)
+
+    in_place(function, names, writes, pullback)
+
+
+def moving(function: Any, names: str, writes: str, data: str = "Ax") -> None:
+    """A kernel that writes each value of ``data`` to one place at most, and drops zeros at most."""
+    order, written = names.split(), writes.split()
+
+    def pairs(given: Arguments, y: Any) -> tuple[Any, Any]:
+        fresh = {name: np.copy(given[name]) for name in written}
+        fresh[written[0]] = np.zeros(np.shape(given[written[0]]))
+        numbers = np.reshape(np.arange(1.0, 1.0 + np.size(given[data])), np.shape(given[data]))
+        fresh[data] = np.where(np.asarray(given[data]) != 0, numbers, 0.0)
+        function(*(fresh.get(name, given[name]) for name in order))
+        source = np.ravel(fresh[written[0]]).astype(np.intp)
+        (q,) = np.nonzero(source)
+        return source[q] - 1, q
+
+    linear(function, names, writes, pairs, data)
+
+
+moving(kernels.coo_tocsr, "n_row n_col nnz Ai Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving(kernels.csr_tocsc, "n_row n_col Ap Aj Ax Bp Bi Bx", "Bx Bp Bi")
+moving(kernels.csr_tobsr, "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving(kernels.dia_tocsr, "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bp Bj")
+moving(kernels.csr_hstack, "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving(kernels.csr_row_index, "n_row_idx rows Ap Aj Ax Bj Bx", "Bx Bj")
+moving(kernels.csr_row_slice, "start stop step Ap Aj Ax Bj Bx", "Bx Bj")
+moving(kernels.csr_column_index2, "col_order col_offsets nnz Aj Ax Bj Bx", "Bx Bj")
+moving(kernels.csr_sort_indices, "n_row Ap Aj Ax", "Ax Aj")
+moving(kernels.csr_eliminate_zeros, "n_row n_col Ap Aj Ax", "Ax Ap Aj")
+moving(kernels.bsr_transpose, "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+
+
+def submatrix_pullback(
+    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, *box: int
+) -> tuple[Any, ...]:
+    source = kernels.get_csr_submatrix(n_row, n_col, Ap, Aj, np.arange(float(len(Ax))), *box)[2].astype(np.intp)
+    return None, None, None, None, at(source, dy[2], len(Ax))
+
+
+joint(kernels.get_csr_submatrix, submatrix_pullback)
+
+
+def dense_place(given: Arguments, y: Any) -> tuple[Any, Any]:
+    return np.arange(len(given["Aj"])), rows(given["Ap"]) * given["n_col"] + given["Aj"]
+
+
+def dense_place_of_triplets(given: Arguments, y: Any) -> tuple[Any, Any]:
+    i, j = given["Ai"].astype(np.intp), given["Aj"].astype(np.intp)
+    place = i + given["n_row"] * j if given["fortran"] else i * given["n_col"] + j
+    return np.arange(len(i)), place
+
+
+def dense_place_of_points(given: Arguments, y: Any) -> tuple[Any, Any]:
+    coordinates = np.reshape(given["coords"], (given["n_dim"], given["nnz"])).astype(np.intp)
+    return np.arange(given["nnz"]), np.asarray(given["strides"]) @ coordinates
+
+
+def diagonal_place(given: Arguments, y: Any) -> tuple[Any, Any]:
+    i, k = rows(given["Ap"]), given["k"]
+    (p,) = np.nonzero(given["Aj"] == i + k)
+    return p, i[p] + min(k, 0)
+
+
+def merged_place(given: Arguments, y: Any) -> tuple[Any, Any]:
+    i, j = rows(given["Ap"]), given["Aj"][: given["Ap"][-1]]
+    starts = np.concatenate([[0], (np.diff(i) != 0) | (np.diff(j) != 0)])
+    return np.arange(len(j)), np.cumsum(starts)
+
+
+def sampled_place(given: Arguments, y: Any) -> tuple[Any, Any]:
+    n_row, n_col = given["n_row"], given["n_col"]
+    stored = rows(given["Ap"]) * n_col + given["Aj"][: given["Ap"][-1]]
+    i, j = given["Bi"].astype(np.intp), given["Bj"].astype(np.intp)
+    wanted = np.where(i < 0, i + n_row, i) * n_col + np.where(j < 0, j + n_col, j)
+    order = np.argsort(stored, kind="stable")
+    first = np.searchsorted(stored[order], wanted, "left")
+    count = np.searchsorted(stored[order], wanted, "right") - first
+    q = np.repeat(np.arange(len(wanted)), count)
+    within = np.arange(len(q)) - np.repeat(np.cumsum(count) - count, count)
+    return order[first[q] + within], q
+
+
+linear(kernels.csr_todense, "n_row n_col Ap Aj Ax Bx", "Bx", dense_place, adds=True)
+linear(kernels.coo_todense, "n_row n_col nnz Ai Aj Ax Bx fortran", "Bx", dense_place_of_triplets, adds=True)
+linear(kernels.coo_todense_nd, "strides nnz n_dim coords Ax Bx fortran", "Bx", dense_place_of_points, adds=True)
+linear(kernels.csr_diagonal, "k n_row n_col Ap Aj Ax Yx", "Yx", diagonal_place)
+linear(kernels.csr_sum_duplicates, "n_row n_col Ap Aj Ax", "Ax Ap Aj", merged_place)
+linear(kernels.csr_sample_values, "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sampled_place)
+
+
+# Products with vectors: the stored value p multiplies x[column] into y[row]
+
+
+def product(function: Any, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]]) -> None:
+    """``Yx += A Xx``, for several vectors side by side too; ``entries`` gives place, row and column of what is stored."""
+    order = names.split()
+
+    def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
+        given = dict(zip(order, args))
+        count = given.get("n_vecs", 1)
+        a, x = np.ravel(given["Ax"]), np.reshape(given["Xx"], (-1, count))
+        p, i, j = entries(given)
+        moved = np.reshape(dy, (-1, count))[i]
+        da = at(p, np.sum(moved * np.conj(x[j]), axis=1), len(a))
+        dx = at(j, np.conj(a[p])[:, None] * moved, len(x))
+        found = {"Ax": np.reshape(da, np.shape(given["Ax"])), "Xx": np.reshape(dx, np.shape(given["Xx"])), "Yx": dy}
+        return tuple(found.get(name) for name in order)
+
+    in_place(function, names, "Yx", pullback)
+
+
+def by_rows(given: Arguments) -> tuple[Any, Any, Any]:
+    j = given["Aj"][: given["Ap"][-1]]
+    return np.arange(len(j)), rows(given["Ap"]), j
+
+
+def by_columns(given: Arguments) -> tuple[Any, Any, Any]:
+    p, j, i = by_rows(given)
+    return p, i, j
+
+
+def by_triplets(given: Arguments) -> tuple[Any, Any, Any]:
+    return np.arange(len(given["Ai"])), given["Ai"], given["Aj"]
+
+
+def by_diagonals(given: Arguments) -> tuple[Any, Any, Any]:
+    column = np.arange(given["L"])
+    row = column - given["offsets"][:, None]
+    d, j = np.nonzero((row >= 0) & (row < given["n_row"]) & (column < given["n_col"]))
+    return d * given["L"] + j, row[d, j], j
+
+
+def by_blocks(given: Arguments) -> tuple[Any, Any, Any]:
+    height, width = given["R"], given["C"]
+    p, i, j = by_rows(given)
+    shape = (len(p), height, width)
+    row = np.broadcast_to(i[:, None, None] * height + np.arange(height)[:, None], shape)
+    column = np.broadcast_to(j[:, None, None] * width + np.arange(width), shape)
+    return np.arange(row.size), np.ravel(row), np.ravel(column)
+
+
+product(kernels.csr_matvec, "n_row n_col Ap Aj Ax Xx Yx", by_rows)
+product(kernels.csr_matvecs, "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_rows)
+product(kernels.csc_matvec, "n_row n_col Ap Aj Ax Xx Yx", by_columns)
+product(kernels.csc_matvecs, "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_columns)
+product(kernels.coo_matvec, "nnz Ai Aj Ax Xx Yx", by_triplets)
+product(kernels.coo_matmat_dense, "nnz n_vecs Ai Aj Ax Xx Yx", by_triplets)
+product(kernels.dia_matvec, "n_row n_col n_diags L offsets Ax Xx Yx", by_diagonals)
+product(kernels.dia_matvecs, "n_row n_col n_diags L offsets Ax n_vecs Xx Yx", by_diagonals)
+product(kernels.bsr_matvec, "n_brow n_bcol R C Ap Aj Ax Xx Yx", by_blocks)
+product(kernels.bsr_matvecs, "n_brow n_bcol n_vecs R C Ap Aj Ax Xx Yx", by_blocks)
+
+
+# Matrices with matrices
+
+
+def sample(indptr: Any, indices: Any, data: Any, n_col: int, i: Any, j: Any) -> Any:
+    """The entries of a matrix at the places (i, j), zero where none is stored."""
+    found = np.zeros(len(i), data.dtype)
+    i, j = i.astype(indices.dtype), j.astype(indices.dtype)
+    kernels.csr_sample_values(len(indptr) - 1, n_col, indptr, indices, data, len(i), i, j, found)
+    return found
+
+
+def scaled_rows_pullback(
+    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any
+) -> tuple[Any, ...]:
+    i = rows(Ap)
+    return None, None, None, None, dy * np.conj(Xx[i]), at(i, dy * np.conj(Ax), len(Xx))
+
+
+def scaled_columns_pullback(
+    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any
+) -> tuple[Any, ...]:
+    return None, None, None, None, dy * np.conj(Xx[Aj]), at(Aj, dy * np.conj(Ax), len(Xx))
+
+
+in_place(kernels.csr_scale_rows, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_rows_pullback)
+in_place(kernels.csr_scale_columns, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_columns_pullback)
+
+
+def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, ...]]:
+    """The pullback of a kernel of two matrices entry by entry, from dC, and A and B, at the places of each."""
+
+    def pullback(
+        dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
+    ) -> tuple[Any, ...]:
+        _, cp, cj = y
+        ia, ib = rows(Ap), rows(Bp)
+        all_three = ((cp, cj, dy[0]), (Ap, Aj, Ax), (Bp, Bj, Bx))
+        da, _ = slopes(*[sample(*matrix, n_col, ia, Aj) for matrix in all_three])
+        _, db = slopes(*[sample(*matrix, n_col, ib, Bj) for matrix in all_three])
+        return None, None, None, None, da, None, None, db
+
+    return pullback
+
+
+BINARY = "n_row n_col Ap Aj Ax Bp Bj Bx Cp Cj Cx"
+for _kernel, _slopes in (
+    (kernels.csr_plus_csr, lambda dc, a, b: (dc, dc)),
+    (kernels.csr_minus_csr, lambda dc, a, b: (dc, -dc)),
+    (kernels.csr_elmul_csr, lambda dc, a, b: (dc * np.conj(b), dc * np.conj(a))),
+):
+    in_place(_kernel, BINARY, "Cx Cp Cj", of_both(_slopes))
+
+
+def matrix_product_pullback(
+    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
+) -> tuple[Any, ...]:
+    """dA = dC B^H and dB = A^H dC, at the stored places alone: each pairs one entry of A with one of B."""
+    _, cp, cj = y
+    ia = rows(Ap)
+    count = np.diff(Bp)[Aj]
+    pa = np.repeat(np.arange(len(Aj)), count)  # for every product of an entry of A with one of B, where they are
+    pb = np.arange(len(pa)) - np.repeat(np.cumsum(count) - count, count) + np.asarray(Bp)[Aj][pa]
+    dc = sample(cp, cj, dy[0], n_col, ia[pa], Bj[pb])
+    da = at(pa, dc * np.conj(Bx[pb]), len(Ax))
+    return None, None, None, None, da, None, None, at(pb, dc * np.conj(Ax[pa]), len(Bx))
+
+
+in_place(kernels.csr_matmat, BINARY, "Cx Cp Cj", matrix_product_pullback)
+
+
+# Equations
+
+
+def places(indices: Any, indptr: Any, by_column: bool) -> tuple[Any, Any]:
+    """The row and the column of each stored entry."""
+    return (indices, rows(indptr)) if by_column else (rows(indptr), indices)
+
+
+def minus_outer(z: Any, x: Any, i: Any, j: Any) -> Any:
+    """The entries of -z x^H at the places (i, j), for vectors or matrices of columns."""
+    g = z[i] * np.conj(x[j])
+    return -g if g.ndim == 1 else -np.sum(g, axis=1)
+
+
+def factored_solution(solve: Any, data: Any, indices: Any, indptr: Any, b: Any, trans: str) -> Any:
+    """The solution with the factors of a matrix in columns, whose values ``data`` were; None if they are constants."""
+    return solve(b, trans)
+
+
+def factored_pullback(
+    dy: Any, y: Any, solve: Any, data: Any, indices: Any, indptr: Any, b: Any, trans: str
+) -> tuple[Any, ...]:
+    z = solve(dy, "H") if trans == "N" else np.conj(solve(np.conj(dy), "N")) if trans == "T" else solve(dy, "N")
+    if data is None:
+        return None, None, None, None, z
+    i, j = places(indices, indptr, True)
+    g = minus_outer(z, y, i, j) if trans == "N" else minus_outer(z, y, j, i)
+    return None, np.conj(g) if trans == "H" else g, None, None, z
+
+
+def gssv_pullback(
+    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
+) -> tuple[Any, ...]:
+    """The arrays of a matrix by columns are those of its transpose by rows."""
+    dx = dy[0]
+    z = _superlu.gssv(n, nnz, np.conj(data), indices, indptr, dx, 1 - by_column, options=options)[0]
+    z = np.reshape(z, np.shape(dx))
+    i, j = places(indices, indptr, by_column == 1)
+    return None, None, minus_outer(z, np.reshape(y[0], np.shape(dx)), i, j), None, None, np.reshape(z, np.shape(b))
+
+
+joint(factored_solution, factored_pullback)
+joint(_superlu.gssv, gssv_pullback)

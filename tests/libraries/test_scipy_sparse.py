@@ -1,0 +1,222 @@
+"""``scipy.sparse`` unmodified: matrices whose stored values are differentiated, and equations with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
+
+import morula as mo
+from morula.testing import check_gradients
+
+DATA = np.array([1.1, 2.3, 2.9, 4.2, 5.3])  # no entry cancels another: what is zero is dropped
+INDICES, INDPTR = np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5])
+UNSORTED = np.array([2, 0, 1, 2, 0])
+TWICE = ([0, 1, 1, 2, 1], [0, 1, 2, 0, 1])
+X = np.array([0.5, -1.0, 2.0])
+W = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0]])
+
+
+def rows(d, make=sp.csr_array):
+    return make((d, INDICES.copy(), INDPTR.copy()), shape=(3, 3))
+
+
+def triplets(d):
+    return sp.coo_array((d, TWICE), shape=(3, 3))
+
+
+def regular(d):
+    return (rows(d) + 3 * sp.eye_array(3)).tocsc()
+
+
+def definite(d):
+    return rows(d) @ rows(d).T + 3 * sp.eye_array(3)
+
+
+PRODUCTS = {
+    "csr": lambda d, x: rows(d) @ x,
+    "csr transposed": lambda d, x: rows(d).T @ x,
+    "from the left": lambda d, x: x @ rows(d),
+    "csc": lambda d, x: rows(d).tocsc() @ x,
+    "coo": lambda d, x: triplets(d) @ x,
+    "dia": lambda d, x: sp.diags_array([d[:3], d[3:]], offsets=[0, 1]) @ x,
+    "bsr": lambda d, x: sp.bsr_array(np.kron(np.eye(2), np.outer(d[:2], d[2:4]))[:, :3], blocksize=(2, 1)) @ x,
+    "lil": lambda d, x: rows(d).tolil().tocsr() @ x,
+    "dok": lambda d, x: rows(d).todok().tocsr() @ x,
+    "matrix": lambda d, x: rows(d, sp.csr_matrix) * x,
+    "dot": lambda d, x: rows(d).dot(x),
+    "operator": lambda d, x: sl.aslinearoperator(rows(d)).matvec(x) if x.ndim == 1 else rows(d) @ x,
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("shape", [(3,), (3, 2)], ids=str)
+def test_products_with_vectors(name, shape):
+    if name == "from the left" and len(shape) == 2:
+        x = np.ones((2, 3)) * X
+    else:
+        x = np.reshape(np.resize(X, (2, 3)).T, (3, 2))[..., 0] if len(shape) == 1 else np.resize(X, shape)
+    check_gradients(PRODUCTS[name], DATA, x, order=1)
+
+
+def test_products_of_complex_numbers():
+    check_gradients(lambda d, x: np.abs(rows(d * (1 + 2j)) @ x) ** 2, DATA, X + 1j, order=1)
+    check_gradients(lambda d, x: rows(d) @ x, DATA - 0.5j, X[:, None] + 1j, order=1)
+
+
+def test_second_derivatives():
+    check_gradients(lambda d, x: rows(d) @ (rows(d).T @ x), DATA, X, order=2)
+
+
+MATRICES = {
+    "csr": lambda d: rows(d),
+    "csc": lambda d: rows(d).tocsc(),
+    "coo": lambda d: triplets(d),
+    "triplets in rows": lambda d: triplets(d).tocsr(),
+    "from a dense one": lambda d: sp.csr_array(np.outer(d[:3], d[2:])),
+    "diagonals": lambda d: sp.diags_array([d[:3], d[3:]], offsets=[0, -1]),
+    "diagonals in rows": lambda d: sp.diags_array([d[:3], d[3:]], offsets=[0, -1]).tocsr(),
+    "sum": lambda d: rows(d) + rows(d).T,
+    "difference": lambda d: rows(d) - 2 * rows(d).T,
+    "scaled": lambda d: -(d[0] * rows(d) * d[1] / d[2]),
+    "with the identity": lambda d: rows(d) + d[0] * sp.eye_array(3),
+    "entry by entry": lambda d: rows(d).multiply(rows(d).T),
+    "with dense": lambda d: rows(d).multiply(np.outer(d[:3], d[2:])),
+    "columns scaled": lambda d: rows(d).multiply(d[:3]),
+    "product": lambda d: rows(d) @ rows(d).T,
+    "power": lambda d: rows(d).power(2),
+    "matrix power": lambda d: rows(d, sp.csr_matrix) ** 3,
+    "root": lambda d: abs(rows(d)).sqrt(),
+    "one row": lambda d: rows(d)[[2]],
+    "rows in order": lambda d: rows(d)[[2, 0, 2]],
+    "columns in order": lambda d: rows(d)[:, [2, 0]],
+    "slices": lambda d: rows(d)[0:2, 1:],
+    "strided": lambda d: rows(d)[::2],
+    "stacked": lambda d: sp.vstack([rows(d), 2 * rows(d)], format="csr"),
+    "side by side": lambda d: sp.hstack([rows(d).tocsc(), 2 * rows(d).tocsc()]),
+    "blocks": lambda d: sp.block_array([[rows(d), None], [None, 2 * rows(d)]]),
+    "kron": lambda d: sp.kron(rows(d), rows(d)),
+    "lower triangle": lambda d: sp.tril(rows(d)),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices(name):
+    check_gradients(lambda d: MATRICES[name](d).toarray(), DATA, order=1)
+
+
+NUMBERS = {
+    "sum": lambda d: rows(d).power(2).sum(),
+    "sum of columns": lambda d: rows(d).sum(axis=0) * X,
+    "sum of rows": lambda d: rows(d).sum(axis=1) * X,
+    "mean": lambda d: rows(d).mean(),
+    "diagonal": lambda d: rows(d).diagonal() * X,
+    "second diagonal": lambda d: rows(d).diagonal(2),
+    "entry": lambda d: rows(d)[0, 2] * rows(d)[2, 0],
+    "entries": lambda d: np.asarray(sp.csr_matrix((d, TWICE))[[0, 2, 1], [0, -3, 1]]),
+    "largest": lambda d: rows(d).max(),
+    "norm": lambda d: sl.norm(rows(d)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_from_matrices(name):
+    check_gradients(NUMBERS[name], DATA, order=1)
+
+
+def test_changes_in_place():
+    def sort(d):
+        a = sp.csr_array((d * 1.0, UNSORTED.copy(), INDPTR), shape=(3, 3))
+        before = a.toarray()
+        a.sort_indices()
+        return before, a.data * X[0]
+
+    def merge(d):
+        a = sp.csr_array((d * 1.0, np.array([2, 2, 1, 2, 0]), INDPTR.copy()), shape=(3, 3))
+        a.sum_duplicates()
+        return a.data * np.arange(1.0, 5.0)
+
+    def drop(d):
+        a = rows(d * np.array([1.0, 0.0, 1.0, 1.0, 1.0]))
+        a.eliminate_zeros()
+        return a.data**2
+
+    def store(d):
+        a = rows(d * 1.0)
+        a[0, 0] = d[3] ** 2
+        b = a.tolil()
+        b[0, 1] = d[4]
+        return a @ X, b.tocsr() @ X
+
+    for f in (sort, merge, drop, store):
+        check_gradients(f, DATA, order=1)
+
+
+SOLVERS = {
+    "spsolve": lambda d, b: sl.spsolve(regular(d), b),
+    "spsolve by rows": lambda d, b: sl.spsolve(regular(d).tocsr(), b),
+    "splu": lambda d, b: sl.splu(regular(d)).solve(b),
+    "splu, transposed": lambda d, b: sl.splu(regular(d)).solve(b, "T"),
+    "splu, adjoint": lambda d, b: sl.splu(regular(d)).solve(b, "H"),
+    "factorized": lambda d, b: sl.factorized(regular(d))(b) if b.ndim == 1 else sl.splu(regular(d)).solve(b),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("columns", [0, 2])
+@pytest.mark.parametrize("kind", ["real", "complex"])
+def test_equations(name, columns, kind):
+    d, b = (DATA, X) if kind == "real" else (DATA + 0.5j * DATA[::-1], X - 1j)
+    b = np.stack([b, 2 * b[::-1]], axis=1) if columns else b
+    check_gradients(SOLVERS[name], d, b, order=2 if kind == "real" and name == "splu" and not columns else 1)
+
+
+def test_factors_made_before_and_values_changed_after():
+    constant = sl.splu(regular(DATA))
+    check_gradients(lambda b: constant.solve(b), X, order=2)
+
+    def f(d):
+        a = regular(d)
+        factors = sl.splu(a)
+        a.data *= 0
+        return factors.solve(X)
+
+    check_gradients(f, DATA, order=1)
+
+
+def test_sparse_right_sides_inverse_and_exponential():
+    check_gradients(lambda d: sl.spsolve(regular(d), rows(d).tocsc()).toarray(), DATA, order=1)
+    check_gradients(lambda d: sl.inv(regular(d)).toarray(), DATA, order=1)
+    check_gradients(lambda d: sl.expm(0.1 * rows(d).tocsc()).toarray(), DATA, order=1)
+    check_gradients(lambda d: sl.expm_multiply(0.1 * rows(d), X), DATA, order=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["cg", "gmres", "bicgstab", "bicg", "cgs", "minres", "qmr", "tfqmr", "lgmres", "gcrotmk"]
+)
+def test_iterations(name):
+    more = {} if name == "minres" else {"atol": 0.0}
+    f = lambda d, b: getattr(sl, name)(definite(d), b, rtol=1e-12, **more)[0]  # noqa: E731
+    check_gradients(f, DATA, X, order=1, rtol=1e-5)
+
+
+def test_least_squares_and_an_operator_without_a_matrix():
+    check_gradients(lambda d: sl.lsqr(regular(d), X, atol=1e-14, btol=1e-14)[0], DATA, order=1, rtol=1e-5)
+    check_gradients(lambda d: sl.lsmr(regular(d), X, atol=1e-14, btol=1e-14)[0], DATA, order=1, rtol=1e-5)
+    operator = lambda d: sl.LinearOperator((3, 3), matvec=lambda v: definite(d) @ v, dtype=float)  # noqa: E731
+    check_gradients(lambda d: sl.cg(operator(d), X, rtol=1e-12, atol=0.0)[0], DATA, order=1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda d: np.sum(sl.splu(regular(d)).L.toarray()),
+        lambda d: np.sum(sl.spilu(regular(d)).solve(X)),
+        lambda d: sl.eigsh(definite(d), k=1)[0][0],
+    ],
+    ids=["factors", "incomplete factors", "ARPACK"],
+)
+def test_what_has_no_derivative_is_refused(f):
+    with pytest.raises(mo.NoDerivative):
+        mo.grad(f)(DATA)
