@@ -37,13 +37,14 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         return tape.call(rule.function, *numbers, **kwargs)
     moved = {id(e) for e in _leaves(args)}
     made = [e for e in _leaves(y) if type(e) not in PASSIVE and id(e) not in moved]
+    if not made:
+        return y
     holds_arrays = any(isinstance(e, np.ndarray) for x in args if _is_of_objects(x) for e in _leaves(x))
     if holds_arrays and rule.function not in FOLDS and not _is_of_objects(y):
         lists = (list(x) if _is_of_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
         return tape.call(rule.function, *lists, **kwargs)
-    if all(type(e) in NUMBERS for e in made) and not (holds_arrays and made):
-        if made:
-            tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
+    if all(type(e) in NUMBERS for e in made) and not holds_arrays:
+        tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
     if rule.function in FOLDS and isinstance(args[0], np.ndarray):
         fold, function = FOLDS[rule.function]

@@ -181,7 +181,7 @@ def _put(x: Any, key: Any, value: Any) -> None:
 def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
     """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
     kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex)) or callable(x):
+    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex, *OPAQUE)):
         return x
     done = {} if done is None else done
     if id(x) in done:

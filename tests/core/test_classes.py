@@ -850,3 +850,15 @@ def test_an_attribute_that_is_computed_when_it_is_looked_for(check):
         return lazy.square if hasattr(lazy, "square") else x
 
     check(looked_for, 1.5)
+
+
+def test_a_callable_object_is_a_result():
+    class Line:
+        def __init__(self, slope, shift):
+            self.slope, self.shift = slope, shift
+
+        def __call__(self, x):
+            return self.slope * x + self.shift
+
+    _, back = mo.pullback(lambda x: Line(x * x, x), 1.5)
+    assert back(Line(0.0, 1.0)) == (1.0,) and back(Line(1.0, 0.0)) == (3.0,)

@@ -44,6 +44,12 @@ def overwritten(x):
     return total * a[1]
 
 
+def inside(x):
+    a = np.empty((), dtype=object)
+    a[()] = np.array([x, x * x])
+    return a
+
+
 PROGRAMS = {
     "entries": lambda x: np.array([x, x * x, None], dtype=object)[1],
     "placeholder": placeholder,
@@ -56,6 +62,7 @@ PROGRAMS = {
     "moved": lambda x: np.concatenate([filled(x), filled(x)[::-1]]).reshape(2, 3).T[1, 1],
     "the same entry twice": lambda x: np.sum(np.tile(filled(x), 2) * 2.0),
     "arrays inside": lambda x: np.sum(np.array([np.array([x, x]), np.array([x * x])], dtype=object)[0]) * x,
+    "an array inside, taken out": lambda x: [inside(x).item()[1], inside(x).reshape(1).tolist()[0] * x],
     "overwritten": overwritten,
     "objects": lambda x: (np.array([Money(x), Money(x * x)]) * np.array([x, 2.0]))[0].amount,
     "a sum of objects": lambda x: np.array([Money(x), Money(x * x)]).sum().amount * x,
