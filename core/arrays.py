@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, ValuesView
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from .access import iterate, special
+from .access import getitem, iterate, special
 from .apply import apply_rule, pull_back
 from .dispatch import dispatched
 from .errors import NoDerivative
@@ -216,6 +217,8 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
     y = dispatched(tape, ufunc, args, kwargs, name)
     if y is not NotImplemented:
         return y
+    if name == "at":
+        return apply_at(tape, ufunc, *args)
     if any(map(is_subclass, args)):
 
         def on_plain_arrays(*args: Any, **kwargs: Any) -> Any:
@@ -230,4 +233,30 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
         return call_opaque(tape, getattr(ufunc, name), args, kwargs)
     if name in ("reduce", "accumulate") and len(args) == 1 and "axis" not in kwargs:
         kwargs = {**kwargs, "axis": 0}
+    if name.startswith("reduce") and isinstance(function, partial) and function.args == (ufunc,):
+        # The vectorised loops of some (power, arctan2) do not fold from the left: NumPy 2.4.
+        folded = function(*args, **kwargs)
+        if not np.allclose(folded, getattr(ufunc, name)(*args, **kwargs), equal_nan=True):
+            return call_opaque(tape, getattr(ufunc, name), args, kwargs)
     return tape.call(function, *args, **kwargs)
+
+
+def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: Any) -> None:
+    """``ufunc.at(a, index, b)``: an entry that the index names several times is changed as often, in that order."""
+    named = np.arange(a.size).reshape(a.shape)[index]
+    places = named.reshape(-1)
+    if places.size == 0:
+        return
+    operands = tuple(
+        tape.call(np.reshape, tape.call(np.broadcast_to, tape.call(np.asarray, b), named.shape), -1) for b in operands
+    )
+    by_place = np.argsort(places, kind="stable")
+    changes = np.r_[True, np.diff(places[by_place]) != 0]
+    since = np.maximum.accumulate(np.where(changes, np.arange(places.size), 0))
+    times = np.empty_like(places)
+    times[by_place] = np.arange(places.size) - since  # how often each place was named before
+    for k in range(int(times.max()) + 1):
+        (turn,) = np.nonzero(times == k)
+        entries = np.unravel_index(places[turn], a.shape)
+        new = tape.call(ufunc, getitem(tape, a, entries), *(getitem(tape, b, turn) for b in operands))
+        setitem(tape, a, entries, new)

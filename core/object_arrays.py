@@ -56,7 +56,7 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
     if not rule.partials or kwargs or isinstance(function, np.ufunc):
         note(tape, [*made, *(v for e in made for _, v in attributes(e))], rule.function, args)
         return y
-    return _recorded(tape, function, len(args))(*(_as_objects(tape, x) for x in args))
+    return _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
 
 
 def holds_objects(x: Any) -> bool:
@@ -107,7 +107,7 @@ def _leaves(x: Any) -> Iterator[Any]:
         yield x
 
 
-def _as_objects(tape: Tape, x: Any) -> Any:
+def as_objects(tape: Tape, x: Any) -> Any:
     """``x`` as an array of objects with the same entries."""
     if isinstance(x, np.ndarray):
         return x if x.dtype.kind == "O" else tape.call(np.asarray, x, dtype=object)

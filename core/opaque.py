@@ -52,7 +52,12 @@ class Recording:
         return evaluate(tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        return self(*args, **kwargs)
+        """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""
+        inner: Tape | None = self.tape
+        while inner is not None and inner is not tape:
+            inner = inner.parent
+        within = inner is tape and not self.tape.over
+        return evaluate(self.tape if within else tape, self.function, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)

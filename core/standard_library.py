@@ -431,26 +431,6 @@ def fromiter_(tape: Tape, iter: Any, dtype: Any, count: int = -1, **kwargs: Any)
     return call(tape, np.array, values, dtype=dtype)
 
 
-def _call_vectorized(tape: Tape, vectorized: Any, *args: Any, **kwargs: Any) -> Any:
-    if vectorized.signature is not None or vectorized.excluded or kwargs:
-        return call_opaque(tape, vectorized, args, kwargs)
-    arrays = [call(tape, np.asarray, a) for a in args]
-    shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    arrays = [call(tape, np.broadcast_to, a, shape) for a in arrays]
-    found = [call(tape, vectorized.pyfunc, *(getitem(tape, a, i) for a in arrays)) for i in np.ndindex(shape)]
-    if not found:
-        return vectorized(*args)
-    several = isinstance(found[0], tuple)
-    columns = list(zip(*found)) if several else [found]
-    kinds = vectorized.otypes or [np.asarray(column[0]).dtype.char for column in columns]
-    results = [
-        call(tape, np.reshape, call(tape, np.array, list(column), dtype=kind), shape)
-        for column, kind in zip(columns, kinds)
-    ]
-    return tuple(results) if several else results[0]
-
-
-CALLERS[np.vectorize] = _call_vectorized
 CALLERS[operator.itemgetter] = _call_itemgetter
 CALLERS[operator.attrgetter] = _call_attrgetter
 CALLERS[operator.methodcaller] = _call_methodcaller

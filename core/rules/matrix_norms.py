@@ -14,6 +14,7 @@ import numpy as np
 from .matrix_factorisations import resolution, safe_reciprocal, singular_values_cotangent
 from .products import hermitian as dagger
 from .table import vjp
+from .transposes import restore
 
 
 def phase(x: Any) -> Any:
@@ -85,6 +86,18 @@ def norm_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, ke
     return norm_cotangent(dy, y, x, ord, axes, len(axes) == 1 or (axis is None and ord is None))
 
 
+def order_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The slope of (sum |x|^p)^(1/p) in p: y (sum w log|x| - log y) / p with the weights w = |x|^p / sum |x|^p."""
+    if ord in (None, 0, np.inf, -np.inf) or isinstance(ord, str):
+        return None
+    x = np.abs(np.asarray(x))
+    nonzero = np.where(x == 0, 1.0, x)
+    y, dy = (restore(v, x.shape, axis, keepdims) for v in (y, dy))
+    size = np.where(y == 0, 1.0, y)
+    relative = nonzero / size
+    return np.sum(dy * y * np.where(x == 0, 0.0, relative**ord * np.log(relative))) / ord
+
+
 def vector_norm_pullback(dy: Any, y: Any, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = np.asarray(x)
     axes = tuple(range(x.ndim)) if axis is None else (tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
@@ -95,7 +108,7 @@ def matrix_norm_pullback(dy: Any, y: Any, x: Any, *, keepdims: bool = False, ord
     return norm_cotangent(dy, y, np.asarray(x), ord, (-2, -1), False)
 
 
-vjp(np.linalg.norm, norm_pullback)
+vjp(np.linalg.norm, norm_pullback, order_pullback)
 vjp(np.linalg.vector_norm, vector_norm_pullback)
 vjp(np.linalg.matrix_norm, matrix_norm_pullback)
 

@@ -236,6 +236,14 @@ def running(ufunc: Any, array: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(found), 0, axis)
 
 
+def by_segments(ufunc: Any, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """``ufunc.reduceat``: a segment runs to the next index, or holds one element if that is not beyond it."""
+    lines = np.moveaxis(np.asarray(array), axis, 0)
+    ends = [*indices[1:], len(lines)]
+    parts = [lines[i:j] if i < j else lines[i : i + 1] for i, j in zip(indices, ends)]
+    return np.moveaxis(np.stack([ufunc.reduce(part) for part in parts]), 0, axis)
+
+
 def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
     """``ufunc.outer``: every element of ``a`` with every element of ``b``."""
     return ufunc(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
@@ -266,6 +274,7 @@ UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 _binary = {f for f in vars(np).values() if isinstance(f, np.ufunc) and "dd->d" in f.types and f.signature is None}
 for _ufunc in sorted(_binary, key=lambda f: f.__name__):  # the same order in every process
     UFUNC_METHODS[_ufunc, "reduce"] = partial(fold, _ufunc)
+    UFUNC_METHODS[_ufunc, "reduceat"] = partial(by_segments, _ufunc)
     UFUNC_METHODS[_ufunc, "accumulate"] = partial(running, _ufunc)
     UFUNC_METHODS[_ufunc, "outer"] = partial(outer, _ufunc)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoDerivative
 from .reductions import conjugate
 from .table import joint, vjp, zero
 from .transposes import scatter, unbroadcast, widen
@@ -27,7 +26,8 @@ def hermitian(x: Any) -> Any:
 
 
 def matmul_left(dy, y, a, b, **kwargs):
-    refuse_axes(np.matmul, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(matmul_left, dy, a, b, kwargs["axes"], 0)
     rows, columns = np.ndim(a), np.ndim(b)
     if columns == 1:
         return dy * conjugate(b) if rows == 1 else unbroadcast(np.expand_dims(dy, -1) * conjugate(b), np.shape(a))
@@ -42,7 +42,8 @@ def matmul_left(dy, y, a, b, **kwargs):
 
 
 def matmul_right(dy, y, a, b, **kwargs):
-    refuse_axes(np.matmul, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(matmul_right, dy, a, b, kwargs["axes"], 1)
     rows, columns = np.ndim(a), np.ndim(b)
     if rows == 1:
         if columns == 1:
@@ -60,12 +61,19 @@ def matmul_right(dy, y, a, b, **kwargs):
     return unbroadcast(np.matmul(hermitian(a), dy), np.shape(b))
 
 
-def refuse_axes(f: Any, kwargs: dict[str, Any]) -> None:
-    if kwargs.get("axes") is not None:
-        raise NoDerivative(
-            f"np.{f.__name__} was called with axes={kwargs['axes']}, for which it has no derivative. "
-            "Bring the axes to their usual place with np.moveaxis before and after the call."
-        )
+def on_usual_axes(pullback: Any, dy: Any, a: Any, b: Any, axes: Any, operand: int) -> Any:
+    """The cotangent of an operand, for a call that was told where in each array the vectors and matrices lie."""
+    places = [(place,) if np.ndim(place) == 0 else tuple(place) for place in axes]
+    arrays = [np.moveaxis(x, place, last(place)) for x, place in zip((a, b), places)]
+    if len(places) > 2:
+        dy = np.moveaxis(dy, places[2], last(places[2]))
+    g = unbroadcast(pullback(dy, None, *arrays), np.shape(arrays[operand]))
+    return np.moveaxis(g, last(places[operand]), places[operand])
+
+
+def last(place: tuple[int, ...]) -> tuple[int, ...]:
+    """As many axes, at the end."""
+    return tuple(range(-len(place), 0))
 
 
 vjp((operator.matmul, np.matmul, np.linalg.matmul), matmul_left, matmul_right)
@@ -234,13 +242,15 @@ vjp(
 
 
 def vecdot_left(dy, y, x1, x2, *, axis=-1, **kwargs):
-    refuse_axes(np.vecdot, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(vecdot_left, dy, x1, x2, kwargs["axes"], 0)
     g = conjugate(np.expand_dims(dy, -1)) * np.moveaxis(np.asarray(x2), axis, -1)
     return along_axis(g, x1, axis)
 
 
 def vecdot_right(dy, y, x1, x2, *, axis=-1, **kwargs):
-    refuse_axes(np.vecdot, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(vecdot_right, dy, x1, x2, kwargs["axes"], 1)
     g = np.expand_dims(dy, -1) * np.moveaxis(np.asarray(x1), axis, -1)
     return along_axis(g, x2, axis)
 
@@ -256,22 +266,26 @@ vjp((np.vecdot, np.linalg.vecdot), vecdot_left, vecdot_right)
 
 
 def matvec_left(dy, y, x1, x2, **kwargs):
-    refuse_axes(np.matvec, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(matvec_left, dy, x1, x2, kwargs["axes"], 0)
     return unbroadcast(np.expand_dims(dy, -1) * np.expand_dims(conjugate(x2), -2), np.shape(x1))
 
 
 def matvec_right(dy, y, x1, x2, **kwargs):
-    refuse_axes(np.matvec, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(matvec_right, dy, x1, x2, kwargs["axes"], 1)
     return unbroadcast(np.matmul(hermitian(x1), np.expand_dims(dy, -1))[..., 0], np.shape(x2))
 
 
 def vecmat_left(dy, y, x1, x2, **kwargs):
-    refuse_axes(np.vecmat, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(vecmat_left, dy, x1, x2, kwargs["axes"], 0)
     return unbroadcast(np.matmul(x2, np.expand_dims(conjugate(dy), -1))[..., 0], np.shape(x1))
 
 
 def vecmat_right(dy, y, x1, x2, **kwargs):
-    refuse_axes(np.vecmat, kwargs)
+    if kwargs.get("axes") is not None:
+        return on_usual_axes(vecmat_right, dy, x1, x2, kwargs["axes"], 1)
     return unbroadcast(np.expand_dims(x1, -1) * np.expand_dims(dy, -2), np.shape(x2))
 
 

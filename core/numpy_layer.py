@@ -1,0 +1,77 @@
+"""NumPy's functions that call functions of the user's, shuffle arrays, or take an argument by several names."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+from .arrays import call_rule
+from .call import CALLERS, HANDLERS, call, handles
+from .object_arrays import as_objects
+from .opaque import Recording, call_opaque
+from .rules.table import RULES
+from .stores import setitem
+from .tape import Tape
+from .values import differentiable
+
+
+def call_ufunc(tape: Tape, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
+    """A ufunc without a rule: one that ``np.frompyfunc`` made calls its function, recorded, on each entry."""
+    functions = [f for f in gc.get_referents(ufunc) if callable(f)]
+    if len(functions) != 1 or len(args) != ufunc.nin or kwargs not in ({}, {"out": ...}):
+        return call_opaque(tape, ufunc, args, kwargs)
+    recorded = np.frompyfunc(Recording(tape, functions[0]), ufunc.nin, ufunc.nout)
+    return recorded(*(as_objects(tape, x) for x in args), **kwargs)
+
+
+CALLERS[np.ufunc] = call_ufunc
+
+
+@handles(np.clip)
+def clip(tape: Tape, a: Any, *bounds: Any, **kwargs: Any) -> Any:
+    """The bounds have other names as keywords, and either may be left out."""
+    if not {"min", "max"}.isdisjoint(kwargs):
+        bounds = kwargs.pop("min", None), kwargs.pop("max", None)
+    return call_rule(tape, RULES[np.clip], (a, *bounds), kwargs)
+
+
+@handles(np.pad)
+def pad(tape: Tape, array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """By its rule, or by its source where the values that are padded with may carry a derivative."""
+    if callable(mode) or any(differentiable(x) for x in kwargs.values()):
+        return call(tape, np.pad._implementation, array, pad_width, mode, **kwargs)
+    return call_rule(tape, RULES[np.pad], (array, pad_width, mode), kwargs)
+
+
+def _shuffling(name: str) -> Any:
+    """A generator's method that takes entries of an array: it is given their positions, which are then read."""
+
+    def handler(tape: Tape, generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, np.ndarray) or not differentiable(x):
+            return call_opaque(tape, getattr(generator, name), (x, *args), kwargs)
+        out = kwargs.pop("out", None)
+        y = call(tape, np.take, x, getattr(generator, name)(np.arange(x.size).reshape(x.shape), *args, **kwargs))
+        if out is None:
+            return y
+        setitem(tape, out, ..., y)
+        return out
+
+    return handler
+
+
+def _shuffle(tape: Tape, generator: Any, x: Any, *args: Any, **kwargs: Any) -> None:
+    if not isinstance(x, np.ndarray) or not differentiable(x):
+        call_opaque(tape, generator.shuffle, (x, *args), kwargs)
+        return
+    places = np.arange(x.size).reshape(x.shape)
+    generator.shuffle(places, *args, **kwargs)
+    setitem(tape, x, ..., call(tape, np.take, x, places))
+
+
+for _generator in (np.random.Generator, np.random.RandomState):
+    for _name in ("permutation", "permuted", "choice"):
+        if hasattr(_generator, _name):
+            HANDLERS[getattr(_generator, _name)] = _shuffling(_name)
+    HANDLERS[_generator.shuffle] = _shuffle
