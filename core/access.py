@@ -228,7 +228,7 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
 
 def _is_numpys(kind: type, name: str) -> bool:
     """Whether a class of arrays or of NumPy's numbers leaves an attribute to NumPy."""
-    if kind.__module__ == "numpy":
+    if kind.__module__ == "numpy" and issubclass(kind, np.generic):
         return True
     raw = class_attribute(kind.__mro__, name)
     return raw is not MISSING and raw is np.ndarray.__dict__.get(name)
