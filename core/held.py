@@ -26,7 +26,8 @@ class Held:
     """Some arrays with copies of what they hold now."""
 
     def __init__(self, parent: Tape | None, arrays: Iterable[np.ndarray]) -> None:
-        self.arrays = [(a, evaluate(parent, np.copy, a)) for a in arrays]
+        plain = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
+        self.arrays = [(a, evaluate(parent, np.copy, a)) for a in plain]
 
     @contextmanager
     def restored(self, parent: Tape | None) -> Iterator[None]:

@@ -111,6 +111,7 @@ def call_within_reach(
     reached(reach(), known, values=values)
     arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
     arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
+    arrays = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in arrays]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     # What the arguments hold by now, as they may hold more once the run is over.

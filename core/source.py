@@ -170,8 +170,19 @@ def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast
         node = node.body[0]
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
         return None
+    if not _takes_the_same(node.args, code):
+        return None  # generated code that claims to be from here
     ast.increment_lineno(node, first - (2 if indented else 1))
     return node
+
+
+def _takes_the_same(arguments: ast.arguments, code: CodeType) -> bool:
+    """Whether a definition has the parameters of a piece of code; names of a class may have its name before them."""
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
+    return len(names) == len(parameters) and all(n.endswith(p.arg) for n, p in zip(names, parameters))
 
 
 def _block_by_indentation(lines: list[str]) -> list[str]:

@@ -133,3 +133,18 @@ def test_a_class_that_overrides_methods_and_leaves_the_functions():
         return np.sum(w) + w.sum(axis=0)[1] + np.take(w, [1, 1]).sum() + np.add.reduce(w, axis=None) + w.mean()
 
     check_gradients(f, np.array([[1.0, 2.0], [3.0, 5.0]]))
+
+
+def test_code_in_c_is_handed_an_array_that_refuses_to_be_written_out():
+    class Guarded(np.ndarray):
+        def tobytes(self, order="C"):
+            raise NotImplementedError("not of a quantity")
+
+        def copy(self, order="C"):
+            raise NotImplementedError("not of a quantity")
+
+    def f(x):
+        y = (x * x).view(Guarded)
+        return np.asarray(y).sum() + len(np.array2string(y)) + np.broadcast_to(y, (2, 2))[1, 1] * sum(np.lexsort((y,)))
+
+    check_gradients(f, np.array([1.5, 2.0]))

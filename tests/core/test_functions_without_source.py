@@ -139,3 +139,16 @@ MOVING = {
 def test_what_it_only_moves_keeps_its_derivative(name):
     f, slope = MOVING[name]
     assert mo.gradient(f, 1.5) == (pytest.approx(slope),)
+
+
+def test_generated_code_that_claims_the_place_of_another_function(check):
+    """As packages do for the signature of a wrapper: file, line and name are those of the function that it calls."""
+
+    def scaled(*args, **kwargs):
+        return args[0] * kwargs["by"]
+
+    code = scaled.__code__
+    text = "\n" * (code.co_firstlineno - 1) + "def scaled(x, by):\n    return wrapped(x, by=by)\n"
+    scope = {"wrapped": scaled}
+    exec(compile(text, code.co_filename, "exec"), scope)
+    check(lambda x: scope["scaled"](x, x * x), 1.5)
