@@ -141,7 +141,7 @@ def array_method(
     derived = is_subclass(x)
     if derived:
         y = inherited_method(tape, x, name, args, kwargs)
-        if y is not NotImplemented or name in OPERATOR_UFUNCS or name.startswith("__array_"):
+        if y is not NotImplemented or name in (*OPERATOR_UFUNCS, "__array_ufunc__", "__array_function__"):
             return y
     if name in MUTATORS and isinstance(x, np.ndarray):
         return MUTATORS[name](tape, x, *args, **kwargs)
