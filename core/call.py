@@ -21,7 +21,7 @@ from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, pl
 from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, over_iterables
 from .dispatch import dispatched
-from .instrument import instrument
+from .instrument import instrument, template_of
 from .integers import carries, enlist_all
 from .models import call_compiled
 from .opaque import Recording, call_opaque, is_exact, is_foreign
@@ -221,7 +221,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                         and function.__closure__ is None
                         and all(type(x) in REAL for x in values)
                     ):
-                        known.functions[function] = _of_numbers(function, compiled)
+                        known.functions.settle(function, _of_numbers(function, compiled), compiled.is_current)
                     return y
     try:
         recorded = instrument(function)
@@ -233,7 +233,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         return call_unread(tape, function, args, kwargs)
     if _deep:
         if not kwargs or not is_structured(function):
-            known.functions[function] = recorded  # what has no compiled form for one call has none for the next
+            # What has no compiled form for one call has none for the next.
+            known.functions.settle(function, recorded, template_of(function).is_current)
         return recorded(tape, *args, **kwargs)
     with deep_recursion():
         return recorded(tape, *args, **kwargs)

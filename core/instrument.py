@@ -63,11 +63,16 @@ def instrument(function: FunctionType) -> FunctionType:
 
     Raises ``NoSource`` if its source cannot be read, ``NoDerivative`` for a coroutine.
     """
+    return template_of(function).bind(function)
+
+
+def template_of(function: FunctionType) -> Template:
+    """The instrumented form of all functions with this code and these globals, made anew if a global has changed."""
     key = function.__code__, id(function.__globals__)
     template = _templates.get(key)
     if template is None or not template.is_current():
         template = _templates[key] = _compile(function)
-    return template.bind(function)
+    return template
 
 
 def instrumented_source(function: FunctionType) -> str:

@@ -16,14 +16,37 @@ HASHABLE = {FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum)}
 """Classes of callable objects that are equal only to themselves."""
 
 
+MOST_LASTING = 4096
+
+
 class Functions(dict[Any, Callable[..., Any]]):
     """function -> what is called in its place, with the tape before its arguments."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.lasting: dict[Any, tuple[Any, ...]] = {}  # what earlier runs have found, to be looked over in each
+
     def __missing__(self, function: Any) -> Callable[..., Any]:
+        entry = self.lasting.get(function)
+        if entry is not None:
+            code, defaults, named, is_current, found = entry
+            same = function.__code__ is code and function.__defaults__ is defaults and function.__kwdefaults__ is named
+            if same and is_current():
+                self[function] = found
+                return found
         found = self.how(function)
         if type(getattr(function, "__self__", None)) in (ModuleType, NoneType):  # no method of an object that may go
             self[function] = found
         return found
+
+    def settle(self, function: FunctionType, found: Callable[..., Any], is_current: Callable[[], bool]) -> None:
+        """From now on ``found`` is called in place of ``function``, in later runs too as long as it ``is_current``."""
+        self[function] = found
+        if function.__closure__ is None and "<locals>" not in function.__qualname__:
+            if len(self.lasting) > MOST_LASTING:
+                self.lasting.clear()
+            code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__
+            self.lasting[function] = code, defaults, named, is_current, found
 
     @staticmethod
     def how(function: Any) -> Callable[..., Any]:
@@ -88,6 +111,12 @@ def forget_classes() -> None:
 
 
 def forget() -> None:
-    """At the start and the end of a run, and when a function is given a derivative of its own."""
+    """At the start and the end of a run: functions made in it can go, others may be changed before the next."""
     functions.clear()
     forget_classes()
+
+
+def forget_all() -> None:
+    """When a function is given a derivative of its own."""
+    functions.lasting.clear()
+    forget()
