@@ -15,6 +15,7 @@ from .apply import apply_rule, pull_back
 from .dispatch import dispatched
 from .errors import NoDerivative
 from .integers import carries
+from .object_arrays import by_entries, computes, is_computing
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
@@ -48,6 +49,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
+            if isinstance(rule.function, np.ufunc) and rule.partials and not kwargs and computes(x):
+                return by_entries(tape, rule.function, args)
             converted = x if rule.is_zero else _as_number(tape, rule.function, x)
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
@@ -100,9 +103,11 @@ def _can_store(function: Any, out: np.ndarray, y: Any, casting: str) -> bool:
 
 
 def _array_of(tape: Tape, x: Any) -> Any:
-    """The array that NumPy makes of a nested sequence; a sequence of integers, or of objects, stays what it is."""
+    """The array that NumPy makes of a nested sequence; a sequence of integers, or of what becomes a number, stays as it is."""
     kinds = set(_kinds(x))
-    return tape.call(np.array, x) if kinds & INEXACT and kinds <= NUMBERS else x
+    if kinds & INEXACT and kinds <= NUMBERS or any(map(is_computing, kinds)):
+        return tape.call(np.array, x)
+    return x
 
 
 def _kinds(x: Any) -> Iterator[type]:

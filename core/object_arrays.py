@@ -43,7 +43,8 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
     if holds_arrays and rule.function not in FOLDS and not _is_of_objects(y):
         lists = (list(x) if _is_of_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
         return tape.call(rule.function, *lists, **kwargs)
-    if all(type(e) in NUMBERS for e in made) and not holds_arrays:
+    own = any(computes(e) for x in args for e in _leaves(x))
+    if all(type(e) in NUMBERS for e in made) and not holds_arrays and not own:
         tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
     if rule.function in FOLDS and isinstance(args[0], np.ndarray):
@@ -52,10 +53,45 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         if named["axis"] is None and fold == "accumulate":
             return record_objects(tape, y, rule, (args[0].ravel(), 0), kwargs)
         return getattr(_recorded(tape, function, 2), fold)(args[0], **named)
+    if rule.partials and not kwargs and own:
+        return by_entries(tape, rule.function, args)
     function = OPERATOR_OF.get(rule.function, rule.function)
     if not rule.partials or kwargs or isinstance(function, np.ufunc):
         note(tape, [*made, *(v for e in made for _, v in attributes(e))], rule.function, args)
         return y
+    return _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
+
+
+def computes(x: Any) -> bool:
+    """Whether ``x`` is an object of a class in Python, with which NumPy computes by operators and methods of its own."""
+    return is_computing(type(x))
+
+
+def is_computing(kind: type) -> bool:
+    """``computes``, of the objects of a class."""
+    if kind in NUMBERS or kind in PASSIVE or not kind.__flags__ & MADE_IN_PYTHON or issubclass(kind, OF_PYTHON):
+        return False
+    return not is_exact(kind) and not any(isinstance(getattr(kind, name, None), FunctionType) for name in CONVERSIONS)
+
+
+OF_PYTHON = (float, complex, int, str, tuple, list, dict, np.ndarray, np.generic)
+MADE_IN_PYTHON = 1 << 9
+
+
+def by_entries(tape: Tape, function: Any, args: tuple[Any, ...]) -> Any:
+    """An element-wise function of objects: ``np.add`` by ``+``, ``np.sin`` by a method ``sin``, as NumPy does it."""
+    function = OPERATOR_OF.get(function, function)
+    if isinstance(function, np.ufunc):
+        name = function.__name__
+
+        def method(first: Any, *others: Any) -> Any:
+            return getattr(first, name)(*others)
+
+        if not all(hasattr(e, name) for e in _leaves(args[0])):
+            return function(*args)  # raises what NumPy raises
+        function = method
+    if not any(isinstance(x, np.ndarray) for x in args):
+        return tape.call(function, *args)
     return _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
 
 

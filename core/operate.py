@@ -17,7 +17,7 @@ import numpy as np
 from .access import iterate, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .integers import carries, follow
-from .object_arrays import record_objects
+from .object_arrays import by_entries, computes, record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
 from .stores import setitem
@@ -91,6 +91,8 @@ def _binary_protocol(
             y = tape.call(own, x, other)
         elif isinstance(x, np.ndarray) and (overrides(x) or overrides(other) or special(type(other), "__array__")):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
+        elif isinstance(x, np.ndarray) and computes(other):
+            y = by_entries(tape, function, (a, b))
         else:
             # A sequence is joined and repeated only after the other operand has been asked.
             y = NotImplemented if isinstance(x, SEQUENCES) else getattr(type(x), name, _not_implemented)(x, other)

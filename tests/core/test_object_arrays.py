@@ -82,3 +82,52 @@ def test_derivatives_follow_the_entries(name):
 def test_objects_computed_within_numpy_are_refused():
     with pytest.raises(mo.NoDerivative, match="has no derivative rule"):
         mo.gradient(lambda x: np.dot(np.array([Money(x), Money(x * x)]), np.array([2, 3])).amount, 1.3)
+
+
+class Dual:
+    """A number with a derivative: NumPy computes with it by its operators, and by methods of the names of its functions."""
+
+    def __init__(self, a, b=0.0):
+        self.a, self.b = a, b
+
+    def __add__(self, other):
+        other = other if isinstance(other, Dual) else Dual(other)
+        return Dual(self.a + other.a, self.b + other.b)
+
+    def __mul__(self, other):
+        other = other if isinstance(other, Dual) else Dual(other)
+        return Dual(self.a * other.a, self.a * other.b + self.b * other.a)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def sin(self):
+        return Dual(np.sin(self.a), np.cos(self.a) * self.b)
+
+    def sqrt(self):
+        return self.a**0.5
+
+    def arctan2(self, other):
+        return Dual(np.arctan2(self.a, other.a), (self.b * other.a - self.a * other.b) / (self.a**2 + other.a**2))
+
+
+DUALS = {
+    "function": lambda x: np.sin(Dual(x, x * x)).b,
+    "function that gives a number": lambda x: np.sqrt(Dual(x)) * x,
+    "function of two": lambda x: np.arctan2(Dual(x, 1.0), Dual(x * x, 2.0)).b,
+    "operator": lambda x: np.add(Dual(x), x).a * np.multiply(x, Dual(x, x)).b,
+    "array beside": lambda x: (np.array([1.0, x]) * Dual(x, 3.0))[1].b + (np.array([1.0, x]) + Dual(x))[1].a,
+    "number beside": lambda x: (np.float64(2.0) * Dual(x, x)).b * x,
+    "array": lambda x: np.sin(np.array([Dual(x, x), Dual(2 * x, 1.0)]))[1].b,
+    "sum of a list": lambda x: np.sum([Dual(x, x * x), Dual(2 * x, 1.0)]).b * np.add.reduce([Dual(x), Dual(x)]).a,
+    "product": lambda x: np.prod([Dual(x, x * x), Dual(2 * x, 1.0)]).b,
+}
+
+
+@pytest.mark.parametrize("name", DUALS)
+def test_numpy_computes_with_objects_by_their_operators_and_methods(name):
+    check_gradients(DUALS[name], 1.3)
+
+
+def test_an_object_without_the_method_is_an_error_of_numpy():
+    with pytest.raises(TypeError, match="no callable cos method"):
+        mo.gradient(lambda x: np.cos(Dual(x)).a, 1.3)
