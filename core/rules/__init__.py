@@ -16,6 +16,7 @@ _LAZY = {
     "scipy.fft": ("scipy_fourier", "pocketfft"),
     "scipy.sparse": ("sparse", ".scipy_sparse"),
     "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),
+    "scipy.integrate": (".scipy_integrate",),
     "scipy.interpolate": ("scipy_interpolate",),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.signal": ("scipy_signal",),
