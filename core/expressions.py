@@ -65,6 +65,7 @@ class Expressions(ast.NodeTransformer):
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
         self.in_comprehension = False  # where no assignment expression can stand
+        self.in_class = False  # whether what is assigned becomes an attribute of a class
         self.fusing = True
         self.assumed: dict[
             tuple[int, str], tuple[dict[str, Any], str, Any]

@@ -80,10 +80,10 @@ class Rewriter(Expressions):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Node:
         """The statements of the body run here and now."""
-        outer, self.owner = (self.owner, self.fusing), node.name
+        outer, self.owner, self.in_class = (self.owner, self.fusing, self.in_class), node.name, True
         self.fusing = False  # what it assigns becomes an attribute
         node.body = self.statements(node.body)
-        self.owner, self.fusing = outer
+        self.owner, self.fusing, self.in_class = outer
         node.bases = [self.argument(b) for b in node.bases]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
@@ -134,13 +134,13 @@ class Rewriter(Expressions):
             return self.assign(target.value, value, at)
         if not isinstance(target, (ast.Tuple, ast.List)):
             raise NoDerivative(f"an assignment to {ast.unparse(target)} in {describe(self.function)} is not understood")
-        # Names are assigned at once; other targets afterwards, from temporaries, in Python's order.
+        # Names are assigned at once up to the first other target; it and those after it in Python's order, from temporaries.
         later: list[tuple[Node, str]] = []
         elements: list[Node] = []
         for element in target.elts:
             star = isinstance(element, ast.Starred)
             inner = element.value if star else element  # type: ignore[attr-defined]
-            if isinstance(inner, ast.Name):
+            if isinstance(inner, ast.Name) and not later:
                 new: Node = self.visit(inner)
             else:
                 temporary = self.temporary()
@@ -181,11 +181,17 @@ class Rewriter(Expressions):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Node:
         if node.value is None:
+            if self.in_class:
+                return node
             # A bare annotation makes a name local and does nothing else.
             if isinstance(node.target, ast.Name) and node.simple:
                 node.annotation = ast.Constant(None)
                 return self.generic_visit(node)
             return located(ast.Pass(), node)
+        if self.in_class and isinstance(node.target, ast.Name):
+            # A class may read its annotations, as a dataclass does.
+            node.value = self.visit(node.value)
+            return node
         return self.assign(node.target, self.visit(node.value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Node:

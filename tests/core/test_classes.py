@@ -7,7 +7,7 @@ import enum
 import linecache
 import math
 from collections import namedtuple
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -862,3 +862,20 @@ def test_a_callable_object_is_a_result():
 
     _, back = mo.pullback(lambda x: Line(x * x, x), 1.5)
     assert back(Line(0.0, 1.0)) == (1.0,) and back(Line(1.0, 0.0)) == (3.0,)
+
+
+def test_a_dataclass_made_in_the_run_has_its_fields(check):
+    def f(x, y):
+        @dataclass(order=True)
+        class Point:
+            a: float
+            b: float = x * y
+            c: list = field(default_factory=list)
+            if x > 0:
+                d: float = 3.0
+
+        p = replace(Point(x), d=y)
+        p.c.append(x)
+        return p.a * p.b * p.d * p.c[0] + len(fields(Point)) * x + y * (Point(9.0) > p)
+
+    check(f, 1.5, 0.7)

@@ -432,3 +432,33 @@ def test_an_expression_that_saves_many_values(check):
         )
 
     check(conductivity, 0.9, 1.1, 2.5, 2.2)
+
+
+def test_targets_are_assigned_from_left_to_right(check):
+    def f(x, y):
+        a, i = np.zeros(3), 0
+        a[i], i = x * x, 1
+        i, a[i] = 2, y
+        a[i - 1], a[i] = a[i] + x, a[i - 1]
+        p = kept = [x, 2.0]
+        p[0], p = 5.0 * x, [y]
+        entries, k = [0.0, 0.0], 0
+        for k, entries[k] in [(0, x), (1, x * y)]:  # noqa: B007, B020
+            pass
+        return a[0] + 2 * a[1] * a[2] + a[1] * i + kept[0] * p[0] + entries[0] * entries[1]
+
+    check(f, 1.5, 0.7)
+
+
+def test_a_list_is_reversed_by_one_assignment(check):
+    class Node:
+        def __init__(self, x, following):
+            self.x, self.next = x, following
+
+    def f(x, y):
+        node, before = Node(x, Node(x * y, Node(y, None))), None
+        while node is not None:
+            node.next, before, node = before, node, node.next
+        return before.x * 3 + before.next.x * 2 * before.next.next.x
+
+    check(f, 1.5, 0.7)
