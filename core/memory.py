@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,8 +32,13 @@ def owner(x: np.ndarray) -> Any:
 
 
 def is_known(holder: Any) -> bool:
-    """Whether all arrays that look into the memory of ``holder`` are known to do so."""
-    return not isinstance(holder, np.ndarray) or holder.base is None
+    """Whether all arrays that look into the memory of ``holder`` are known to do so.
+
+    A capsule with one reference is memory that code in C has made for one array.
+    """
+    if not isinstance(holder, np.ndarray) or holder.base is None:
+        return True
+    return type(holder.base).__name__ == "PyCapsule" and sys.getrefcount(holder.base) <= 2
 
 
 def _buffer(holder: Any) -> np.ndarray | None:

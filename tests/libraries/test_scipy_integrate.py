@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import RK45, OdeSolver, solve_ivp
+from scipy.sparse import csc_array
 
 import morula as mo
 from morula.testing import check_gradients
@@ -131,3 +132,13 @@ def test_closed_form_and_second_derivative():
 
     assert abs(mo.grad(f)(0.5) + np.exp(-0.5)) < 1e-7
     assert abs(mo.grad(mo.grad(f))(0.5) - np.exp(-0.5)) < 1e-5
+
+
+@pytest.mark.parametrize("method", STIFF)
+@pytest.mark.parametrize("given", ["pattern", "matrix"])
+def test_sparse_jacobians(method, given):
+    options = {
+        "pattern": {"jac_sparsity": np.ones((2, 2))},
+        "matrix": {"jac": lambda t, y, p: csc_array(jacobian(t, y, p))},
+    }[given]
+    near(lambda p: solve(p, method, **options).y[:, -1], P)
