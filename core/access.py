@@ -25,6 +25,7 @@ import numpy as np
 from . import known
 from .apply import apply_rule, plain_arrays, record_fields, record_rule
 from .integers import carries, lose
+from .known import MISSING, class_attribute
 from .memory import flat_index, rebased
 from .opaque import is_foreign, note
 from .rules.methods import ATTRIBUTES
@@ -201,7 +202,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         if type(getter) is FunctionType:
             return tape.call(getter, raw, None, x)
         if kind is type:
-            known.is_plain("own", x, name)
+            known.is_plain("own", x, name, raw)
         return getattr(x, name)
     if raw is MISSING:
         fallback = getattr(kind, "__getattr__", None)
@@ -211,7 +212,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             except AttributeError:
                 return tape.call(fallback, x, name)
         elif not isinstance(x, type):
-            known.is_plain("load", kind, name)
+            known.is_plain("load", kind, name, MISSING)
         return getattr(x, name)
     return _from_class(tape, x, name, x, raw)
 
@@ -222,7 +223,7 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
     if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
         record_rule(tape, RULES[function], y, (plain_arrays(x),), NO_KEYWORDS)
     elif type(x) is np.ndarray:
-        known.is_plain("load", np.ndarray, name)
+        known.is_plain("load", np.ndarray, name, class_attribute(np.ndarray.__mro__, name))
     return y
 
 
@@ -232,17 +233,6 @@ def _is_numpys(kind: type, name: str) -> bool:
         return True
     raw = class_attribute(kind.__mro__, name)
     return raw is not MISSING and raw is np.ndarray.__dict__.get(name)
-
-
-MISSING = object()
-
-
-def class_attribute(mro: tuple[type, ...], name: str) -> Any:
-    """The attribute of the first class that has it, no descriptor asked."""
-    for cls in mro:
-        if name in cls.__dict__:
-            return cls.__dict__[name]
-    return MISSING
 
 
 class Special:
@@ -313,5 +303,5 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
     elif instance is x and not isinstance(x, type) and not (
         kind is classmethod and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip
-        known.is_plain("load", type(x), name)
+        known.is_plain("load", type(x), name, raw)
     return y

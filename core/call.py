@@ -156,7 +156,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     """``x.name(*args, **kwargs)``, recorded on ``tape``."""
     kind = type(x)
     if kind is type:
-        method = known.class_methods.get((x, name)) or _class_method(x, name)
+        method = _class_method(x, name)
         if method is not None:
             return known.functions[method](tape, *args, **kwargs)
     else:
@@ -177,7 +177,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     if type(method) is FunctionType and name not in getattr(x, "__dict__", ()):
         plain = getattr(kind, "__getattribute__", None) is object.__getattribute__
         if plain and not isinstance(x, (type, types.ModuleType)) and not _is_static(kind, name):
-            known.enter(known.methods(name), kind, method)
+            known.enter(name, kind, method)
             return call(tape, method, x, *args, **kwargs)
     return call(tape, get_attribute(tape, x, name), *args, **kwargs)
 
@@ -188,7 +188,6 @@ def _class_method(cls: type, name: str) -> Any:
     function = raw.__func__ if type(raw) is staticmethod else raw
     if type(function) is not FunctionType:
         return None
-    known.class_methods[cls, name] = function
     return function
 
 

@@ -55,15 +55,9 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 
 functions = Functions()
-class_methods: dict[tuple[type, str], Any] = {}
-"""(class, name) -> ``class.name``, a function written in Python."""
-
-operators: dict[tuple[Any, type, type], Any] = {}
-"""(operation, class, class) -> the special method that answers first for such operands."""
-
 _by_name: dict[str, Any] = {}
-_filled: list[Any] = []
-
+_entered: dict[tuple[str, type, str], Any] = {}  # with what the class had under the name then
+_hooks: dict[type, tuple[Any, ...]] = {}  # what intercepts attributes of the classes that were entered
 
 slotted: set[type] = set()
 """Classes whose instances have no dict, which could hide a method."""
@@ -83,40 +77,62 @@ def methods(name: str) -> dict[type, Any]:
     return _by_name.setdefault(f"method_{name}", {})
 
 
-def is_plain(kind: str, cls: type, name: str) -> None:
-    """Enter a class into one of the sets."""
-    found = classes(kind, name)
-    if not found:
-        _filled.append(found)
-    found.add(cls)
+def is_plain(kind: str, cls: type, name: str, raw: Any) -> None:
+    """Enter a class, which has ``raw`` under that name, into one of the sets."""
+    classes(kind, name).add(cls)
+    _entered[kind, cls, name] = raw
+    _hooks[cls] = _hooks_of(cls)
 
 
-def enter(found: dict[type, Any], cls: type, method: Any) -> None:
-    """Enter a method into one of the dicts."""
+def enter(name: str, cls: type, method: Any) -> None:
+    """Enter a method of a class into one of the dicts."""
     if not cls.__dictoffset__:
-        if not slotted:
-            _filled.append(slotted)
         slotted.add(cls)
-    if not found:
-        _filled.append(found)
-    found[cls] = method
+    methods(name)[cls] = method
+    _entered["method", cls, name] = method
+    _hooks[cls] = _hooks_of(cls)
+
+
+MISSING = object()
+
+
+def class_attribute(mro: tuple[type, ...], name: str) -> Any:
+    """The attribute of the first class that has it, no descriptor asked."""
+    for cls in mro:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return MISSING
 
 
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
-    class_methods.clear()
-    operators.clear()
-    while _filled:
-        _filled.pop().clear()
+    for kind, _, name in list(_entered):
+        _by_name[f"{kind}_{name}"].clear()
+    _entered.clear()
+    _hooks.clear()
+    slotted.clear()
+
+
+def look_over() -> None:
+    """At the start of a run: functions and classes may have been changed since the last one."""
+    functions.clear()
+    same = all(class_attribute(cls.__mro__, name) is raw for (_, cls, name), raw in list(_entered.items()))
+    if not same or not all(_hooks_of(cls) == hooks for cls, hooks in list(_hooks.items())):
+        forget_classes()
+
+
+def _hooks_of(cls: type) -> tuple[Any, ...]:
+    return cls.__getattribute__, cls.__setattr__, getattr(cls, "__getattr__", None)
+
+
+def forget_passing() -> None:
+    """At the end of a run: functions and classes that were made in it can go."""
+    functions.clear()
+    if len(_entered) > MOST_LASTING or any("<locals>" in cls.__qualname__ for _, cls, _ in list(_entered)):
+        forget_classes()
 
 
 def forget() -> None:
-    """At the start and the end of a run: functions made in it can go, others may be changed before the next."""
-    functions.clear()
-    forget_classes()
-
-
-def forget_all() -> None:
     """When a function is given a derivative of its own."""
     functions.lasting.clear()
-    forget()
+    functions.clear()

@@ -6,6 +6,7 @@ it runs as two straight pieces of Python, the values saved in local variables.  
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -66,6 +67,7 @@ _variants: dict[Any, int] = {}
 _outdated: dict[Any, int] = {}  # how often a global that the code reads has been bound to something else
 _of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
 MOST_VARIANTS = 16
+_one_at_a_time = threading.RLock()
 _in_progress: dict[Key, Compiled] = {}
 _together: list[Compiled] = []  # what is being compiled, and the callees that this compiled
 
@@ -97,6 +99,17 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
         return found
     if type(found) is str:
         return None
+    with _one_at_a_time:
+        return _compile_for(function, args, active, key, shaped)
+
+
+def _compile_for(
+    function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None, key: Key, shaped: bool
+) -> Compiled | None:
+    code = function.__code__
+    found = _compiled.get(key)
+    if type(found) is Compiled and found.is_current():
+        return found  # another thread was faster
     if found is not None:
         _outdated[code] = _outdated.get(code, 0) + 1
         if _outdated[code] > MOST_VARIANTS:
