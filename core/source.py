@@ -13,6 +13,7 @@ from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FunctionType
 
+from .bytecode import definition_of
 from .errors import BadInput, NoDerivative
 
 try:
@@ -48,7 +49,10 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     code = function.__code__
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
-        raise _no_source(function)
+        formula = definition_of(code)
+        if formula is None:
+            raise _no_source(function)
+        return formula
     if not _is_of_now(code, "".join(lines)):
         raise NoSource(
             f"the file of {describe(function)} has been changed since it was imported, and the code that runs is no longer "
@@ -100,7 +104,8 @@ def example(name: str) -> str:
 def _no_source(function: FunctionType) -> NoSource:
     return NoSource(
         f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"
-        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no file to read. "
+        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no file to read; "
+        "formulas are read from their bytecode, other code is not. "
         "Put the function in a .py file or a notebook cell, or give it a derivative with @morula.adjoint."
     )
 

@@ -73,10 +73,10 @@ def test_what_is_passed_on_is_followed(name):
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(x):\n    return x * 2",
-        "def f(x):\n    return g(x * 2)",
-        "def f(x):\n    return {'a': x * 2}['a']",
-        "def f(x):\n    return g(x) + 0.5",
+        "def f(x):\n    for _ in range(1):\n        return x * 2",
+        "def f(x):\n    for _ in range(1):\n        return g(x * 2)",
+        "def f(x):\n    for _ in range(1):\n        return {'a': x * 2}['a']",
+        "def f(x):\n    for _ in range(1):\n        return g(x) + 0.5",
     ],
 )
 def test_what_it_computes_is_refused(text):
