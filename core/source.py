@@ -49,10 +49,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     code = function.__code__
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
-        formula = definition_of(code)
-        if formula is None:
-            raise _no_source(function)
-        return formula
+        return _formula(function)
     if not _is_of_now(code, "".join(lines)):
         raise NoSource(
             f"the file of {describe(function)} has been changed since it was imported, and the code that runs is no longer "
@@ -63,9 +60,14 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         node = copy.deepcopy(_find_lambda(code, "".join(lines)))
     else:
         node = _parse_definition(code, lines)
-    if node is None:
+    return _formula(function) if node is None else node
+
+
+def _formula(function: FunctionType) -> ast.FunctionDef:
+    definition = definition_of(function.__code__)
+    if definition is None:
         raise _no_source(function)
-    return node
+    return definition
 
 
 def owner_class(function: FunctionType) -> str | None:
