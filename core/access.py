@@ -7,6 +7,7 @@ protocol into the class's own methods.
 from __future__ import annotations
 
 import operator
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from types import (
@@ -61,6 +62,8 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         return getitem(tape, tape.call(np.asarray, a), i)
     if isinstance(a, dict):
         return entry_of(tape, a, i)
+    if kind in PROXIES:
+        return getitem(tape, referent(a), i)
     y = a[i]
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
@@ -120,6 +123,8 @@ def iterate(tape: Tape, x: Any) -> Any:
         )  # fmt: skip
     if not hasattr(kind, "__iter__") and special(kind, "__getitem__") is not None:
         return _by_index(tape, x)
+    if kind in PROXIES:
+        return iterate(tape, referent(x))
     return _noted(tape, x) if is_foreign(kind) else x
 
 
@@ -173,16 +178,38 @@ def unpack(tape: Tape, x: Any) -> Iterable[Any]:
 
 
 def mapping(tape: Tape, x: Any) -> Any:
-    """What ``**x`` unpacks."""
-    if special(type(x), "__getitem__") is not None:
-        return {key: getitem(tape, x, key) for key in iterate(tape, tape.call(x.keys))}
+    """What ``**x`` unpacks; of a class derived from ``dict`` Python reads the entries past its methods."""
+    if isinstance(x, dict) and special(type(x), "__iter__") is None:
+        return x
+    if special(type(x), "__getitem__") is not None or special(type(x), "keys") is not None:
+        return {key: getitem(tape, x, key) for key in iterate(tape, call_keys(tape, x))}
     return x
+
+
+def call_keys(tape: Tape, x: Any) -> Any:
+    keys = special(type(x), "keys")
+    return x.keys() if keys is None else tape.call(keys, x)
+
+
+def pairs(tape: Tape, x: Any) -> Any:
+    """What ``dict(x)`` and ``update(x)`` read: a mapping, or pairs."""
+    return mapping(tape, x) if hasattr(x, "keys") else iterate(tape, x)
+
+
+PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
+
+
+def referent(x: Any) -> Any:
+    """The object that a weak proxy stands for."""
+    return x.__init__.__self__
 
 
 def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
     if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)) and _is_numpys(kind, name):
         return _array_attribute(tape, x, name)
+    if kind is ModuleType and name not in x.__dict__ and isinstance(x.__dict__.get("__getattr__"), FunctionType):
+        return tape.call(x.__getattr__, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)
     if kind is Int:
@@ -192,6 +219,8 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         return getattr(x, name) if part is None else apply_rule(tape, RULES[part], (x,), NO_KEYWORDS)
     if kind is super:
         return _from_class(tape, x, name, x.__self__, class_attribute(_after(x.__self_class__, x.__thisclass__), name))
+    if kind in PROXIES:
+        return get_attribute(tape, referent(x), name)
     own = kind.__getattribute__
     if type(own) is FunctionType:
         return tape.call(own, x, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, ValuesView
 from functools import partial
@@ -124,8 +125,7 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
         return np.asarray(x)
     if isinstance(x, np.ndarray) and getattr(function, "__module__", None) not in ("math", "cmath"):
         return x
-    if isinstance(x, Iterator) or isinstance(x, (set, frozenset, deque, ValuesView)):
-        # math.fsum and math.prod take any iterable
+    if isinstance(x, (Iterator, set, frozenset, deque, ValuesView)) or function in ITERATING and _is_iterable(type(x)):
         return list(iterate(tape, x))
     numeric = isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").startswith("numpy")
     for name in ("__array__",) if numeric and not isinstance(function, type) else ("__float__", "__complex__"):
@@ -133,6 +133,14 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
         if own is not None:
             return tape.call(own, x)
     return x
+
+
+ITERATING = {math.fsum, math.prod, math.dist}
+"""Functions of numbers that take any iterable."""
+
+
+def _is_iterable(kind: type) -> bool:
+    return special(kind, "__iter__") is not None or special(kind, "__getitem__") is not None
 
 
 def array_method(

@@ -7,6 +7,7 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, entry_of, get_attribute, getitem, iterate, special
+from .access import class_attribute, entry_of, get_attribute, getitem, iterate, pairs, referent, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .captured import is_constant
@@ -323,6 +324,8 @@ def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, An
     recorded = getattr(type(x), "__morula_call__", None)
     if recorded is not None:
         return recorded(x, tape, *args, **kwargs)
+    if type(x) is weakref.CallableProxyType:
+        return call(tape, referent(x), *args, **kwargs)
     method = special(type(x), "__call__")
     if method is None:
         return call_opaque(tape, x, args, kwargs)
@@ -365,6 +368,8 @@ def _container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: 
     """A method of a built-in container or iterator: it moves references, and what it is given is iterated here."""
     if kwargs.get("key") is not None:
         kwargs = {**kwargs, "key": Recording(tape, kwargs["key"])}
+    if args and isinstance(getattr(function, "__self__", None), dict) and function.__name__ in ("update", "__init__"):
+        return function(*(pairs(tape, a) for a in args), **kwargs)
     if args and function.__name__ in (
         "extend",
         "update",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import iterate
+from .access import iterate, pairs
 from .arrays import pass_on
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign
 from .stores import set_attribute, store_attribute
@@ -91,7 +91,8 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     if isinstance(cls, type) and (
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
     ):
-        args = tuple(iterate(tape, a) for a in args)
+        read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else iterate
+        args = tuple(read(tape, a) for a in args)
     if not isinstance(cls, type):
         return function(*args, **kwargs)
     if issubclass(cls, weakref.ref):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, special
+from .access import PROXIES, iterate, pairs, referent, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
@@ -120,6 +120,8 @@ SEQUENCES = (list, tuple, bytes, bytearray)
 
 def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: Any, b: Any) -> Any:
     """``a op b`` where no class in Python has a say: subclasses of numbers and arrays, sequences, objects of C code."""
+    if type(a) in PROXIES or type(b) in PROXIES:
+        return operation(tape, *(referent(x) if type(x) in PROXIES else x for x in (a, b)))
     reading = np.ndarray if function is operator.mul else (np.ndarray, np.generic)  # a number times a list repeats it
     if isinstance(a, reading) and isinstance(b, (list, tuple)):
         return operation(tape, a, tape.call(np.array, b))
@@ -221,7 +223,7 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
             return a
         if type(a) in NUMBERS or not hasattr(type(a), method) or isinstance(a, list) and _takes_over(b, method):
             return plain(tape, a, b)
-        return function(a, iterate(tape, b))
+        return function(a, (pairs if isinstance(a, dict) else iterate)(tape, b))
 
     return operation
 

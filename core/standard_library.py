@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import get_attribute, getitem, iterate, load_attribute, next_entry, special
+from .access import get_attribute, getitem, iterate, load_attribute, next_entry, pairs, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .cotangents import conform
@@ -77,6 +77,8 @@ def _dunder(function: Any, method: str) -> None:
 
 
 for _function, _method in ((len, "__len__"), (bool, "__bool__"), (round, "__round__"), (divmod, "__divmod__")):
+    _dunder(_function, _method)
+for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
     _dunder(_function, _method)
 _dunder(str, "__str__")
 _dunder(repr, "__repr__")
@@ -277,7 +279,12 @@ def _iterating(function: Any) -> Any:
     return lambda tape, *iterables, **kwargs: function(*(iterate(tape, i) for i in iterables), **kwargs)
 
 
-for _function in (list, tuple, set, frozenset, dict, zip, enumerate, all, any):
+@handles(dict)
+def dict_(tape: Tape, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+    return dict(*(pairs(tape, a) for a in args), **kwargs)
+
+
+for _function in (list, tuple, set, frozenset, zip, enumerate, all, any):
     HANDLERS[_function] = _iterating(_function)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, get_attribute, getitem, iterate, special
+from .access import PROXIES, class_attribute, get_attribute, getitem, iterate, referent, special
 from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
@@ -219,6 +219,8 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         else:
             setattr(x, name, v)
         return
+    if type(x) in PROXIES:
+        x = referent(x)
     if isinstance(x, type):
         known.forget_classes()
     own = getattr(type(x), "__setattr__", None)

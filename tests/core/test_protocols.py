@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 import queue
 import random
 import statistics
 import sys
+import types
+import weakref
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Mapping
+from itertools import accumulate, chain
 
 import numpy as np
 import pytest
@@ -346,3 +352,129 @@ class Wrapped(Held, np.lib.mixins.NDArrayOperatorsMixin):
 )
 def test_arrays_give_way_to_a_class_with_array_ufunc(check, f):
     check(f, np.array([0.7, 1.3]))
+
+
+class Squares(Mapping):
+    """A mapping that computes what it gives."""
+
+    def __init__(self, **entries):
+        self.entries = entries
+
+    def __getitem__(self, key):
+        return self.entries[key] * self.entries[key]
+
+    def __iter__(self):
+        return iter(self.entries)
+
+    def __len__(self):
+        return len(self.entries)
+
+
+class Doubled(dict):
+    def __getitem__(self, key):
+        return 2 * super().__getitem__(key)
+
+
+def test_mappings_are_read_by_their_methods(check):
+    def keywords(**entries):
+        return entries["a"]
+
+    def f(x, y):
+        d = {"z": 1.0}
+        d.update(Squares(a=x), b=y)
+        d |= Squares(c=x * y)
+        n = Counter(Squares(a=x))
+        n.update(Squares(a=y))
+        made = dict(Squares(a=y), b=x), OrderedDict(Squares(a=x)), defaultdict(float, Squares(a=y))
+        read = keywords(**Squares(a=x)) + keywords(**Doubled(a=x)) + dict(Doubled(a=y))["a"]
+        return d["a"] * d["b"] + d["c"] + n["a"] * made[0]["a"] + made[1]["a"] * made[2]["a"] + read
+
+    check(f, 1.5, 0.7)
+
+
+class ByIndex:
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, i):
+        if i > 2:
+            raise IndexError
+        return self.x * (i + 1)
+
+
+class ByIterator:
+    def __init__(self, x):
+        self.x = x
+
+    def __iter__(self):
+        return (self.x * (i + 1) for i in range(3))
+
+
+@pytest.mark.parametrize("kind", [ByIndex, ByIterator])
+def test_what_iterates_in_c_reads_objects_by_their_methods(check, kind):
+    def f(x, y):
+        values = [1.0]
+        values.extend(kind(x))
+        values += kind(y)
+        values[1:2] = kind(x * y)
+        queue = deque(kind(y))
+        queue.extend(kind(x))
+        total = sum(values) + sum(queue) * max(kind(x)) + math.fsum(kind(x)) * math.prod(kind(y)) + sum(set(kind(x)))
+        return total + list(accumulate(kind(x)))[2] * list(chain(kind(y), kind(x)))[3] + np.fromiter(kind(x), float)[1]
+
+    check(f, 1.5, 0.7)
+
+
+class Node:
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def square(self):
+        return self.x * self.x
+
+    def scaled(self, k):
+        return self.x * k
+
+    def __getitem__(self, k):
+        return self.x + k
+
+    def __add__(self, other):
+        return self.x * other
+
+    def __call__(self, k):
+        return self.x**k
+
+    def __iter__(self):
+        yield self.x * 2
+
+    def __floor__(self):
+        return self.x * 2
+
+    def __ceil__(self):
+        return self.x * 3
+
+
+def test_a_weak_proxy_is_the_object_that_it_stands_for(check):
+    def f(x, y):
+        node = Node(x)
+        p = weakref.proxy(node)
+        p.x = p.x * y
+        return p.square + p.scaled(y) + p[y] + (p + x) + sum(p) + p(3)
+
+    check(f, 1.5, 0.7)
+
+
+def test_rounding_an_object_is_its_own_method(check):
+    check(lambda x, y: math.floor(Node(x)) * math.ceil(Node(y)) + math.floor(x * 3) * y, 1.4, 0.7)
+
+
+def test_a_module_computes_attributes_that_it_does_not_have(check):
+    module = types.ModuleType("module")
+
+    def f(x, y):
+        module.__getattr__ = lambda name: x * len(name)
+        module.there = y
+        return module.missing * module.there + getattr(module, "other")  # noqa: B009
+
+    check(f, 1.5, 0.7)
