@@ -164,6 +164,8 @@ def array_method(
         return x
     found = METHODS.get(name)
     if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
+        if found is not None and x.dtype.kind == "b" and kwargs.get("out") is None:
+            return getattr(x, name)(*args, **kwargs)  # truth has no derivative that could be lost
         return call_opaque(tape, getattr(x, name), args, kwargs)
     function, adapt = found
     if derived:

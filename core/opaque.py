@@ -287,12 +287,12 @@ def _overwritten(table: Cotangents, record: Record) -> None:
         table.write(a, ..., old)
     if not table.reached(a):
         return
-    if opaque.moved is None:
-        judge(table.tape)
     window = table.window(a)
-    g = np.asarray(window)
-    if (surely or not opaque.active) and opaque.depends and _not_zero(g):
-        raise refusal(opaque)
+    if _not_zero(np.asarray(window)):
+        if opaque.moved is None:
+            judge(table.tape)
+        if (surely or not opaque.active) and opaque.depends:
+            raise refusal(opaque)
     if surely:
         table.write(window, ..., np.zeros((), window.dtype))
 
