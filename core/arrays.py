@@ -88,11 +88,28 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if o is not None and o is not e and not _can_store(rule.function, o, e, kwargs.get("casting", "same_kind")):
             rule.function(*args, **kwargs)  # raises what NumPy raises
             raise NoDerivative(f"{rule.function.__name__} with out= of another shape or dtype has no derivative")
+    if not isinstance(rule.function, np.ufunc) and not _same_in_place(rule.function, args, kwargs, outs[0], parts[0]):
+        raise NoDerivative(
+            f"{rule.function.__name__} with out= in the memory of an argument overwrites what it has yet to read; give it "
+            "an array apart"
+        )
     for o, e in zip(outs, parts):
         if o is not None and o is not e:
             setitem(tape, o, ..., e)
     found = tuple(e if o is None else o for o, e in zip(outs, parts))
     return found if isinstance(y, tuple) else found[0]
+
+
+def _same_in_place(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, y: Any) -> bool:
+    """Whether a function gives ``y`` in ``out`` though that lies in the memory of an argument."""
+    inside = (x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, np.ndarray))
+    if not isinstance(out, np.ndarray) or not any(np.may_share_memory(x, out) for x in inside):
+        return True
+    before = np.copy(out)
+    function(*args, **kwargs)
+    same = np.array_equal(out, np.asarray(y, out.dtype), equal_nan=out.dtype.kind in "fc")
+    out[...] = before
+    return same
 
 
 def _can_store(function: Any, out: np.ndarray, y: Any, casting: str) -> bool:

@@ -19,7 +19,7 @@ from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
-from .memory import fields, flat_index, is_known, rebased
+from .memory import corresponding, fields, flat_index, is_known, rebased
 from .opaque import is_foreign, note
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
@@ -42,6 +42,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         setitem(tape, rebased(a[i], a.operands), ..., v)
     elif isinstance(a, np.flatiter):
         index = flat_index(a, i)
+        if isinstance(v, np.ndarray):
+            _check_overlap(a.base, v, lambda target, values: operator.setitem(target.flat, i, values))
         n = np.size(a[i])
         setitem(tape, a.base, index, tape.call(np.resize, v, (n,)) if np.size(v) != 1 else v)
     elif isinstance(a, memoryview):
@@ -75,6 +77,8 @@ def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
         a = plain_arrays(a)
     if kind in "biu":
         i = _kept_index(i)
+    if type(v) is np.ndarray and type(i) is not int and _has_mask(i):
+        _check_overlap(a, v, lambda target, values: operator.setitem(target, i, values))
     parent = tape.parent
     if parent is None:
         old = a[i]
@@ -135,6 +139,26 @@ def _written_memory(a: np.ndarray) -> int:
             "differentiated; write into an array"
         )
     return id(holder)
+
+
+def _has_mask(i: Any) -> bool:
+    return any(type(m) is np.ndarray and m.dtype == bool for m in (i if type(i) is tuple else (i,)))
+
+
+def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[np.ndarray, np.ndarray], None]) -> None:
+    """Refuse a write of ``v`` into ``a`` that reads what it has written; NumPy copies ``v`` first in other writes."""
+    holder = owner(a)
+    if owner(v) is not holder or not np.may_share_memory(a, v):
+        return
+    from_copy, twin = np.copy(a), np.copy(holder) if isinstance(holder, np.ndarray) else None
+    write(from_copy, np.copy(v))
+    if twin is not None:
+        write(corresponding(a, holder, twin), corresponding(v, holder, twin))
+    if twin is None or not np.array_equal(corresponding(a, holder, twin), from_copy, equal_nan=a.dtype.kind in "fc"):
+        raise NoDerivative(
+            "entries chosen by a mask or by flat are written from an array in the same memory, of which some have been "
+            "overwritten by then; copy it first"
+        )
 
 
 def _set_fields(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
@@ -207,6 +231,8 @@ def _last_writes(shape: tuple[int, ...], index: Any) -> np.ndarray:
 def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
         if name in ("real", "imag", "flat"):
+            shared = name == "flat" and isinstance(v, np.ndarray) and np.may_share_memory(v, x)
+            v = tape.call(np.copy, v) if shared else v
             setitem(tape, get_attribute(tape, x, name), slice(None) if name == "flat" else ..., v)
         elif name == "shape":
             shape = x.shape

@@ -682,3 +682,43 @@ def test_an_array_that_is_its_own_index(check):
 
     check(by_mask, np.array([0.4, 1.2, 2.0]))
     check(by_place, np.array([0.4, 1.2, 2.0]))
+
+
+# Writes that read what they have written
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: a.__setitem__(np.isfinite(a), a[::-1]),
+        lambda a: a.flat.__setitem__(slice(None), a[::-1]),
+        lambda a: np.concatenate([a[2:], a[:2]], out=a),
+        lambda a: np.std(a.reshape(2, 2), axis=0, out=a[1:3]),
+        lambda a: a[1:].__setitem__(a[1:] > 0, a[:-1]),
+        lambda a: a[:-1].__setitem__(a[1:] > 0, a[1:]),
+        lambda a: a.__setitem__([0, 1, 2, 3], a[::-1]),
+        lambda a: np.copyto(a, a[::-1], where=a > 0.7),
+        lambda a: np.putmask(a, a > 0.7, a[::-1]),
+        lambda a: np.place(a, a > 0.7, a[::-1]),
+        lambda a: np.put(a, [0, 1, 2, 3], a[::-1]),
+        lambda a: setattr(a, "flat", a[::-1]),
+        lambda a: np.take(a, [3, 2, 1, 0], out=a),
+        lambda a: np.cumsum(a[::-1], out=a),
+        lambda a: np.clip(a[::-1], 0.7, 1.7, out=a),
+        lambda a: np.matmul(a.reshape(2, 2), a.reshape(2, 2), out=a.reshape(2, 2)),
+        lambda a: np.einsum("ij->ji", a.reshape(2, 2), out=a.reshape(2, 2)),
+        lambda a: np.add.at(a, [0, 1, 2, 3], a[::-1]),
+    ],
+)
+def test_a_write_of_the_memory_that_it_reads_is_right_or_refused(check, write):
+    def f(a, x):
+        b = a * x
+        write(b)
+        return (b * b * B).sum()
+
+    try:
+        mo.gradient(f, A.copy(), 1.1)
+    except mo.NoDerivative as refusal:
+        assert "memory" in str(refusal)
+        return
+    check(f, A, 1.1)
