@@ -98,6 +98,8 @@ def put(tape: Tape, a: np.ndarray, ind: Any, v: Any, mode: str = "raise") -> Non
 
 @handles(np.copyto)
 def copyto(tape: Tape, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if isinstance(src, (list, tuple)):
+        src = call(tape, np.array, src)
     if not np.can_cast(np.result_type(src), dst.dtype, casting):  # type: ignore[call-overload]
         np.copyto(dst, src, casting=casting)  # type: ignore[arg-type]
     setitem(tape, dst, ..., src if where is True else call(tape, np.where, where, src, dst))

@@ -364,6 +364,7 @@ def test_sequences_of_any_kind_are_stored(check):
         memory = memoryview(np.array([x, x * x]))
         a[:2] = memory
         a[2:] = range(2)
+        np.copyto(a[2:], [x, a[0]])
         a[1:] = np.array([x, 2.0, a[0]], object)
         return (a * a * B).sum()
 

@@ -14,11 +14,13 @@ import linecache
 import random
 
 import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings, strategies as st
 
 import morula as mo
 from morula.core.testing import ridders
 
-PRELUDE = '''\
+PRELUDE = """\
 import math
 import numpy as np
 from contextlib import suppress
@@ -47,7 +49,7 @@ def bump(v, s):
 def smear(v, s):
     w = v.reshape(-1)
     for i in range(1, w.size):
-        w[i] = math.tanh(abs(w[i])) if False else w[i] * 0.5 + s * w[i - 1]
+        w[i] = w[i] * 0.5 + s * w[i - 1]
     return w
 
 
@@ -82,10 +84,11 @@ def deep(v, n, s):
         deep(v[..., ::-1], n - 1, s)
 
 
-'''
+"""
 
 START = """\
 def program(a, b, m, z, x):
+    global G
     G[:] = 0.3, -0.2, 0.5, 0.9
     store.__defaults__[0].clear()
     L, s, o, D = [a, b], x * 0.5, Box(a), {"a": a, "m": m}
@@ -117,6 +120,7 @@ class Writer:
     def __init__(self, choices):
         self.r = choices
         self.args = point(choices)
+        self.scope = load(PRELUDE)
         self.body: list[str] = []
         self.fresh = itertools.count()
         self.values = self.run([])
@@ -131,8 +135,9 @@ class Writer:
 
     def run(self, more):
         """The names after ``more`` lines; None if they fail or grow."""
-        scope = load(self.text([*self.body, *more, "return dict(locals())"]))
-        linecache.cache.popitem()
+        lines = [*self.body, *more, "return dict(locals())"]
+        scope = self.scope
+        exec(START + "".join(f"    {line}\n" for line in lines), scope)
         try:
             with np.errstate(all="raise"):
                 found = scope["program"](*copy.deepcopy(self.args))
@@ -179,7 +184,17 @@ class Writer:
         """A subscript for an array."""
         parts = []
         for n in v.shape:
-            forms = [":", ":", f"{self.r.randrange(-n, n)}" if n else ":", "::-1", "1:", ":-1", "::2", f"{n // 2}:", "-2::-1"]
+            forms = [
+                ":",
+                ":",
+                f"{self.r.randrange(-n, n)}" if n else ":",
+                "::-1",
+                "1:",
+                ":-1",
+                "::2",
+                f"{n // 2}:",
+                "-2::-1",
+            ]
             parts.append(self.pick(forms))
         if not basic and v.ndim and self.r.random() < 0.35:
             axis = self.r.randrange(v.ndim)
@@ -197,13 +212,19 @@ class Writer:
         forms = [lambda: "s", lambda: "x", lambda: self.pick(["0.7", "-0.4", "1.1", "2"])]
         forms += [lambda: f"{self.name(dtype=float)}.sum() * 0.3", lambda: f"np.tanh({self.name(dtype=float)}).mean()"]
         forms += [lambda: f"{self.name(dtype=float)}.flat[0]", lambda: f"abs({self.name(dtype=complex)}).sum() * 0.2"]
-        forms += [lambda: f"float({self.name(dtype=float)}.ravel()[-1])", lambda: "G[1]", lambda: f"z[{self.r.randrange(3)}].real"]
+        forms += [
+            lambda: f"float({self.name(dtype=float)}.ravel()[-1])",
+            lambda: "G[1]",
+            lambda: f"z[{self.r.randrange(3)}].real",
+        ]
         forms += [lambda: f"{self.name(dtype=float, ndim=1)}[{self.r.randrange(2)}]"]
         return self.r.choice(forms)()
 
     def like(self, shape, dtype, depth=1):
         """An expression that broadcasts to a shape."""
-        same = [k for k, v in self.values.items() if isinstance(v, np.ndarray) and v.shape == shape and v.dtype.kind in "fc"]
+        same = [
+            k for k, v in self.values.items() if isinstance(v, np.ndarray) and v.shape == shape and v.dtype.kind in "fc"
+        ]
         same = [k for k in same if dtype.kind == "c" or self.values[k].dtype.kind == "f"]
         size = int(np.prod(shape, dtype=int))
         other = self.name(dtype=float)
@@ -215,8 +236,14 @@ class Writer:
             if depth:
                 inner = lambda: self.like(shape, dtype, 0)  # noqa: E731
                 forms += [lambda: f"{self.pick(FUNCTIONS)}({inner()})", lambda: f"{inner()} * {inner()}"]
-                forms += [lambda: f"({inner()} + {inner()} * {self.scalar()})", lambda: f"{inner()} / (2 + {self.scalar()} ** 2)"]
-                forms += [lambda: f"np.where({self.pick(same)}.real > 0.1, {inner()}, {inner()})", lambda: f"({inner()} + 0).copy()"]
+                forms += [
+                    lambda: f"({inner()} + {inner()} * {self.scalar()})",
+                    lambda: f"{inner()} / (2 + {self.scalar()} ** 2)",
+                ]
+                forms += [
+                    lambda: f"np.where({self.pick(same)}.real > 0.1, {inner()}, {inner()})",
+                    lambda: f"({inner()} + 0).copy()",
+                ]
         if 1 < size <= 4:
             forms += [lambda: "[" + ", ".join(self.scalar() for _ in range(size)) + "]"] if len(shape) == 1 else []
         return self.r.choice(forms)()
@@ -224,7 +251,17 @@ class Writer:
     # Statements
 
     def simple(self):
-        forms = [self.view, self.view, self.write, self.write, self.write, self.update, self.update, self.ufunc, self.mutate]
+        forms = [
+            self.view,
+            self.view,
+            self.write,
+            self.write,
+            self.write,
+            self.update,
+            self.update,
+            self.ufunc,
+            self.mutate,
+        ]
         forms += [self.mutate, self.container, self.container, self.call, self.number, self.swap, self.copied]
         return self.r.choice(forms)()
 
@@ -246,17 +283,47 @@ class Writer:
         v = self.values[source]
         size = v.size
         new = f"v{next(self.fresh)}"
-        forms = [f"{source}[{self.index(v, basic=True)}]"] * 4 + [f"{source}.T", f"{source}.reshape(-1)", f"{source}.ravel()"]
-        forms += [f"np.atleast_2d({source})", f"{source}[None]", f"np.squeeze({source})", f"{source}.view()", f"np.asarray({source})"]
-        forms += [f"{source}.real", f"{source}.imag", f"np.ravel({source}, order='K')", f"np.flip({source})", f"{source}.swapaxes(0, -1)"]
+        forms = [f"{source}[{self.index(v, basic=True)}]"] * 4 + [
+            f"{source}.T",
+            f"{source}.reshape(-1)",
+            f"{source}.ravel()",
+        ]
+        forms += [
+            f"np.atleast_2d({source})",
+            f"{source}[None]",
+            f"np.squeeze({source})",
+            f"{source}.view()",
+            f"np.asarray({source})",
+        ]
+        forms += [
+            f"{source}.real",
+            f"{source}.imag",
+            f"np.ravel({source}, order='K')",
+            f"np.flip({source})",
+            f"{source}.swapaxes(0, -1)",
+        ]
         forms += [f"np.broadcast_to({source}, (2, *{v.shape}))", f"np.array_split({source}, 2)[{self.r.randrange(2)}]"]
         forms += [f"np.lib.stride_tricks.sliding_window_view({source}, 2, axis=-1)", f"{source}[{self.index(v)}]"]
-        forms += [f"np.moveaxis({source}, 0, -1)", f"np.expand_dims({source}, -1)", f"next(iter({source}))", f"list({source})[-1]"]
-        forms += [f"np.asarray(memoryview({source}))", f"np.ndarray({v.shape}, {source}.dtype, {source})", f"np.rollaxis({source}, -1)"]
+        forms += [
+            f"np.moveaxis({source}, 0, -1)",
+            f"np.expand_dims({source}, -1)",
+            f"next(iter({source}))",
+            f"list({source})[-1]",
+        ]
+        forms += [
+            f"np.asarray(memoryview({source}))",
+            f"np.ndarray({v.shape}, {source}.dtype, {source})",
+            f"np.rollaxis({source}, -1)",
+        ]
         if size % 2 == 0:
             forms += [f"{source}.reshape(2, -1)", f"{source}.reshape(-1, 2).T", f"{source}.reshape((2, -1), order='F')"]
         if v.ndim == 2:
-            forms += [f"np.diagonal({source})", f"np.einsum('ij->ji', {source})", f"{source}.diagonal(1)", f"*_, {new} = {source}"]
+            forms += [
+                f"np.diagonal({source})",
+                f"np.einsum('ij->ji', {source})",
+                f"{source}.diagonal(1)",
+                f"*_, {new} = {source}",
+            ]
             if v.shape[0] == v.shape[1]:
                 forms += [f"np.einsum('ii->i', {source})"]
         if v.dtype == complex:
@@ -264,7 +331,9 @@ class Writer:
         elif size % 2 == 0 and v.ndim == 1:
             forms += [f"{source}.view(complex)"]
         if v.ndim == 1 and size > 3:
-            forms += [f"np.lib.stride_tricks.as_strided({source}, (2, {size // 2}), ({source}.strides[0] * {size // 2}, {source}.strides[0]))"]
+            forms += [
+                f"np.lib.stride_tricks.as_strided({source}, (2, {size // 2}), ({source}.strides[0] * {size // 2}, {source}.strides[0]))"
+            ]
         form = self.pick(forms)
         return [form if form.startswith("*") else f"{new} = {form}"]
 
@@ -302,14 +371,24 @@ class Writer:
         out = self.name(writeable=True)
         v = self.values[out]
         p, q = self.like(v.shape, v.dtype, 0), self.like(v.shape, v.dtype, 0)
-        forms = [f"np.add({p}, {q}, out={out})", f"np.multiply({p}, {q}, {out})", f"np.tanh({out}, out={out})" ]
-        forms += [f"np.subtract({p}, {q}, out={out}, where={out}.real > 0.1)", f"np.negative({out}[..., ::-1], out={out})"]
-        forms += [f"np.multiply({out}[..., 1:], {out}[..., :-1], out={out}[..., 1:])", f"np.add({out}, {out}.T, out={out})"]
+        forms = [f"np.add({p}, {q}, out={out})", f"np.multiply({p}, {q}, {out})", f"np.tanh({out}, out={out})"]
+        forms += [
+            f"np.subtract({p}, {q}, out={out}, where={out}.real > 0.1)",
+            f"np.negative({out}[..., ::-1], out={out})",
+        ]
+        forms += [
+            f"np.multiply({out}[..., 1:], {out}[..., :-1], out={out}[..., 1:])",
+            f"np.add({out}, {out}.T, out={out})",
+        ]
         if v.ndim:
             forms += [f"np.cumsum({out}, axis=0, out={out})", f"np.add.accumulate({out}, axis=-1, out={out})"]
             forms += [f"np.take({out}, {list(range(v.shape[0]))[::-1]}, axis=0, out={out}, mode='clip')"]
         if v.dtype == float:
-            forms += [f"np.clip({out}, -0.8, 0.9, out={out})", f"np.maximum({p}, {q}, out={out})", f"np.sum({out}, axis=0, out=G[0:1].reshape(()))"]
+            forms += [
+                f"np.clip({out}, -0.8, 0.9, out={out})",
+                f"np.maximum({p}, {q}, out={out})",
+                f"np.sum({out}, axis=0, out=G[0:1].reshape(()))",
+            ]
         return [self.pick(forms)]
 
     def mutate(self):
@@ -318,19 +397,41 @@ class Writer:
         n = max(v.size, 1)
         places = [self.r.randrange(-n, n) for _ in range(2)]
         value = self.like(v.shape, v.dtype, 0)
-        forms = [f"{name}.fill({self.scalar()})", f"np.copyto({name}, {value})", f"np.copyto({name}, {value}, where={name}.real > 0)"]
-        forms += [f"np.put({name}, {places}, [{self.scalar()}, {self.scalar()}])", f"np.place({name}, {name}.real > 0, [{self.scalar()}])"]
+        forms = [
+            f"{name}.fill({self.scalar()})",
+            f"np.copyto({name}, {value})",
+            f"np.copyto({name}, {value}, where={name}.real > 0)",
+        ]
+        forms += [
+            f"np.put({name}, {places}, [{self.scalar()}, {self.scalar()}])",
+            f"np.place({name}, {name}.real > 0, [{self.scalar()}])",
+        ]
         forms += [f"np.putmask({name}, {name}.real < 0.2, {value})", f"{name}.flat[{places[0]}] = {self.scalar()}"]
-        forms += [f"{name}.flat = {value}", f"{name}.flat[::2] *= {self.scalar()}", f"{name}[{name}.real > 0.2] *= {self.scalar()}"]
-        forms += [f"{name}.itemset" if False else f"{name}.put({places}, {self.scalar()})", f"{name}.real *= {self.scalar()}"]
+        forms += [
+            f"{name}.flat = {value}",
+            f"{name}.flat[::2] *= {self.scalar()}",
+            f"{name}[{name}.real > 0.2] *= {self.scalar()}",
+        ]
+        forms += [f"{name}.put({places}, {self.scalar()})", f"{name}.real *= {self.scalar()}"]
         forms += [f"{name}[np.isfinite({name})] = {name}.ravel()[::-1]", f"np.nan_to_num({name}, copy=False)"]
         if v.ndim:
             k = [self.r.randrange(v.shape[0]) for _ in range(3)] if v.shape[0] else [0]
-            forms += [f"np.add.at({name}, {k}, {self.scalar()})", f"np.subtract.at({name}, np.array({k}), {self.scalar()})"]
-            forms += [f"{name}[{k}] += {self.scalar()}", f"{name}[{k}] = {name}[{k[::-1]}]", f"np.random.default_rng(1).shuffle({name})"]
+            forms += [
+                f"np.add.at({name}, {k}, {self.scalar()})",
+                f"np.subtract.at({name}, np.array({k}), {self.scalar()})",
+            ]
+            forms += [
+                f"{name}[{k}] += {self.scalar()}",
+                f"{name}[{k}] = {name}[{k[::-1]}]",
+                f"np.random.default_rng(1).shuffle({name})",
+            ]
             forms += [f"{name}[1:] += {name}[:-1]", f"{name}[:-1] = {name}[1:]", f"{name}[:] = {name}[::-1]"]
         if v.ndim == 2:
-            forms += [f"np.fill_diagonal({name}, {self.scalar()})", f"{name}[[0, -1]] = {name}[[-1, 0]]", f"{name}[:, 0], {name}[:, 1] = {name}[:, 1], {name}[:, 0]"]
+            forms += [
+                f"np.fill_diagonal({name}, {self.scalar()})",
+                f"{name}[[0, -1]] = {name}[[-1, 0]]",
+                f"{name}[:, 0], {name}[:, 1] = {name}[:, 1], {name}[:, 0]",
+            ]
         if v.dtype == float and v.ndim:
             forms += [f"{name}.sort()", f"{name}.sort(axis=0)", f"{name}.partition(0)"]
         if v.dtype == complex:
@@ -339,25 +440,76 @@ class Writer:
 
     def container(self):
         name, other = self.name(), self.name(writeable=True)
-        forms = [f"L.append({name})", f"L.insert(0, {name})", "L.reverse()", "L.append(L.pop(0))", f"L[-1] = {name}", "L += L[:1]"]
-        forms += [f"L[0] *= {self.scalar()}", f"for e in L: e *= {self.scalar()}", f"L[1:] = [{name}, {other}]", "L = L[::-1]"]
-        forms += [f"D['a'] = {name}", f"D['n'] = {other}", f"D['a'] *= {self.scalar()}", f"D['m'] = D['m'] * {self.scalar()}", "D.update(m=D['a'])"]
-        forms += [f"o.v = {name}", f"o.v *= {self.scalar()}", f"o.scale({self.scalar()})", f"o.replace({self.scalar()})", f"o.d['k'] = {name}"]
-        forms += ["o = Box(o.v)", f"(o.d['k'], {other})[1][...] += {self.scalar()}", f"for k, e in D.items(): e *= {self.scalar()}"]
-        forms += ["L.sort(key=lambda e: float(abs(e).sum()))", "L[0], L[-1] = L[-1], L[0]", f"vars(o)['v'] = {name}", "del L[1:]"]
+        forms = [
+            f"L.append({name})",
+            f"L.insert(0, {name})",
+            "L.reverse()",
+            "L.append(L.pop(0))",
+            f"L[-1] = {name}",
+            "L += L[:1]",
+        ]
+        forms += [
+            f"L[0] *= {self.scalar()}",
+            f"for e in L: e *= {self.scalar()}",
+            f"L[1:] = [{name}, {other}]",
+            "L = L[::-1]",
+        ]
+        forms += [
+            f"D['a'] = {name}",
+            f"D['n'] = {other}",
+            f"D['a'] *= {self.scalar()}",
+            f"D['m'] = D['m'] * {self.scalar()}",
+            "D.update(m=D['a'])",
+        ]
+        forms += [
+            f"o.v = {name}",
+            f"o.v *= {self.scalar()}",
+            f"o.scale({self.scalar()})",
+            f"o.replace({self.scalar()})",
+            f"o.d['k'] = {name}",
+        ]
+        forms += [
+            "o = Box(o.v)",
+            f"(o.d['k'], {other})[1][...] += {self.scalar()}",
+            f"for k, e in D.items(): e *= {self.scalar()}",
+        ]
+        forms += [
+            "L.sort(key=lambda e: float(abs(e).sum()))",
+            "L[0], L[-1] = L[-1], L[0]",
+            f"vars(o)['v'] = {name}",
+            "del L[1:]",
+        ]
         return [self.pick(forms)]
 
     def call(self):
         name = self.name(writeable=True)
         s, new, v = self.scalar(), f"v{next(self.fresh)}", self.values[name]
         other = self.name(writeable=True, shape=v.shape, dtype=v.dtype)
-        forms = [f"{new} = bump({name}, {s})", f"{new} = smear({name}, 0.3 * {s})", f"store({name})", f"deep({name}, 3, {s})"]
-        forms += [f"s = through({name}, {other}).real * 0.1", f"(lambda u: bump(u, {s}))({name})", f"list(map(lambda u: bump(u, {s}), L))"]
-        forms += [f"for e in store.__defaults__[0]: e *= {s}", f"mo_free = [bump(u, {s}) for u in ({name}, {other})]"]
+        forms = [
+            f"{new} = bump({name}, {s})",
+            f"{new} = smear({name}, 0.3 * {s})",
+            f"store({name})",
+            f"deep({name}, 3, {s})",
+        ]
+        forms += [
+            f"s = through({name}, {other}).real * 0.1",
+            f"(lambda u: bump(u, {s}))({name})",
+            f"list(map(lambda u: bump(u, {s}), L))",
+        ]
+        forms += [f"for e in store.__defaults__[0]: e *= {s}", f"w = [bump(u, {s}) for u in ({name}, {other})]"]
         return [self.pick(forms)]
 
     def number(self):
-        return [self.pick([f"s = {self.scalar()} * {self.scalar()}", f"s += {self.scalar()}", f"x, s = s, {self.scalar()}", f"s = math.sin({self.scalar()})"])]
+        return [
+            self.pick(
+                [
+                    f"s = {self.scalar()} * {self.scalar()}",
+                    f"s += {self.scalar()}",
+                    f"x, s = s, {self.scalar()}",
+                    f"s = math.sin({self.scalar()})",
+                ]
+            )
+        ]
 
     def swap(self):
         name = self.name(writeable=True)
@@ -366,14 +518,33 @@ class Writer:
             return None
         i, j = (self.r.randrange(-v.shape[0], v.shape[0]) for _ in "ij")
         other = self.name(writeable=True, shape=v.shape)
-        return [self.pick([f"{name}[{i}], {name}[{j}] = {name}[{j}], {name}[{i}]", f"{name}[:], {other}[:] = {other}, {name}.real"])]
+        return [
+            self.pick(
+                [
+                    f"{name}[{i}], {name}[{j}] = {name}[{j}], {name}[{i}]",
+                    f"{name}[:], {other}[:] = {other}, {name}.real",
+                ]
+            )
+        ]
 
     def copied(self):
         name, new = self.name(), f"v{next(self.fresh)}"
         v = self.values[name]
-        forms = [f"{name}.copy()", f"np.array({name})", f"{name} * {self.scalar()}", f"np.concatenate([{name}, {name}])", f"np.zeros_like({name})"]
-        forms += [f"np.stack([{name}, {name}])", f"{name}.flatten()", f"np.sort({name})", f"{name} @ {name}.T", f"np.outer(b, {name})[:3]"]
-        forms += [f"np.roll({name}, 1)", f"np.ascontiguousarray({name})", "np.array(L[0])", f"np.empty({v.shape}) * 0.0" if False else f"+{name}"]
+        forms = [
+            f"{name}.copy()",
+            f"np.array({name})",
+            f"{name} * {self.scalar()}",
+            f"np.concatenate([{name}, {name}])",
+            f"np.zeros_like({name})",
+        ]
+        forms += [
+            f"np.stack([{name}, {name}])",
+            f"{name}.flatten()",
+            f"np.sort({name})",
+            f"{name} @ {name}.T",
+            f"np.outer(b, {name})[:3]",
+        ]
+        forms += [f"np.roll({name}, 1)", f"np.ascontiguousarray({name})", "np.array(L[0])", f"+{name}"]
         return [f"{new} = {self.pick(forms)}"]
 
     def condition(self):
@@ -384,7 +555,9 @@ class Writer:
         return [*lines, "else:", *self.block()] if self.r.random() < 0.5 else lines
 
     def loop(self):
-        head = self.pick(["for i in range(3):", "for i in range(2):", "for i, e in enumerate(list(b)[:3]):", "for e in list(L):"])
+        head = self.pick(
+            ["for i in range(3):", "for i in range(2):", "for i, e in enumerate(list(b)[:3]):", "for e in list(L):"]
+        )
         lines = [head, *self.block()]
         if "i" in head.split(" in ")[0] and self.r.random() < 0.6:
             name = self.pick(["b", "a", "m", "G"])
@@ -397,8 +570,17 @@ class Writer:
         name = self.name(writeable=True)
         if self.r.random() < 0.3:
             return ["with suppress(ValueError):", *self.block(), f"    fail({name}, {self.scalar()})"]
-        lines = ["try:", *self.block(), f"    {self.pick([f'fail({name}, {self.scalar()})', f'{name}[...] = np.ones(17)', 'pass'])}"]
-        lines += ["except ValueError as error:", *self.block(), "    if len(error.args) > 1:", f"        error.args[1][...] *= {self.scalar()}"]
+        lines = [
+            "try:",
+            *self.block(),
+            f"    {self.pick([f'fail({name}, {self.scalar()})', f'{name}[...] = np.ones(17)', 'pass'])}",
+        ]
+        lines += [
+            "except ValueError as error:",
+            *self.block(),
+            "    if len(error.args) > 1:",
+            f"        error.args[1][...] *= {self.scalar()}",
+        ]
         return [*lines, "finally:", *self.block()] if self.r.random() < 0.5 else lines
 
     def generator(self):
@@ -410,7 +592,9 @@ class Writer:
         for k, (name, v) in enumerate(self.values.items()):
             weight = f"{np.cos(1.3 * k):.3f}"
             if isinstance(v, np.ndarray) and v.dtype.kind in "fc" and name not in ("s", "x"):
-                total.append(f"{weight} * (np.sin({name}.real) * np.cos(np.arange({v.size}.0)).reshape({v.shape})).sum()")
+                total.append(
+                    f"{weight} * (np.sin({name}.real) * np.cos(np.arange({v.size}.0)).reshape({v.shape})).sum()"
+                )
                 if v.dtype == complex:
                     total.append(f"{weight} * ({name} * {name}).imag.sum()")
         self.terms = total
@@ -438,8 +622,7 @@ def moved(args, along, t):
     """``args + t along``, in the memory layout that they have."""
     result = []
     for x, d in zip(args, along):
-        y = copy.deepcopy(x) if not isinstance(x, np.ndarray) else x.copy(order="K")
-        result.append(y + t * d if not isinstance(x, np.ndarray) else np.add(y, t * d, out=y))
+        result.append(x + t * d if not isinstance(x, np.ndarray) else np.add(x, t * d, out=x.copy(order="K")))
     return result
 
 
@@ -457,10 +640,7 @@ def check(source, args, choices, second):
     """Assert that a program is differentiated as Python runs it; gives what was compared."""
     plain, recorded = load(source), load(source)
     f, program = plain["program"], recorded["program"]
-    expected_args, given_args = copy.deepcopy(args), copy.deepcopy(args)
-    # deepcopy keeps the memory layout of neither; the layout matters to ravel and reshape
-    expected_args = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in args]
-    given_args = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in args]
+    expected_args, given_args = moved(args, args, 0.0), moved(args, args, 0.0)
     expected = outcome(f, expected_args)
 
     def same_world(when):
@@ -505,12 +685,43 @@ def check(source, args, choices, second):
 
         if error < 1e-5 * max(1.0, abs(slope)):
             found = inner(mo.gradient(along_one, *moved(args, two, 0.0)), two)
-            assert abs(found - slope) < 1e-4 * max(1.0, abs(slope)), f"second derivative {found}, differences give {slope}"
+            assert abs(found - slope) < 1e-4 * max(1.0, abs(slope)), (
+                f"second derivative {found}, differences give {slope}"
+            )
             return "second order"
     return compared
 
 
-def case(seed, second=False):
+SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
+
+
+@settings(max_examples=15, **SETTINGS)
+@given(st.integers(0, 2**32))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_random_program_of_aliases_is_right_or_refused(seed):
     choices = random.Random(seed)
     writer = Writer(choices)
-    return writer.source, writer.args, choices
+    note(writer.source)
+    note(str(writer.args))
+    check(writer.source, writer.args, choices, second=False)
+
+
+@settings(max_examples=2, **SETTINGS)
+@given(st.integers(0, 2**32))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_random_program_of_aliases_has_second_derivatives(seed):
+    choices = random.Random(seed)
+    writer = Writer(choices)
+    note(writer.source)
+    note(str(writer.args))
+    check(writer.source, writer.args, choices, second=True)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_few_of_these_programs_are_refused():
+    outcomes = []
+    for seed in range(10):
+        choices = random.Random(seed)
+        writer = Writer(choices)
+        outcomes.append(check(writer.source, writer.args, choices, second=False))
+    assert sum(found == "first order" for found in outcomes) >= 6, outcomes
