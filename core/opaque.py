@@ -342,6 +342,8 @@ def judge(tape: Tape | None) -> None:
             # An object of C code may have kept what the call gave it.
             keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if _keeps(type(x))}
             given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
+        elif isinstance(y, (tuple, list)):
+            given -= known | taken  # views of what was there before
         if depends:
             active |= given
         known |= taken | given

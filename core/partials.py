@@ -43,7 +43,7 @@ def may_be_infinite(op: Operation) -> bool:
 @lru_cache(maxsize=1024)
 def expression_of(partial: Any) -> Function | None:
     """The IR of a partial derivative that is one expression."""
-    if partial.__name__ != "<lambda>":
+    if partial.__name__ != "<lambda>" or partial.__defaults__ or partial.__closure__:
         return None
     try:
         lowered, _ = lower(partial)

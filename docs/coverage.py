@@ -190,8 +190,8 @@ MISSING: dict[str, dict[str, str]] = {
         "a distribution inverted for one of its parameters": """bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc
             fdtridfd gdtria gdtrib nbdtrik nbdtrin ncfdtridfd ncfdtridfn ncfdtrinc nctdtridf nctdtrinc nrdtrimn nrdtrisd
             pdtrik stdtridf""",
-        "SciPy has no function for its derivative": """zetac besselpoly kolmogorov kolmogi smirnov smirnovi chndtr chndtrix
-            ncfdtr ncfdtri nctdtr nctdtrit gdtrix bdtri nbdtri pdtri mathieu_a mathieu_b obl_cv pro_cv mathieu_even_coef
+        "SciPy has no function for its derivative": """zetac besselpoly kolmogorov kolmogi smirnov smirnovi
+            ncfdtr ncfdtri gdtrix bdtri nbdtri pdtri mathieu_a mathieu_b obl_cv pro_cv mathieu_even_coef
             mathieu_odd_coef obl_cv_seq pro_cv_seq ellip_harm ellip_harm_2 ellip_normal""",
         "solutions of the Mathieu and spheroidal equations, which come with their slope": """mathieu_cem mathieu_sem
             mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv

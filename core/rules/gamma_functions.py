@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from .incomplete_functions import beta_shape_slopes, f_shape_slopes, gamma_shape_slope, t_shape_slope, zeta_slope
 from .table import elementwise, vjp, zero
 
 
@@ -55,7 +56,7 @@ vjp(
     special.multigammaln,  # pyright: ignore[reportAttributeAccessIssue]
     lambda dy, y, a, d: dy * sum([special.digamma(a - 0.5 * j) for j in range(int(d))]),
 )
-vjp(special.zeta, None, hurwitz_pullback)
+vjp(special.zeta, lambda dy, y, x, q=None: dy * zeta_slope(x, 1.0 if q is None else q), hurwitz_pullback)
 elementwise(
     special.beta,
     lambda y, a, b: y * (special.digamma(a) - special.digamma(a + b)),
@@ -76,25 +77,60 @@ elementwise(
     lambda y, n, k: y * (special.digamma(n + 1) - special.digamma(n - k + 1)),
     lambda y, n, k: y * (special.digamma(n - k + 1) - special.digamma(k + 1)),
 )
-elementwise(special.gammainc, None, lambda y, a, x: gamma_density(a, x))
-elementwise(special.gammaincc, None, lambda y, a, x: -gamma_density(a, x))
-elementwise(special.gammaincinv, None, lambda y, a, p: 1 / gamma_density(a, y))
-elementwise(special.gammainccinv, None, lambda y, a, p: -1 / gamma_density(a, y))
-elementwise(special.betainc, None, None, lambda y, a, b, x: beta_density(a, b, x))
-elementwise(special.betaincc, None, None, lambda y, a, b, x: -beta_density(a, b, x))
-elementwise(special.betaincinv, None, None, lambda y, a, b, p: 1 / beta_density(a, b, y))
-elementwise(special.betainccinv, None, None, lambda y, a, b, p: -1 / beta_density(a, b, y))
-
-elementwise(special.chdtr, None, lambda y, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x))
-elementwise(special.chdtrc, None, lambda y, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x))
-elementwise(special.chdtri, None, lambda y, v, p: -2 / gamma_density(0.5 * v, 0.5 * y))
+elementwise(special.gammainc, lambda y, a, x: gamma_shape_slope(a, x), lambda y, a, x: gamma_density(a, x))
+elementwise(special.gammaincc, lambda y, a, x: -gamma_shape_slope(a, x), lambda y, a, x: -gamma_density(a, x))
 elementwise(
-    special.gdtr, lambda y, a, b, x: x * gamma_density(b, a * x), None, lambda y, a, b, x: a * gamma_density(b, a * x)
+    special.gammaincinv,
+    lambda y, a, p: -gamma_shape_slope(a, y) / gamma_density(a, y),
+    lambda y, a, p: 1 / gamma_density(a, y),
+)
+elementwise(
+    special.gammainccinv,
+    lambda y, a, p: -gamma_shape_slope(a, y) / gamma_density(a, y),
+    lambda y, a, p: -1 / gamma_density(a, y),
+)
+for _function, _inverse, _sign in (
+    (special.betainc, special.betaincinv, 1),
+    (special.betaincc, special.betainccinv, -1),
+):
+    elementwise(
+        _function,
+        lambda y, a, b, x, sign=_sign: sign * beta_shape_slopes(a, b, x, 1 - x)[0],
+        lambda y, a, b, x, sign=_sign: sign * beta_shape_slopes(a, b, x, 1 - x)[1],
+        lambda y, a, b, x, sign=_sign: sign * beta_density(a, b, x),
+    )
+    elementwise(
+        _inverse,
+        lambda y, a, b, p: -beta_shape_slopes(a, b, y, 1 - y)[0] / beta_density(a, b, y),
+        lambda y, a, b, p: -beta_shape_slopes(a, b, y, 1 - y)[1] / beta_density(a, b, y),
+        lambda y, a, b, p, sign=_sign: sign / beta_density(a, b, y),
+    )
+
+elementwise(
+    special.chdtr,
+    lambda y, v, x: 0.5 * gamma_shape_slope(0.5 * v, 0.5 * x),
+    lambda y, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x),
+)
+elementwise(
+    special.chdtrc,
+    lambda y, v, x: -0.5 * gamma_shape_slope(0.5 * v, 0.5 * x),
+    lambda y, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x),
+)
+elementwise(
+    special.chdtri,
+    lambda y, v, p: -gamma_shape_slope(0.5 * v, 0.5 * y) / gamma_density(0.5 * v, 0.5 * y),
+    lambda y, v, p: -2 / gamma_density(0.5 * v, 0.5 * y),
+)
+elementwise(
+    special.gdtr,
+    lambda y, a, b, x: x * gamma_density(b, a * x),
+    lambda y, a, b, x: gamma_shape_slope(b, a * x),
+    lambda y, a, b, x: a * gamma_density(b, a * x),
 )
 elementwise(
     special.gdtrc,
     lambda y, a, b, x: -x * gamma_density(b, a * x),
-    None,
+    lambda y, a, b, x: -gamma_shape_slope(b, a * x),
     lambda y, a, b, x: -a * gamma_density(b, a * x),
 )
 elementwise(special.pdtr, 0, lambda y, k, m: -gamma_density(np.floor(k) + 1, m))
@@ -103,10 +139,29 @@ elementwise(special.bdtr, 0, 0, lambda y, k, n, p: -beta_density(np.floor(k) + 1
 elementwise(special.bdtrc, 0, 0, lambda y, k, n, p: beta_density(np.floor(k) + 1, n - np.floor(k), p))
 elementwise(special.nbdtr, 0, 0, lambda y, k, n, p: beta_density(n, np.floor(k) + 1, p))
 elementwise(special.nbdtrc, 0, 0, lambda y, k, n, p: -beta_density(n, np.floor(k) + 1, p))
-elementwise(special.stdtr, None, lambda y, df, t: t_density(df, t))
-elementwise(special.stdtrit, None, lambda y, df, p: 1 / t_density(df, y))
-elementwise(special.fdtr, None, None, lambda y, dfn, dfd, x: f_density(dfn, dfd, x))
-elementwise(special.fdtrc, None, None, lambda y, dfn, dfd, x: -f_density(dfn, dfd, x))
-elementwise(special.fdtri, None, None, lambda y, dfn, dfd, p: 1 / f_density(dfn, dfd, y))
+elementwise(special.stdtr, lambda y, df, t: t_shape_slope(df, t), lambda y, df, t: t_density(df, t))
+elementwise(
+    special.stdtrit,
+    lambda y, df, p: -t_shape_slope(df, y) / t_density(df, y),
+    lambda y, df, p: 1 / t_density(df, y),
+)
+elementwise(
+    special.fdtr,
+    lambda y, dfn, dfd, x: f_shape_slopes(dfn, dfd, x)[0],
+    lambda y, dfn, dfd, x: f_shape_slopes(dfn, dfd, x)[1],
+    lambda y, dfn, dfd, x: f_density(dfn, dfd, x),
+)
+elementwise(
+    special.fdtrc,
+    lambda y, dfn, dfd, x: -f_shape_slopes(dfn, dfd, x)[0],
+    lambda y, dfn, dfd, x: -f_shape_slopes(dfn, dfd, x)[1],
+    lambda y, dfn, dfd, x: -f_density(dfn, dfd, x),
+)
+elementwise(
+    special.fdtri,
+    lambda y, dfn, dfd, p: -f_shape_slopes(dfn, dfd, y)[0] / f_density(dfn, dfd, y),
+    lambda y, dfn, dfd, p: -f_shape_slopes(dfn, dfd, y)[1] / f_density(dfn, dfd, y),
+    lambda y, dfn, dfd, p: 1 / f_density(dfn, dfd, y),
+)
 
 zero(special.gammasgn)

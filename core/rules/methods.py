@@ -37,6 +37,11 @@ def permuted(x: Any, *axes: Any) -> Arguments:
     return (x, axes[0] if len(axes) == 1 else axes or None), {}
 
 
+def clipped(x: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Arguments:
+    """The method may be given one bound only."""
+    return (x, min, max), kwargs
+
+
 def second(x: Any, first: Any, *args: Any, **kwargs: Any) -> Arguments:
     """The array is the function's second argument: ``np.compress(condition, x)``."""
     return (first, x, *args), kwargs
@@ -137,7 +142,7 @@ METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
     "argsort": (np.argsort, None),
     "astype": (astype, None),
     "choose": (np.choose, None),
-    "clip": (np.clip, None),
+    "clip": (np.clip, clipped),
     "compress": (np.compress, second),
     "conj": (np.conj, None),
     "conjugate": (np.conj, None),

@@ -2,8 +2,8 @@
 
 Where a closed form cancels, or is 0/0 at a point where the derivative exists, the partial is written in another way (a
 hypergeometric function, a series, a scaled function), since its own derivative must be right there as well.  In the
-order of a Bessel function, the degree of a polynomial and the shape parameters of an incomplete gamma or beta function
-no derivative is known in closed form, and none is given.
+order of a Bessel function and the degree of a polynomial no derivative is known in closed form, and none is given; in the
+shape parameters of the incomplete gamma and beta functions it is an integral (``incomplete_functions``).
 
 Sources: Abramowitz & Stegun (1964); NIST Digital Library of Mathematical Functions (DLMF), chapters 5 to 19.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from . import bessel, gamma_functions, hypergeometric  # noqa: F401
+from . import bessel, distribution_functions, gamma_functions, hypergeometric  # noqa: F401
 from .bessel import weighted
 from .operators import exponent_partial
 from .table import elementwise, joint, vjp, zero

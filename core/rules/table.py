@@ -174,12 +174,13 @@ def model(
 
 @lru_cache(maxsize=1024)
 def scaling(partial: Function) -> Function:
-    """How a cotangent is multiplied by a partial: with care where its formula can divide by zero."""
+    """How a cotangent is multiplied by a partial: with care where its formula can divide by zero, or leave a domain."""
     code = getattr(partial, "__code__", None)
     if code is None:
         return scale
     divides = any(i.opname == "BINARY_OP" and i.argrepr in ("/", "**") for i in get_instructions(code))
-    return scale_masked if divides or {"log", "reciprocal", "power", "divide"} & {*code.co_names} else scale
+    singular = divides or {"log", "reciprocal", "power", "divide"} & {*code.co_names}
+    return scale_masked if singular or "special" in partial.__globals__ else scale
 
 
 def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from scipy import special
 
 import morula as mo
 from morula.core.rules import find_rule
+from morula.core.rules.incomplete_functions import beta_shape_slopes, gamma_shape_slope, zeta_slope
 from morula.core.rules.table import RULES, pull
 
 find_rule(special.erf)  # SciPy's rules are read when one of its functions is first met
@@ -217,3 +218,38 @@ def test_arguments_given_by_name():
 def test_an_order_has_no_derivative_and_says_so():
     with pytest.raises(mo.NoDerivative, match="jv"):
         mo.gradient(special.jv, 1.5, 2.0)
+
+
+@pytest.mark.parametrize("a", [0.05, 0.7, 9.0, 600.0])
+@pytest.mark.parametrize("part", [0.01, 0.9, 1.0, 1.2, 6.0])
+def test_the_slope_of_the_incomplete_gamma_function_in_its_shape(a, part):
+    mpmath.mp.dps = 60
+    h = mpmath.mpf(10) ** -20
+    p = [mpmath.gammainc(mpmath.mpf(a) + s * h, 0, mpmath.mpf(a * part), regularized=True) for s in (1, -1)]
+    expected = float((p[0] - p[1]) / (2 * h))
+    assert gamma_shape_slope(a, a * part) == pytest.approx(expected, rel=2e-12, abs=1e-30)
+
+
+@pytest.mark.parametrize("a, b", [(0.03, 0.6), (0.6, 2.2), (40.0, 3.0), (800.0, 70.0)])
+@pytest.mark.parametrize("x", [1e-5, 0.3, 0.9, 0.93, 0.999])
+def test_the_slopes_of_the_incomplete_beta_function_in_its_shapes(a, b, x):
+    mpmath.mp.dps = 80
+    h = mpmath.mpf(10) ** -25
+
+    def slope(da, db):
+        i = [mpmath.betainc(mpmath.mpf(a) + s * da * h, mpmath.mpf(b) + s * db * h, 0, mpmath.mpf(x), regularized=True)
+             for s in (1, -1)]  # fmt: skip
+        return float((i[0] - i[1]) / (2 * h))
+
+    assert beta_shape_slopes(a, b, x, 1 - x) == pytest.approx((slope(1, 0), slope(0, 1)), rel=1e-11, abs=1e-30)
+
+
+@pytest.mark.parametrize("x, q", [(1.2, 1.0), (4.5, 0.3), (12.0, 2.7)])
+def test_the_slope_of_the_zeta_function_in_its_exponent(x, q):
+    assert zeta_slope(x, q) == pytest.approx(float(mpmath.zeta(x, q, 1)), rel=1e-13)
+
+
+def test_distributions_at_the_ends_of_their_range_do_not_depend_on_their_shape():
+    assert gamma_shape_slope(2.0, np.array([0.0, np.inf])).tolist() == [0.0, 0.0]
+    assert [s.tolist() for s in beta_shape_slopes(2.0, 3.0, np.array([0.0, 1.0]), np.array([1.0, 0.0]))] == [[0, 0]] * 2
+    assert mo.gradient(special.stdtr, 3.0, 0.0)[0] == 0

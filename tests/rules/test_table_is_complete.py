@@ -49,7 +49,8 @@ def test_the_functions_that_the_issue_names_have_rules():
 LANGUAGE = {isinstance, type, len, range, sum, list, tuple, int, hasattr, zip, reversed, min, max}
 
 OURS = {f"morula.core.rules.{name}" for name in (
-    "operators", "scalar_math", "ufuncs", "special", "bessel", "gamma_functions", "hypergeometric"
+    "operators", "scalar_math", "ufuncs", "special", "bessel", "gamma_functions", "incomplete_functions",
+    "distribution_functions", "hypergeometric",
 )}  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def test_rules_are_closed_under_differentiation():
     while own:
         function, part = own.pop()
         for callee in called(part):
-            if isinstance(callee, types.FunctionType) and callee.__module__ in OURS:
+            if isinstance(callee, types.FunctionType) and callee.__module__ in OURS and callee not in RULES:
                 if callee not in seen:
                     seen.add(callee)
                     own.append((function, callee))
