@@ -72,7 +72,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if isinstance(rule.function, np.ufunc) and len(args) > rule.function.nin:
             kwargs = {**kwargs, "out": args[rule.function.nin :]}
             return call_rule(tape, rule, args[: rule.function.nin], kwargs)
-        if rule.parameters and (kwargs or len(args) > 1):
+        if rule.may_write or kwargs:
             flags = overwritten(rule, args, kwargs)
             if flags or rule.writes:
                 return apply_overwriting(tape, rule, args, kwargs, flags)

@@ -65,6 +65,11 @@ class Rule:
         """What the rule gives for each operand; None where no derivative is known."""
         return self.partials or self.pullbacks
 
+    @cached_property
+    def may_write(self) -> bool:
+        """Whether a call may write into an argument, by position."""
+        return bool(self.writes) or any(name.startswith("overwrite_") for name in self.parameters)
+
     @property
     def is_zero(self) -> bool:
         return not (self.partials or self.pullbacks or self.together)
