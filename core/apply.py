@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cotangents import conform
+from .errors import NoDerivative
 from .integers import carries, follow
 from .object_arrays import holds_objects, record_objects
 from .opaque import is_foreign, note
@@ -188,8 +189,13 @@ def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict
     """
     if not isinstance(dy, (tuple, list)) and np.ndim(dy) == 0 and dy == 0:
         return [None for _ in args]
-    with np.errstate(all="ignore"):
-        cotangents = pull(rule, dy, _of_numpy(y), tuple(map(_of_numpy, args)), kwargs)
+    try:
+        with np.errstate(all="ignore"):
+            cotangents = pull(rule, dy, _of_numpy(y), tuple(map(_of_numpy, args)), kwargs)
+    except np.linalg.LinAlgError as error:
+        raise NoDerivative(
+            f"{rule.function.__name__} has no derivative where a matrix that it would divide by is singular ({error})"
+        ) from error
     return [float(g) if type(x) is float and isinstance(g, np.floating) else g for g, x in zip(cotangents, args)]
 
 

@@ -18,6 +18,7 @@ from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .api import pullback
 from .call import Handler, call, handles
+from .errors import NoDerivative
 from .implicit import Watched, root, solution
 from .opaque import Recording, call_opaque, note
 from .tape import Tape
@@ -124,8 +125,15 @@ def _minimiser(solver: Any) -> Handler:
         # A bound that holds a variable determines it.
         bounds = limits(given.get("bounds"), np.size(x))
         held = [next((b for b in pair if b is not None and b == at), None) for pair, at in zip(bounds, np.ravel(x))]
-        result["x"] = solution(tape, x, stationarity, f, fixed, held)
-        result["fun"] = call(tape, f, result.x, *fixed)
+        first = len(tape.records)
+        try:
+            solved = solution(tape, x, stationarity, f, fixed, held)
+            least = call(tape, f, solved, *fixed)
+        except NoDerivative:  # an error where the objective depends on what is differentiated
+            del tape.records[first:]
+            note(tape, (x, result.fun), solver, inputs)
+            return result
+        result["x"], result["fun"] = solved, least
         return result
 
     return handler

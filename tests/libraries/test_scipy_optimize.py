@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 import scipy.optimize as so
@@ -259,3 +261,15 @@ def test_line_search_and_difference_quotients():
 
     check_gradients(step, P, order=1)
     check_gradients(lambda p: so.approx_fprime(x, lambda x: valley(x, p), 1e-4), P, order=1, rtol=1e-6)
+
+
+def test_a_minimum_of_an_objective_without_derivative_is_a_constant_or_refused():
+    compiled = ctypes.CDLL(None).fabs
+    compiled.argtypes, compiled.restype = [ctypes.c_double], ctypes.c_double
+
+    def least(target):
+        return so.minimize(lambda x: compiled(float(x[0] - target)) ** 2, [0.3], method="L-BFGS-B").x[0]
+
+    assert np.allclose(mo.gradient(lambda x: least(2.0) * x, 1.5), 2.0, rtol=1e-5)
+    with pytest.raises(mo.NoDerivative, match="_minimize_lbfgsb"):
+        mo.gradient(least, 1.5)
