@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import access, known, operate, stores
+from . import access, known, matching, operate, stores
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
@@ -108,6 +108,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {"delattr": stores.delete_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
     names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
+    names |= {"match": matching.match, **matching.PATTERNS}
     names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
     tree = syntax_tree(function)

@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from .errors import NoDerivative
-from .expressions import BINARY, Expressions, Node, is_simple, located
+from .expressions import BINARY, Node, is_simple, located
+from .patterns import Patterns
 from .source import describe
 
 
@@ -20,7 +21,7 @@ def type_parameters() -> dict[str, Any]:
     return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
-class Rewriter(Expressions):
+class Rewriter(Patterns):
     def definition(self, node: Node) -> ast.FunctionDef:
         """The instrumented definition: no decorators, defaults or annotations; these belong to the function object."""
         arguments: ast.arguments = node.args

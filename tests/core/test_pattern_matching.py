@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -273,3 +274,113 @@ def test_match_in_a_loop_with_break_and_return(check):
         return total
 
     check(f, 1.5)
+
+
+class Polar:
+    """Its attributes are computed where a pattern reads them."""
+
+    __match_args__ = ("r", "sum")
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    @property
+    def r(self):
+        return self.a * self.b
+
+    @property
+    def sum(self):
+        return self.a + self.b
+
+
+class Powers(Sequence):
+    def __init__(self, x):
+        self.x = x
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        if i >= 3:
+            raise IndexError
+        return self.x ** (i + 2)
+
+
+class Squares(Mapping):
+    def __init__(self, **entries):
+        self.entries = entries
+
+    def __getitem__(self, key):
+        return self.entries[key] * self.entries[key]
+
+    def __iter__(self):
+        return iter(self.entries)
+
+    def __len__(self):
+        return len(self.entries)
+
+
+def test_what_a_pattern_reads_of_an_object_is_computed_on_the_tape(check):
+    def f(o):
+        match o:
+            case Polar(r=r) if r > 100:
+                return r
+            case Polar(r, sum=(float() as s)):
+                return r * s
+            case [first, Polar(q, _), *rest]:
+                return first * q + len(rest)
+            case [a, b, c] | {"a": a, "b": b, "c": c}:
+                return a * b + c
+            case {"a": a, **others}:
+                return a * sum(others.values())
+            case float(x) | Polar(x):
+                return x
+        return 0.0
+
+    def program(x, y):
+        given = [Polar(x, y), (x, Polar(x, y), 1, 2), Powers(x), Squares(a=x, b=y, c=x), Squares(a=y, d=x), x * y, "no"]
+        return sum(k * f(o) for k, o in enumerate(given, 1))
+
+    check(program, 1.5, 0.7)
+
+
+def test_the_errors_of_patterns_are_python_s():
+    def positional(x):
+        match x:
+            case Polar(a, b, c):
+                return a * b * c
+
+    def twice(x):
+        match x:
+            case Polar(a, r=b):
+                return a * b
+
+    for f in (positional, twice):
+        with pytest.raises(TypeError) as plain:
+            f(Polar(1.5, 0.7))
+        with pytest.raises(TypeError) as ours:
+            mo.gradient(lambda x, f=f: f(Polar(x, 0.7)), 1.5)
+        assert str(ours.value) == str(plain.value)
+
+
+def test_a_match_leaves_loops_and_functions_as_its_bodies_say(check):
+    def f(x, y):
+        total = 0.0
+        for item in ([x, 1.0], [], [y], {"stop": x}, [x]):
+            match item:
+                case []:
+                    continue
+                case [a]:
+                    total += a
+                case [a, b] if a > 100:
+                    return b
+                case [a, _]:
+                    total += a * a
+                case {"stop": s}:
+                    total *= s
+                    break
+        else:
+            return 0.0
+        return total * a
+
+    check(f, 1.5, 0.7)
