@@ -20,7 +20,7 @@ from .access import class_attribute, entry_of, get_attribute, getitem, iterate, 
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
 from .captured import is_constant
-from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, over_iterables
+from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .dispatch import dispatched
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all
@@ -349,6 +349,8 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         return entry_of(tape, x, *args)
     if isinstance(x, type) and name == "__call__":  # from the __call__ of a metaclass
         return make(tape, x, args, kwargs)
+    if name == "__new__" and args and isinstance(x, type) and issubclass(x, (float, complex, np.inexact)):
+        return number_subclass(tape, args[0], functools.partial(function, args[0]), args[1:], kwargs)
     if isinstance(x, type):
         return (
             over_iterables(tape, function, args, kwargs)

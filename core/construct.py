@@ -17,7 +17,7 @@ from .arrays import pass_on
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign
 from .stores import set_attribute, store_attribute
 from .tape import Tape
-from .values import differentiable
+from .values import NUMBERS, PASSIVE, evaluate
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
 ITERATING = {"itertools", "collections", "_collections"}
@@ -57,7 +57,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     init: Any = cls.__init__
     if not isinstance(new, FunctionType) and not isinstance(init, FunctionType):
         if issubclass(cls, (float, complex, int)):
-            return _number_subclass(tape, cls, cls, args, kwargs)
+            return number_subclass(tape, cls, cls, args, kwargs)
         if is_foreign(cls) or issubclass(cls, (np.ndarray, np.generic)):
             return call_opaque(tape, cls, args, kwargs)
         return over_iterables(tape, cls, args, kwargs)
@@ -68,7 +68,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     elif new is object.__new__:
         x = new(cls)
     else:
-        x = _number_subclass(tape, cls, functools.partial(new, cls), args, kwargs)
+        x = number_subclass(tape, cls, functools.partial(new, cls), args, kwargs)
     if isinstance(x, cls):
         if isinstance(init, FunctionType):
             tape.call(type(x).__init__, x, *args, **kwargs)
@@ -77,11 +77,14 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return x
 
 
-def _number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A new object of a class derived from ``float`` or ``complex`` carries on the value that it was made from."""
-    x = make(*args, **kwargs) if tape.parent is None else _number_subclass(tape.parent, cls, make, args, kwargs)
-    if issubclass(cls, (float, complex)) and args and differentiable(args[0]):
-        tape.records.append((pass_on, x, args[0]))
+    base = next((b for b in cls.__mro__ if b in NUMBERS and issubclass(b, (float, complex, np.inexact))), None)
+    if base is None or not any(type(a) not in PASSIVE for a in (*args, *kwargs.values())):
+        return evaluate(tape.parent, make, *args, **kwargs)
+    same = tape.call(base, *args, **kwargs)
+    x = make(same) if tape.parent is None else number_subclass(tape.parent, cls, make, (same,), {})
+    tape.records.append((pass_on, x, same))
     return x
 
 

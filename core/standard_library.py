@@ -82,7 +82,22 @@ for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (
     _dunder(_function, _method)
 _dunder(str, "__str__")
 _dunder(repr, "__repr__")
-_dunder(hash, "__hash__")
+
+
+@handles(hash)
+def hash_(tape: Tape, x: Any) -> int:
+    own = special(type(x), "__hash__")
+    return hash(x) if own is None else hash(_Hashed(call(tape, own, x)))
+
+
+class _Hashed:
+    """An object with a given hash, which ``hash`` brings into the range of hashes."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
 
 
 @handles(int)

@@ -879,3 +879,60 @@ def test_a_dataclass_made_in_the_run_has_its_fields(check):
         return p.a * p.b * p.d * p.c[0] + len(fields(Point)) * x + y * (Point(9.0) > p)
 
     check(f, 1.5, 0.7)
+
+
+class Metres(float):
+    def __new__(cls, x, scale=1.0):
+        return float.__new__(cls, x * scale)
+
+
+class Named:
+    def __new__(cls, kind, x, name):
+        made = kind.__new__(cls, x)
+        made.name = name
+        return made
+
+
+class Height(float, Named):
+    def __new__(cls, x):
+        return Named.__new__(cls, float, x, "height")
+
+
+class Half(float):
+    def __new__(cls, x):
+        return super().__new__(cls, x / 2)
+
+
+class Phasor(complex):
+    def __new__(cls, x):
+        return complex.__new__(cls, x, 2.0)
+
+
+class Double(np.float64):
+    def __new__(cls, x):
+        return np.float64.__new__(cls, x * 2)
+
+
+@pytest.mark.parametrize("cls", [Metres, Height, Half, Phasor, Double])
+def test_numbers_of_a_class_that_makes_them_itself(check, cls):
+    def f(x):
+        made = cls(x * x)
+        assert type(made) is cls
+        return abs(made) + abs(made * made)
+
+    check(f, 1.5)
+
+
+def test_a_hash_beyond_the_range_of_hashes():
+    class Large:
+        def __init__(self, x):
+            self.x = x
+
+        def __hash__(self):
+            return 10**30 if self.x > 1 else -1
+
+    def f(x):
+        assert hash(Large(x)) == hash(10**30) and hash(Large(-x)) == -2
+        return {Large(x): x}.popitem()[1]
+
+    assert mo.gradient(f, 1.5) == (1.0,)
