@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, handles
+from .models import call_compiled
 from .object_arrays import as_objects
 from .opaque import Recording, call_opaque
 from .rules.table import RULES
@@ -21,7 +22,7 @@ def call_ufunc(tape: Tape, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
     """A ufunc without a rule: one that ``np.frompyfunc`` made calls its function, recorded, on each entry."""
     functions = [f for f in gc.get_referents(ufunc) if callable(f)]
     if len(functions) != 1 or len(args) != ufunc.nin or kwargs not in ({}, {"out": ...}):
-        return call_opaque(tape, ufunc, args, kwargs)
+        return call_compiled(tape, ufunc, args, kwargs)
     recorded = np.frompyfunc(Recording(tape, functions[0]), ufunc.nin, ufunc.nout)
     return recorded(*(as_objects(tape, x) for x in args), **kwargs)
 
