@@ -315,10 +315,15 @@ def load_attribute(tape: Tape, x: Any, name: str) -> Any:
     return plainly(x, name) if raw is MISSING else _from_class(tape, x, name, x, raw, plainly)
 
 
+def is_property(raw: Any, method: str) -> bool:
+    """Whether a descriptor is a property, or of a class derived from it that leaves a method to it."""
+    return isinstance(raw, property) and getattr(type(raw), method) is getattr(property, method)
+
+
 def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly: Any = getattr) -> Any:
     """``x.name``, for which a class of ``x`` has the attribute ``raw``."""
     kind = type(raw)
-    if kind is property and not isinstance(instance, type):
+    if is_property(raw, "__get__") and not isinstance(instance, type):
         return tape.call(raw.fget, instance) if raw.fget is not None else plainly(x, name)
     getter = getattr(kind, "__get__", None)
     if type(getter) is FunctionType:

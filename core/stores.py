@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import PROXIES, class_attribute, get_attribute, getitem, iterate, referent, special
+from .access import PROXIES, class_attribute, get_attribute, getitem, is_property, iterate, referent, special
 from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
@@ -265,7 +265,7 @@ def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
 def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:
     """Store as a property or a descriptor of the class says; otherwise ``plainly``, and then it is True."""
     raw = class_attribute(type(x).__mro__, name)
-    if type(raw) is property and raw.fset is not None:
+    if is_property(raw, "__set__") and raw.fset is not None:
         tape.call(raw.fset, x, v)
     elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
         tape.call(type(raw).__set__, raw, x, v)
@@ -291,7 +291,7 @@ def delete_attribute(tape: Tape, x: Any, name: str) -> None:
     raw = class_attribute(type(x).__mro__, name)
     if own is not None:
         tape.call(own, x, name)
-    elif type(raw) is property and raw.fdel is not None:
+    elif is_property(raw, "__delete__") and raw.fdel is not None:
         tape.call(raw.fdel, x)
     elif special(type(raw), "__delete__") is not None:
         tape.call(type(raw).__delete__, raw, x)

@@ -936,3 +936,34 @@ def test_a_hash_beyond_the_range_of_hashes():
         return {Large(x): x}.popitem()[1]
 
     assert mo.gradient(f, 1.5) == (1.0,)
+
+
+class Derived(property):
+    """As packages derive their own kinds of properties."""
+
+
+class Kept:
+    def __init__(self, x):
+        self.x, self.deleted = x, 0.0
+
+    @Derived
+    def square(self):
+        return self.x * self.x
+
+    @square.setter
+    def square(self, value):
+        self.x = value / 2
+
+    @square.deleter
+    def square(self):
+        self.deleted = self.x * 3
+
+
+def test_a_class_derived_from_property(check):
+    def f(x):
+        kept = Kept(x)
+        kept.square = kept.square * x
+        del kept.square
+        return kept.square + kept.deleted
+
+    check(f, 1.5)
