@@ -432,4 +432,4 @@ def is_simple(node: Node) -> bool:
 
 def located(node: Any, at: Node) -> Any:
     ast.copy_location(node, at)
-    return ast.fix_missing_locations(node)
+    return node

@@ -27,7 +27,6 @@ def temperature_of_an_enthalpy(enthalpy: float) -> float:
 
 
 def saturation(temperature: float) -> float:
-    """Where liquid and vapour are in equilibrium, by Newton steps in two densities."""
     return float(water.ps(T=temperature))
 
 
