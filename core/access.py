@@ -54,7 +54,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         y = getitem(tape, np.asarray(a), i)
         return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
     if isinstance(a, np.void) and a.dtype.names:  # a row of a structured array shares its memory
-        part = np.asarray(a)[i]
+        part = np.asarray(a)[a.dtype.names[i] if isinstance(i, int) else i]
         return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
     if isinstance(a, np.nditer):
         return rebased(a[i], a.operands)
@@ -109,6 +109,8 @@ def iterate(tape: Tape, x: Any) -> Any:
         return _entries(tape, x) if one_by_one else x
     if isinstance(x, np.flatiter):
         return _rest(tape, x)
+    if isinstance(x, np.void) and x.dtype.names:
+        return (getitem(tape, x, name) for name in x.dtype.names)
     if isinstance(x, np.nditer):
         operands = x.operands
         return (rebased(y, operands) for y in x)
@@ -258,7 +260,7 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
 
 def _is_numpys(kind: type, name: str) -> bool:
     """Whether a class of arrays or of NumPy's numbers leaves an attribute to NumPy."""
-    if kind.__module__ == "numpy" and issubclass(kind, np.generic):
+    if kind.__module__ == "numpy" and issubclass(kind, np.generic) and kind is not np.record:
         return True
     raw = class_attribute(kind.__mro__, name)
     return raw is not MISSING and raw is np.ndarray.__dict__.get(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from .errors import NoDerivative
 from .integers import carries, follow
 from .object_arrays import holds_objects, record_objects
 from .opaque import is_foreign, note
+from .records import holds_numbers, moved_by
 from .rules.table import Rule, pull, scaling
 from .source import user_frame
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
@@ -46,7 +49,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
                 if isinstance(a, np.ndarray) and owner(a) is place:
                     return y
         if y.dtype.kind == "V":
-            return _record_structured(tape, y, rule, args)
+            return _record_structured(tape, y, rule, args, kwargs)
     elif kind is int:
         if not any(map(differentiable, args)) and not carries(tape, args):
             return y
@@ -97,12 +100,19 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
     return y
 
 
-def _record_structured(tape: Tape, y: np.ndarray, rule: Rule, args: tuple[Any, ...]) -> Any:
-    """A copy of a structured array is one of each field; what else is made of it is not looked into."""
-    if rule.function is np.copy:
-        record_fields(tape, y, args[0], lambda part, whole: (pull_back, part, rule, (whole,), NO_KEYWORDS))
-    else:
-        note(tape, y, rule.function, args)
+def _record_structured(tape: Tape, y: np.ndarray, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What moves whole records is followed; records made of tuples or of other records are written field by field."""
+    if not holds_numbers(y.dtype):
+        return y
+    plain = plain_arrays(y)
+    first = args[0] if args else None
+    if isinstance(first, (list, tuple)) and rule.function in (np.array, np.asarray, np.asanyarray):
+        for i in np.ndindex(y.shape):
+            tape.call(operator.setitem, plain, i, functools.reduce(operator.getitem, i, first))
+    elif isinstance(first, np.ndarray) and first.dtype.names is not None and first.dtype != y.dtype:
+        tape.call(operator.setitem, plain, ..., first)
+    elif not moved_by(tape, rule.function, plain, args, kwargs):
+        note(tape, plain, rule.function, args)
     return y
 
 

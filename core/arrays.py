@@ -168,6 +168,9 @@ def array_method(
         own = getattr(type(x), name, None)
         if isinstance(own, FunctionType):  # a method of a subclass written in Python
             return tape.call(own, x, *args, **kwargs)
+    if isinstance(x, np.void) and name in ("getfield", "setfield"):
+        y = array_method(tape, np.asarray(x), name, args, kwargs)
+        return getitem(tape, y, ()) if isinstance(y, np.ndarray) and y.ndim == 0 else y
     derived = is_subclass(x)
     if derived:
         y = inherited_method(tape, x, name, args, kwargs)

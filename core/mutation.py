@@ -63,6 +63,11 @@ def partition(
     setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
 
 
+@mutator("setfield")
+def set_field(tape: Tape, a: np.ndarray, value: Any, dtype: Any, offset: int = 0) -> None:
+    setitem(tape, a.getfield(dtype, offset), ..., value)
+
+
 @mutator("resize")
 def resize(tape: Tape, a: np.ndarray, *shape: Any, refcheck: bool = True) -> None:
     new = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape

@@ -20,6 +20,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, lose
+from .records import numeric_fields
 from .source import describe, example, is_of_exact, user_frame
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
@@ -187,7 +188,9 @@ def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
 
 def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
-    if is_foreign(type(y)) and getattr(y, "__dict__", None):
+    if isinstance(y, np.ndarray) and y.dtype.kind == "V":
+        y = tuple(numeric_fields(y))
+    elif is_foreign(type(y)) and getattr(y, "__dict__", None):
         y = (y, *vars(y).values())
     elif isinstance(y, dict):
         y = tuple(y.values())

@@ -37,7 +37,7 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
     elif isinstance(a, np.ndarray):
         array_setitem(tape, a, i, v)
     elif isinstance(a, np.void):
-        setitem(tape, np.asarray(a), i, v)
+        setitem(tape, np.asarray(a), fields(a.dtype)[i] if isinstance(i, int) else i, v)
     elif isinstance(a, np.nditer):
         setitem(tape, rebased(a[i], a.operands), ..., v)
     elif isinstance(a, np.flatiter):

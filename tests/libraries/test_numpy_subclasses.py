@@ -71,6 +71,7 @@ CASES = {
     "a method in Python": (lambda x: np.asarray(Length(x).doubled()), V),
     "a method in place of the array's": (lambda x: Length(x).sum() + np.sum(Length(x)), V),
     "a property": (lambda x: Length(x).millimetres, V),
+    "a subscript": (lambda x: Length(x)[1] * x, V),
     "__array_ufunc__": (lambda x: np.asarray(np.exp(x.view(Logged)) * 3.0), V),
     "__array_ufunc__ with a method": (lambda x: np.add.reduce(Boxed(x)).value, V),
     "operators by the mixin": (lambda x: (2 * Boxed(x) ** 2 + Boxed(x) / x).value, V),
