@@ -129,7 +129,7 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
         "factorial": [(special.factorial, 3.5)],
         "perm": [(special.perm, 4.5, 2.3)],
         **{
-            name: [(lambda x, family=getattr(special, name): family(3)(x), UNIT)]
+            name: [(lambda x, name=name: getattr(special, name)(3)(x), UNIT)]
             for name in """chebyc chebys chebyt chebyu hermite hermitenorm laguerre legendre sh_chebyt sh_chebyu
                 sh_legendre""".split()
         },
