@@ -233,7 +233,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         if type(getter) is FunctionType:
             return tape.call(getter, raw, None, x)
         if kind is type:
-            known.is_plain("own", x, name, raw)
+            known.is_plain("own", x, name)
         return getattr(x, name)
     if raw is MISSING:
         fallback = getattr(kind, "__getattr__", None)
@@ -243,7 +243,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             except AttributeError:
                 return tape.call(fallback, x, name)
         elif not isinstance(x, type):
-            known.is_plain("load", kind, name, MISSING)
+            known.is_plain("load", kind, name)
         return getattr(x, name)
     return _from_class(tape, x, name, x, raw)
 
@@ -254,7 +254,7 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
     if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
         record_rule(tape, RULES[function], y, (plain_arrays(x),), NO_KEYWORDS)
     elif type(x) is np.ndarray:
-        known.is_plain("load", np.ndarray, name, class_attribute(np.ndarray.__mro__, name))
+        known.is_plain("load", np.ndarray, name)
     return y
 
 
@@ -339,5 +339,5 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
     elif instance is x and not isinstance(x, type) and not (
         kind is classmethod and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip
-        known.is_plain("load", type(x), name, raw)
+        known.is_plain("load", type(x), name)
     return y

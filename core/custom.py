@@ -57,7 +57,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
 
         HANDLERS[f] = handler
         forget()
-        known.forget()
+        known.forget_all()
         return definition
 
     return register

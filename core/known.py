@@ -1,6 +1,6 @@
 """What a run has found out about the functions and classes that it meets; forgotten when the next one starts.
 
-How a call, an attribute or an operator is recorded depends on rules, handlers and class dictionaries.  Nothing of these
+How a call or an attribute is recorded depends on rules, handlers and class dictionaries.  Nothing of these
 changes for most of a program, and asking anew each time would cost more than the operations themselves.
 """
 
@@ -56,8 +56,7 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 functions = Functions()
 _by_name: dict[str, Any] = {}
-_entered: dict[tuple[str, type, str], Any] = {}  # with what the class had under the name then
-_hooks: dict[type, tuple[Any, ...]] = {}  # what intercepts attributes of the classes that were entered
+_filled: list[Any] = []
 
 slotted: set[type] = set()
 """Classes whose instances have no dict, which could hide a method."""
@@ -77,20 +76,24 @@ def methods(name: str) -> dict[type, Any]:
     return _by_name.setdefault(f"method_{name}", {})
 
 
-def is_plain(kind: str, cls: type, name: str, raw: Any) -> None:
-    """Enter a class, which has ``raw`` under that name, into one of the sets."""
-    classes(kind, name).add(cls)
-    _entered[kind, cls, name] = raw
-    _hooks[cls] = _hooks_of(cls)
+def is_plain(kind: str, cls: type, name: str) -> None:
+    """Enter a class into one of the sets."""
+    found = classes(kind, name)
+    if not found:
+        _filled.append(found)
+    found.add(cls)
 
 
 def enter(name: str, cls: type, method: Any) -> None:
     """Enter a method of a class into one of the dicts."""
+    found = methods(name)
+    if not found:
+        _filled.append(found)
+    found[cls] = method
     if not cls.__dictoffset__:
+        if not slotted:
+            _filled.append(slotted)
         slotted.add(cls)
-    methods(name)[cls] = method
-    _entered["method", cls, name] = method
-    _hooks[cls] = _hooks_of(cls)
 
 
 MISSING = object()
@@ -106,33 +109,17 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
 
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
-    for kind, _, name in list(_entered):
-        _by_name[f"{kind}_{name}"].clear()
-    _entered.clear()
-    _hooks.clear()
-    slotted.clear()
-
-
-def look_over() -> None:
-    """At the start of a run: functions and classes may have been changed since the last one."""
-    functions.clear()
-    same = all(class_attribute(cls.__mro__, name) is raw for (_, cls, name), raw in list(_entered.items()))
-    if not same or not all(_hooks_of(cls) == hooks for cls, hooks in list(_hooks.items())):
-        forget_classes()
-
-
-def _hooks_of(cls: type) -> tuple[Any, ...]:
-    return cls.__getattribute__, cls.__setattr__, getattr(cls, "__getattr__", None)
-
-
-def forget_passing() -> None:
-    """At the end of a run: functions and classes that were made in it can go."""
-    functions.clear()
-    if len(_entered) > MOST_LASTING or any("<locals>" in cls.__qualname__ for _, cls, _ in list(_entered)):
-        forget_classes()
+    while _filled:
+        _filled.pop().clear()
 
 
 def forget() -> None:
+    """At the start and the end of a run: what was made in it can go, the rest may be changed before the next."""
+    functions.clear()
+    forget_classes()
+
+
+def forget_all() -> None:
     """When a function is given a derivative of its own."""
     functions.lasting.clear()
-    functions.clear()
+    forget()

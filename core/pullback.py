@@ -180,7 +180,7 @@ def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
     if parent is None:
-        known.look_over()
+        known.forget()
     tape = Tape(parent)
     arguments = Arguments(tape)
     fresh = list(args)
@@ -195,7 +195,7 @@ def _record_on_tape(
         give_back(tape)
         arguments.leave()
         if parent is None:
-            known.forget_passing()
+            known.forget()
     back = Back(tape, arguments, y)
     return arguments.restore(y, set()), back
 

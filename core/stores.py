@@ -254,7 +254,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         tape.call(own, x, name, v)
         return
     if _store(tape, x, name, v, setattr) and own is object.__setattr__:
-        known.is_plain("store", type(x), name, class_attribute(type(x).__mro__, name))
+        known.is_plain("store", type(x), name)
 
 
 def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
