@@ -34,6 +34,10 @@ LAZY = {types.GeneratorType, map, filter, zip}
 RANDOM = ("random", "_random", "numpy.random")
 
 
+INSTEAD: dict[Any, str] = {}
+"""For functions that cannot be differentiated: what computes the same and can."""
+
+
 class Recording:
     """A Python function handed to code written in C: calling it records on the tape, until the run is over."""
 
@@ -314,9 +318,10 @@ def refusal(opaque: Opaque) -> NoDerivative:
         reason = f"is given a number ({exact}) that is computed in integers, where no derivative can be followed,"
     elif isinstance(opaque.function, FunctionType) and is_of_exact(opaque.function):
         reason, remedy = "computes in integers, where no derivative can be followed,", "Compute with floats, or give"
+    instead = next((f"{text} can be differentiated. " for f, text in INSTEAD.items() if f is opaque.function), "")
     return NoDerivative(
         f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
-        f"and its result influences the output. {remedy} it a derivative:\n"
+        f"and its result influences the output. {instead}{remedy} it a derivative:\n"
         f"{example(short)}"
         "or wrap the argument in morula.stop_gradient if no derivative should pass."
     )

@@ -12,13 +12,13 @@ import operator
 from typing import Any
 
 import numpy as np
-from scipy.integrate import _quadpack
+from scipy.integrate import _dop, _odepack, _quadpack, _vode
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
 from .arrays import pass_on
 from .call import call, handles
 from .custom import distinct
-from .opaque import note
+from .opaque import INSTEAD, note
 from .tape import Tape
 from .values import evaluate
 
@@ -98,3 +98,7 @@ def integrate_to_infinity(
     found, ends = _run(tape, _quadpack._qagie, given, 4)
     total = _sum(tape, _quadrature_gk15, Integrand(f, args, bound, infinite), ends)
     return _result(tape, _quadpack._qagie, given, found, full_output, total)
+
+
+for _solver in (_odepack.lsoda, _odepack.odeint, _dop.dopri5, _dop.dopri853, _vode.dvode, _vode.zvode):
+    INSTEAD[_solver] = "scipy.integrate.solve_ivp with method='RK45', 'DOP853', 'Radau' or 'BDF'"

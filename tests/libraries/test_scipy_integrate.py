@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import RK45, OdeSolver, solve_ivp
+from scipy.integrate import (
+    RK45,
+    OdeSolver,
+    cumulative_simpson,
+    cumulative_trapezoid,
+    fixed_quad,
+    ode,
+    odeint,
+    quad_vec,
+    romb,
+    simpson,
+    solve_bvp,
+    solve_ivp,
+    trapezoid,
+)
 from scipy.sparse import csc_array
 
 import morula as mo
@@ -142,3 +156,71 @@ def test_sparse_jacobians(method, given):
         "matrix": {"jac": lambda t, y, p: csc_array(jacobian(t, y, p))},
     }[given]
     near(lambda p: solve(p, method, **options).y[:, -1], P)
+
+
+def by_odeint(p):
+    return odeint(predation, [1.0, 0.5], [0.0, 1.0], args=(p,), tfirst=True)[-1, 0]
+
+
+def by_ode(p):
+    solver = ode(predation).set_integrator("dopri5").set_initial_value([1.0, 0.5], 0.0).set_f_params(p)
+    return solver.integrate(1.0)[0]
+
+
+@pytest.mark.parametrize("f", [lambda p: solve(p, "LSODA").y[0, -1], by_odeint, by_ode], ids=["LSODA", "odeint", "ode"])
+def test_solvers_in_c_name_those_in_python(f):
+    with pytest.raises(mo.NoDerivative, match="solve_ivp with method"):
+        mo.grad(f)(P)
+
+
+# ---- boundary values, and integrals in Python
+
+
+def test_boundary_values():
+    def bent(p):
+        def f(x, y):
+            return np.vstack([y[1], -p[0] * np.exp(y[0])])
+
+        def ends(a, b):
+            return np.array([a[0], b[0] - 0.1 * p[1]])
+
+        found = solve_bvp(f, ends, np.linspace(0.0, 1.0, 5), np.zeros((2, 5)), tol=1e-4)
+        return found.sol(0.4)[0], found.y[1, 0]
+
+    check_gradients(bent, P[:2], order=1, rtol=1e-6)
+
+
+def test_an_eigenvalue_of_boundary_values():
+    def f(k):
+        def waves(x, y, p):
+            return np.vstack([y[1], -k * p[0] ** 2 * y[0]])
+
+        def ends(a, b, p):
+            return np.array([a[0], b[0], a[1] - k])
+
+        guess = np.array([[0.0, 1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
+        return solve_bvp(waves, ends, np.linspace(0.0, 1.0, 5), guess, p=[6.0], tol=1e-5).p[0]
+
+    assert abs(mo.grad(f)(1.2) + np.pi * 1.2**-1.5) < 1e-4
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: fixed_quad(lambda x: np.exp(-a * x), 0.0, b, n=5)[0],
+        lambda a, b: quad_vec(lambda x: np.array([np.exp(-a * x), x * a]), 0.0, b)[0],
+        lambda a, b: quad_vec(lambda x: np.array([np.exp(-a * x), b * np.exp(-x)]), 0.0, np.inf)[0],
+    ],
+    ids=["fixed_quad", "quad_vec", "quad_vec to infinity"],
+)
+def test_integrals_of_functions(f):
+    check_gradients(f, 0.7, 1.3, order=1)
+
+
+@pytest.mark.parametrize("rule", [trapezoid, simpson, cumulative_trapezoid, cumulative_simpson])
+def test_integrals_of_samples(rule):
+    y = np.array([1.0, 0.5, 0.2, 0.7, 1.1])
+    check_gradients(lambda y, x: rule(y, x=x), y, np.array([0.0, 0.3, 0.5, 0.9, 1.4]), order=1)
+    check_gradients(lambda y, dx: rule(y, dx=dx), y, 0.3, order=1)
+    if rule is simpson:
+        check_gradients(lambda y, dx: romb(y, dx=dx), y, 0.3, order=1)
