@@ -210,7 +210,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
     if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)) and _is_numpys(kind, name):
         return _array_attribute(tape, x, name)
-    if kind is ModuleType and name not in x.__dict__ and isinstance(x.__dict__.get("__getattr__"), FunctionType):
+    if kind is ModuleType and not hasattr(kind, name) and name not in x.__dict__ and "__getattr__" in x.__dict__:
         return tape.call(x.__getattr__, name)
     if kind is ModuleType or kind is float:
         return getattr(x, name)

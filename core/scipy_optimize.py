@@ -18,6 +18,7 @@ from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .api import pullback
 from .call import Handler, call, handles
+from .custom import distinct
 from .errors import NoDerivative
 from .implicit import Watched, root, solution
 from .opaque import Recording, call_opaque, note
@@ -117,6 +118,8 @@ def _minimiser(solver: Any) -> Handler:
         fixed = given.get("args", ())
         fixed = fixed if isinstance(fixed, tuple) else (fixed,)
         inputs = (args, tuple(kwargs.values()))
+        # As new objects: those that the objective gave in some round know of its parameters, but not of x.
+        result.update({k: distinct(v) for k, v in result.items() if k != "x"})
         note(tape, tuple(v for k, v in result.items() if k not in ("x", "fun")), solver, inputs)
         if not result.get("success", True) or len(given.get("constraints", ())) or given.get("integrality") is not None:
             note(tape, (result.x, result.fun), solver, inputs)

@@ -273,3 +273,17 @@ def test_a_minimum_of_an_objective_without_derivative_is_a_constant_or_refused()
     assert np.allclose(mo.gradient(lambda x: least(2.0) * x, 1.5), 2.0, rtol=1e-5)
     with pytest.raises(mo.NoDerivative, match="_minimize_lbfgsb"):
         mo.gradient(least, 1.5)
+
+
+def test_a_constrained_minimum_is_refused_whatever_is_read_of_it():
+    def report(name):
+        def f(p):
+            held = {"type": "eq", "fun": lambda v: v[[0]] - p}
+            objective = lambda v: (v[0] - 2) ** 2 + (v[1] - p) ** 2 * v[0]  # noqa: E731
+            return np.sum(so.minimize(objective, [1.0, 1.0], method="SLSQP", constraints=[held])[name])
+
+        return f
+
+    for name in ("x", "fun", "jac"):
+        with pytest.raises(mo.NoDerivative, match="_minimize_slsqp"):
+            mo.gradient(report(name), 1.3)
