@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import _minpack, _optimize, _zeros
 from scipy.optimize._linprog_highs import _highs_wrapper
 
+from .access import getitem
 from .api import pullback
 from .call import Handler, call, handles
 from .custom import distinct
@@ -100,6 +101,48 @@ def stationarity(x: Any, f: Function, args: tuple[Any, ...], held: list[Any]) ->
     return [slope[i] if bound is None else x[i] - bound for i, bound in enumerate(held)]
 
 
+def kept(x: Any, constraints: list[dict[str, Any]]) -> Any:
+    """What the constraints keep at zero, or above."""
+    return np.concatenate([np.atleast_1d(c["fun"](x, *c.get("args", ()))) for c in constraints])
+
+
+def optimality(
+    z: Any, f: Function, args: tuple[Any, ...], held: list[Any], constraints: list[dict[str, Any]], active: list[int]
+) -> Any:
+    """Karush, Kuhn and Tucker's equations for x and the multipliers of the constraints that are active.
+
+    J. Nocedal and S. J. Wright, "Numerical Optimization", 2006, equation 12.34.
+    """
+    x, multipliers = z[: len(held)], z[len(held) :]
+
+    def lagrangian(x: Any) -> Any:
+        return np.sum(f(x, *args)) - np.sum(multipliers * kept(x, constraints)[active])
+
+    slope = pullback(lagrangian, x)[1](1.0)[0]
+    free = [slope[i] if bound is None else x[i] - bound for i, bound in enumerate(held)]
+    return np.concatenate([np.array(free), kept(x, constraints)[active]])
+
+
+def multipliers_at(
+    x: Any, f: Function, args: tuple[Any, ...], held: list[Any], constraints: list[dict[str, Any]]
+) -> tuple[list[Any], list[int], Any]:
+    """The bounds that hold variables at a minimum, which entries of the constraints are active, and their multipliers.
+
+    Where constraints say what a bound says as well, they determine the variable.
+    """
+    values = kept(x, constraints)
+    sizes = [np.size(c["fun"](x, *c.get("args", ()))) for c in constraints]
+    equal = np.repeat([c["type"].lower() == "eq" for c in constraints], sizes)
+    active = np.flatnonzero(equal | (values <= 1e-6)).tolist()
+    back = pullback(lambda x: kept(x, constraints)[active], x)[1]
+    rows = np.reshape([back(unit)[0] for unit in np.eye(len(active))], (len(active), len(held)))
+    bound_only = [row for row in rows if not any(row[i] for i, bound in enumerate(held) if bound is None)]
+    held = [None if any(row[i] for row in bound_only) else bound for i, bound in enumerate(held)]
+    free = [i for i, bound in enumerate(held) if bound is None]
+    slope = pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
+    return held, active, np.linalg.lstsq(rows[:, free].T, slope[free])[0]
+
+
 def value_of(f: Function) -> Function:
     """The value of an objective that also returns its gradient."""
     return lambda x, *args: f(x, *args)[0]
@@ -121,7 +164,9 @@ def _minimiser(solver: Any) -> Handler:
         # As new objects: those that the objective gave in some round know of its parameters, but not of x.
         result.update({k: distinct(v) for k, v in result.items() if k != "x"})
         note(tape, tuple(v for k, v in result.items() if k not in ("x", "fun")), solver, inputs)
-        if not result.get("success", True) or len(given.get("constraints", ())) or given.get("integrality") is not None:
+        constraints = given.get("constraints", ())
+        followed = all(isinstance(c, dict) for c in constraints) if isinstance(constraints, (list, tuple)) else False
+        if not result.get("success", True) or not followed or given.get("integrality") is not None:
             note(tape, (result.x, result.fun), solver, inputs)
             return result
         x = result.x
@@ -130,7 +175,13 @@ def _minimiser(solver: Any) -> Handler:
         held = [next((b for b in pair if b is not None and b == at), None) for pair, at in zip(bounds, np.ravel(x))]
         first = len(tape.records)
         try:
-            solved = solution(tape, x, stationarity, f, fixed, held)
+            if constraints:
+                held, active, multipliers = multipliers_at(x, f, fixed, held, constraints)
+                z = np.concatenate([x, multipliers])
+                z = solution(tape, z, optimality, f, fixed, held, list(constraints), active)
+                solved = getitem(tape, z, slice(len(held)))
+            else:
+                solved = solution(tape, x, stationarity, f, fixed, held)
             least = call(tape, f, solved, *fixed)
         except NoDerivative:  # an error where the objective depends on what is differentiated
             del tape.records[first:]

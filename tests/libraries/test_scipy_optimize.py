@@ -275,15 +275,32 @@ def test_a_minimum_of_an_objective_without_derivative_is_a_constant_or_refused()
         mo.gradient(least, 1.5)
 
 
-def test_a_constrained_minimum_is_refused_whatever_is_read_of_it():
-    def report(name):
-        def f(p):
-            held = {"type": "eq", "fun": lambda v: v[[0]] - p}
-            objective = lambda v: (v[0] - 2) ** 2 + (v[1] - p) ** 2 * v[0]  # noqa: E731
-            return np.sum(so.minimize(objective, [1.0, 1.0], method="SLSQP", constraints=[held])[name])
+def on_a_circle(p, name):
+    def objective(v):
+        return (v[0] - p[0]) ** 2 + (v[1] - 1.0) ** 2 * np.exp(v[0])
 
-        return f
+    constraints = [
+        {"type": "eq", "fun": lambda v: v[0] ** 2 + v[1] ** 2 - p[1] ** 2},
+        {"type": "ineq", "fun": lambda v, least: v - least, "args": (np.array([0.1, -5.0]),)},
+    ]
+    return so.minimize(objective, [0.5, 0.5], method="SLSQP", constraints=constraints, tol=1e-14)[name]
 
-    for name in ("x", "fun", "jac"):
-        with pytest.raises(mo.NoDerivative, match="_minimize_slsqp"):
-            mo.gradient(report(name), 1.3)
+
+@pytest.mark.parametrize("p", [np.array([1.5, 1.2]), np.array([-1.5, 1.2])], ids=["free", "at a bound"])
+def test_constrained_minima(p):
+    check_gradients(lambda p: on_a_circle(p, "x"), p, order=1, rtol=1e-4, atol=1e-5)
+    check_gradients(lambda p: on_a_circle(p, "fun"), p, order=1, rtol=1e-5, atol=1e-6)
+
+
+def test_a_constraint_that_says_what_a_bound_says():
+    def f(p):
+        held = {"type": "eq", "fun": lambda v: v[0] - 0.0}
+        objective = lambda v: (v[0] - p) ** 2 + (v[1] - p * p) ** 2 + v[0] * v[1]  # noqa: E731
+        return so.minimize(objective, [0.0, 0.5], method="SLSQP", bounds=[(0, 9), (0, 9)], constraints=[held]).x[1]
+
+    check_gradients(f, 1.3, order=1, rtol=1e-5)
+
+
+def test_what_else_a_minimiser_reports_is_refused():
+    with pytest.raises(mo.NoDerivative, match="_minimize_slsqp"):
+        mo.gradient(lambda p: np.sum(on_a_circle(p, "jac")), np.array([1.5, 1.2]))
