@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .access import special
-from .subclasses import leaves, past_overrides, reaches_class
+from .subclasses import is_left_to_method, leaves, past_overrides, reaches_class
 from .tape import Tape
 from .values import NUMBERS
 
@@ -32,7 +32,9 @@ def dispatched(
         if y is not NotImplemented:
             return y
     comes_back = any(reaches_class(x, function) for x in leaves((*args, *kwargs.values())))
-    return past_overrides(tape, function, args, kwargs) if comes_back else NotImplemented
+    if comes_back or args and is_left_to_method(args[0], function):
+        return past_overrides(tape, function, args, kwargs)
+    return NotImplemented
 
 
 def _of_ufunc(tape: Tape, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -65,6 +65,13 @@ def reaches_class(x: Any, function: Any) -> bool:
     return overrides(x) or isinstance(getattr(type(x), function.__name__, None), FunctionType)
 
 
+def is_left_to_method(x: Any, function: Any) -> bool:
+    """Whether NumPy's source leaves a function of ``x``, no array, to a method of the same name (``np.sum(series)``)."""
+    if type(x) in PLAIN or isinstance(x, (list, tuple)) or not isinstance(function._implementation, FunctionType):
+        return False
+    return isinstance(getattr(type(x), function.__name__, None), FunctionType)
+
+
 def inherited_method(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of ``ndarray`` for an array of a derived class; NotImplemented where the class makes no difference."""
     if name in OPERATOR_UFUNCS:

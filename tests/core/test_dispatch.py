@@ -43,6 +43,22 @@ class Tripling(Doubling):
         return super().__array_function__(function, types, args, kwargs) * 1.5
 
 
+class Series:
+    """No array, with methods that NumPy's functions of the same name look for."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def clip(self, low, high, out=None):
+        return Series(np.minimum(np.maximum(self.values, low), high) * 3)
+
+    def cumsum(self, axis=None, dtype=None, out=None):
+        return Series(np.cumsum(self.values * self.values))
+
+    def sum(self, axis=None, dtype=None, out=None):
+        return self.values[0] * 5
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -59,6 +75,8 @@ class Tripling(Doubling):
         lambda a: np.asarray(np.sin(a.view(Doubling)).cumsum()).sum(),
         lambda a: np.asarray(np.multiply(a, a.view(Doubling), out=np.zeros(3).view(Doubling))).sum(),
         lambda a: np.asarray(np.add.reduce(a.view(Doubling) * a)).item(),
+        lambda a: np.clip(Series(a), 0.5, 1.5).values.sum(),
+        lambda a: np.cumsum(Series(a)).values.sum() + np.sum(Series(a)),
     ],
 )
 def test_a_function_is_handed_to_the_class_that_takes_it_over(check, f):
