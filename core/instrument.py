@@ -35,7 +35,10 @@ class Template:
     assumed: list[tuple[dict[str, Any], str, Any]]  # globals, by what they stood for when the function was rewritten
 
     def is_current(self) -> bool:
-        return all(space.get(name) is found for space, name, found in self.assumed)
+        for space, name, found in self.assumed:
+            if space.get(name) is not found:
+                return False
+        return True
 
     bound: tuple[FunctionType, FunctionType] | None = None  # the last function that was bound, with its recorded form
 

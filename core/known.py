@@ -24,11 +24,14 @@ class Functions(dict[Any, Callable[..., Any]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lasting: dict[Any, tuple[Any, ...]] = {}  # what earlier runs have found, to be looked over in each
+        self.lasting: dict[Any, Any] = {}  # what earlier runs have found, to be looked over in each
 
     def __missing__(self, function: Any) -> Callable[..., Any]:
         entry = self.lasting.get(function)
         if entry is not None:
+            if type(function) is not FunctionType:
+                self[function] = entry
+                return entry
             code, defaults, named, is_current, found = entry
             same = function.__code__ is code and function.__defaults__ is defaults and function.__kwdefaults__ is named
             if same and is_current():
@@ -37,6 +40,8 @@ class Functions(dict[Any, Callable[..., Any]]):
         found = self.how(function)
         if type(getattr(function, "__self__", None)) in (ModuleType, NoneType):  # no method of an object that may go
             self[function] = found
+            if type(function) in (BuiltinFunctionType, np.ufunc):
+                self.lasting[function] = found
         return found
 
     def settle(self, function: FunctionType, found: Callable[..., Any], is_current: Callable[[], bool]) -> None:
@@ -55,7 +60,7 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 
 functions = Functions()
-_by_name: dict[str, Any] = {}
+_by_name: dict[tuple[str, str], Any] = {}
 _filled: list[Any] = []
 
 slotted: set[type] = set()
@@ -68,17 +73,19 @@ def classes(kind: str, name: str) -> set[Any]:
     ``load``: classes of which an attribute is loaded without running code written in Python; ``store``: in which one is
     stored so; ``own``: classes whose own attribute is loaded so.
     """
-    return _by_name.setdefault(f"{kind}_{name}", set())
+    return _by_name.setdefault((kind, name), set())
 
 
 def methods(name: str) -> dict[type, Any]:
     """class -> its method ``name``, a function written in Python, which an attribute of the instance may hide."""
-    return _by_name.setdefault(f"method_{name}", {})
+    return _by_name.setdefault(("method", name), {})
 
 
 def is_plain(kind: str, cls: type, name: str) -> None:
     """Enter a class into one of the sets."""
-    found = classes(kind, name)
+    found = _by_name.get((kind, name))
+    if found is None:
+        found = classes(kind, name)
     if not found:
         _filled.append(found)
     found.add(cls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
@@ -33,18 +33,18 @@ ALLOCATIONS = 100_000
 """Between two searches for garbage while a tape grows."""
 
 
-@contextmanager
-def few_collections() -> Iterator[None]:
+class few_collections:
     """A tape makes many objects and frees none: to look for garbage among them every 700 costs a fifth of the time."""
-    first, *others = gc.get_threshold()
-    if not 0 < first < ALLOCATIONS:
-        yield
-        return
-    gc.set_threshold(ALLOCATIONS, *others)
-    try:
-        yield
-    finally:
-        gc.set_threshold(first, *others)
+
+    __slots__ = ("thresholds",)
+
+    def __enter__(self) -> None:
+        self.thresholds = gc.get_threshold()
+        if 0 < self.thresholds[0] < ALLOCATIONS:
+            gc.set_threshold(ALLOCATIONS, *self.thresholds[1:])
+
+    def __exit__(self, *exception: object) -> None:
+        gc.set_threshold(*self.thresholds)
 
 
 class Back:

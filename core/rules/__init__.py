@@ -42,11 +42,16 @@ def find_rule(function: Any) -> Rule | None:
         rule = RULES.get(function)
     except TypeError:  # an unhashable callable object
         return None
-    if rule is None and _LAZY:
+    if rule is None and len(sys.modules) != _modules[0]:  # something has been imported since
+        _modules[0] = len(sys.modules)
         for package in [p for p in _LAZY if p in sys.modules]:
             load(_LAZY.pop(package))
         rule = RULES.get(function)
     return rule
+
+
+_modules = [0]
+"""How many modules there were when the rules of libraries were last looked for."""
 
 
 def find_model(function: Any) -> Model | None:
