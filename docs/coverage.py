@@ -10,6 +10,7 @@ in none of these is reported as missing, and a test fails.
 from __future__ import annotations
 
 import importlib
+import re
 import types
 from collections import Counter
 from collections.abc import Callable
@@ -193,12 +194,8 @@ MISSING: dict[str, dict[str, str]] = {
         "SciPy has no function for its derivative": """zetac besselpoly kolmogorov kolmogi smirnov smirnovi
             ncfdtr ncfdtri gdtrix bdtri nbdtri pdtri mathieu_a mathieu_b obl_cv pro_cv mathieu_even_coef
             mathieu_odd_coef obl_cv_seq pro_cv_seq ellip_harm ellip_harm_2 ellip_normal""",
-        "solutions of the Mathieu and spheroidal equations, which come with their slope": """mathieu_cem mathieu_sem
-            mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv
-            obl_rad2 obl_rad2_cv pro_ang1 pro_ang1_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv""",
-        "known, and not written out": """agm elliprc elliprd elliprf elliprg elliprj airye kelvin modfresnelm modfresnelp
-            legendre_p legendre_p_all assoc_legendre_p assoc_legendre_p_all sph_legendre_p sph_legendre_p_all sph_harm_y
-            sph_harm_y_all lmbda lqmn lqn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn""",
+        "SciPy's values for negative arguments are not those of the function": "modfresnelm modfresnelp",
+        "known, and not written out": "elliprc elliprd elliprf elliprg elliprj kelvin",
         "the parameters of the polynomials": """assoc_laguerre gegenbauer genlaguerre jacobi sh_jacobi j_roots js_roots
             la_roots roots_gegenbauer roots_genlaguerre roots_jacobi roots_sh_jacobi""",
     },
@@ -228,7 +225,8 @@ def state(module: str, name: str) -> str:
     f = getattr(importlib.import_module(module), name)
     rule = _found(find_rule, f)
     if rule is not None:
-        return "zero" if rule.is_zero else "rule"
+        unknown = [str(i) for i, p in enumerate(rule.partials, 1) if p is None]
+        return "zero" if rule.is_zero else "rule" + f", not in argument {' or '.join(unknown)}" * bool(unknown)
     if _found(find_model, f) is not None:
         return "rule"
     if name in SOURCE.get(module, {}):
@@ -256,7 +254,7 @@ def states() -> dict[str, dict[str, str]]:
 
 
 LEGEND = {
-    "rule": "a derivative rule",
+    "rule": "a derivative rule; in the arguments that are named, counted from 1, none is known",
     "zero": "the derivative is zero wherever it exists",
     "source": "differentiated from its Python source; a test shows it",
     "engine": "what it writes, calls or iterates over is followed",
@@ -281,7 +279,7 @@ modules. This page is written by [coverage.py](coverage.py), and a test holds it
 
 def page(found: dict[str, dict[str, str]]) -> str:
     lines = [HEADER + "\n".join(f"| {word} | {meaning} |" for word, meaning in LEGEND.items()), ""]
-    kinds = {module: Counter(text.split(":")[0] for text in names.values()) for module, names in found.items()}
+    kinds = {module: Counter(re.split("[:,]", text)[0] for text in names.values()) for module, names in found.items()}
     lines += ["| module | " + " | ".join(LEGEND) + " |", "|---" * (len(LEGEND) + 1) + "|"]
     lines += [f"| {m} | " + " | ".join(str(kinds[m][word] or "") for word in LEGEND) + " |" for m in found]
     for module, names in found.items():

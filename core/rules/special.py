@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from . import bessel, distribution_functions, gamma_functions, hypergeometric  # noqa: F401
+from . import bessel, distribution_functions, gamma_functions, hypergeometric, special_equations  # noqa: F401
 from .bessel import weighted
 from .operators import exponent_partial
 from .table import elementwise, joint, vjp, zero
