@@ -22,7 +22,7 @@ from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
-from .stores import setitem
+from .stores import array_setitem, setitem
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 from .tape import Cotangents, Int, Record, Tape
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
@@ -95,7 +95,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         )
     for o, e in zip(outs, parts):
         if o is not None and o is not e:
-            setitem(tape, o, ..., e)
+            array_setitem(tape, o, ..., e)
     found = tuple(e if o is None else o for o, e in zip(outs, parts))
     return found if isinstance(y, tuple) else found[0]
 

@@ -74,7 +74,8 @@ def corresponding(x: np.ndarray, holder: Any, blank: np.ndarray) -> np.ndarray:
     """The view of ``blank``, made by ``blank_memory(holder)``, that lies there where ``x`` lies in the holder's memory."""
     memory = holder if isinstance(holder, np.ndarray) else _buffer(holder)
     flat: Any = blank if blank.base is None else blank.base
-    if x.dtype.kind in "fc" and flat.dtype.kind in "fc" and _component(x) != _component(flat):
+    same = x.dtype is flat.dtype or x.dtype.kind not in "fc" or flat.dtype.kind not in "fc"
+    if not same and _component(x) != _component(flat):
         raise NoDerivative(
             f"memory of dtype {flat.dtype} is read or written as {x.dtype}, which cuts numbers into bits that have no "
             "derivative; convert with astype() instead of view()"
@@ -85,7 +86,7 @@ def corresponding(x: np.ndarray, holder: Any, blank: np.ndarray) -> np.ndarray:
 def _laid_over(flat: np.ndarray, x: np.ndarray, memory: np.ndarray) -> np.ndarray:
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
-    offset = 0 if x is memory else _address(x) - _lowest(memory)
+    offset = 0 if x is memory else _address(x) - _address(memory)
     return np.ndarray(x.shape, x.dtype, flat, offset, x.strides)
 
 
@@ -96,11 +97,6 @@ def _component(x: np.ndarray) -> int:
 
 def _address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
-
-
-def _lowest(x: np.ndarray) -> int:
-    """The address of the first byte of ``x``, which is that of its last entry along an axis that runs backward."""
-    return _address(x) + sum(s * (n - 1) for s, n in zip(x.strides, x.shape) if s < 0)
 
 
 def flat_index(x: np.flatiter, i: Any) -> Any:
@@ -144,7 +140,7 @@ def touches_whole_numbers(x: np.ndarray, holder: Any) -> bool:
     if not isinstance(holder, np.ndarray) or holder.dtype.kind not in "fc":
         return True
     size = _component(holder)
-    places = (x.itemsize, _address(x) - _lowest(holder), *x.strides)
+    places = (x.itemsize, _address(x) - _address(holder), *x.strides)
     return math.gcd(size, *places) == size
 
 

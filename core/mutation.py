@@ -47,12 +47,12 @@ def mutator(name: str) -> Any:
 
 @mutator("fill")
 def fill(tape: Tape, a: np.ndarray, value: Any) -> None:
-    setitem(tape, a, ..., value)
+    array_setitem(tape, a, ..., value)
 
 
 @mutator("sort")
 def sort(tape: Tape, a: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None, **stable: Any) -> None:
-    setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order, **stable))
+    array_setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order, **stable))
 
 
 @mutator("partition")
@@ -60,7 +60,7 @@ def partition(
     tape: Tape, a: np.ndarray, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
 ) -> None:
     places = np.argpartition(a, kth, axis=axis, kind=kind, order=order)
-    setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
+    array_setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
 
 
 @mutator("setfield")
@@ -98,7 +98,7 @@ def put(tape: Tape, a: np.ndarray, ind: Any, v: Any, mode: str = "raise") -> Non
     if np.size(v) == 0:
         return  # as NumPy does
     values = call(tape, np.resize, v, chosen.shape) if np.size(v) != 1 else v
-    setitem(tape, a, np.unravel_index(chosen, a.shape), values)
+    array_setitem(tape, a, np.unravel_index(chosen, a.shape), values)
 
 
 @handles(np.copyto)
@@ -107,13 +107,13 @@ def copyto(tape: Tape, dst: np.ndarray, src: Any, casting: str = "same_kind", wh
         src = call(tape, np.array, src)
     if not np.can_cast(np.result_type(src), dst.dtype, casting):  # type: ignore[call-overload]
         np.copyto(dst, src, casting=casting)  # type: ignore[arg-type]
-    setitem(tape, dst, ..., src if where is True else call(tape, np.where, where, src, dst))
+    array_setitem(tape, dst, ..., src if where is True else call(tape, np.where, where, src, dst))
 
 
 @handles(np.putmask)
 def putmask(tape: Tape, a: np.ndarray, mask: Any, values: Any) -> None:
     mask = np.asarray(mask, dtype=bool)
-    setitem(tape, a, mask, getitem(tape, call(tape, np.resize, values, a.shape), mask))
+    array_setitem(tape, a, mask, getitem(tape, call(tape, np.resize, values, a.shape), mask))
 
 
 @handles(np.place)
@@ -121,7 +121,7 @@ def place(tape: Tape, arr: np.ndarray, mask: Any, vals: Any) -> None:
     mask = np.asarray(mask, dtype=bool).reshape(arr.shape)
     if np.size(vals) == 0:
         np.place(arr, mask, vals)  # raises what NumPy raises
-    setitem(tape, arr, mask, call(tape, np.resize, vals, (int(np.count_nonzero(mask)),)))
+    array_setitem(tape, arr, mask, call(tape, np.resize, vals, (int(np.count_nonzero(mask)),)))
 
 
 @handles(np.fill_diagonal)
@@ -129,7 +129,7 @@ def fill_diagonal(tape: Tape, a: np.ndarray, val: Any, wrap: bool = False) -> No
     marked = np.zeros(a.shape, dtype=bool)
     np.fill_diagonal(marked, True, wrap=wrap)
     values = val if np.ndim(val) == 0 else call(tape, np.resize, val, (int(np.count_nonzero(marked)),))
-    setitem(tape, a, np.nonzero(marked), values)
+    array_setitem(tape, a, np.nonzero(marked), values)
 
 
 @handles(np.put_along_axis)

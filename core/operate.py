@@ -20,7 +20,7 @@ from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
 from .opaque import is_exact, is_foreign, note
 from .rules.table import RULES
-from .stores import setitem
+from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
 from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL, evaluate
@@ -219,7 +219,7 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
             plain_y = not isinstance(y, (np.ndarray, np.generic))
             if not plain_y and (y.shape != a.shape or not np.can_cast(y.dtype, a.dtype, "same_kind")):
                 return function(a, b)  # raises what NumPy raises
-            setitem(tape, a, ..., y)
+            array_setitem(tape, a, ..., y)
             return a
         if type(a) in NUMBERS or not hasattr(type(a), method) or isinstance(a, list) and _takes_over(b, method):
             return plain(tape, a, b)

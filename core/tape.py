@@ -68,6 +68,7 @@ class Tape:
 
 
 Evaluate = Callable[..., Any]
+Window = tuple[np.ndarray, np.ndarray, bool]
 
 
 class Cotangents:
@@ -77,8 +78,8 @@ class Cotangents:
         self.numbers: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}  # by the identity of the array that owns the memory
         self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
-        # By owner: its views by identity, each with its cotangent, a view of the owner's.
-        self.windows: dict[int, dict[int, tuple[np.ndarray, np.ndarray]]] = {}
+        # By owner: its views by identity, each with its cotangent, a view of the owner's, and whether it overlaps itself.
+        self.windows: dict[int, dict[int, Window]] = {}
         self.redo: list[tuple[Any, Any, Any]] = []
         self.tape: Tape | None = None  # that is being swept
         # Functions met whose derivative in some argument nobody knows (NaN marks it), and where they were called.
@@ -96,10 +97,14 @@ class Cotangents:
                 return self.arrays.pop(key, None)
             if id(owner(y)) not in self.arrays:
                 return None
-            window = self.window(y)
-            g = self.run(np.copy, window)
-            self.write(window, ..., 0)
-            if overlaps_itself(y):  # where entries share one place in memory, that place's cotangent counts once
+            _, window, overlaps = self.entry(y)
+            if self.evaluate is None:
+                g = window.copy()
+                window[...] = 0
+            else:
+                g = self.run(np.copy, window)
+                self.write(window, ..., 0)
+            if overlaps:  # where entries share one place in memory, that place's cotangent counts once
                 first = np.zeros(y.shape, bool)
                 first[distinct_entries(y)[0]] = True
                 return self.run(np.where, first, g, 0.0)
@@ -169,9 +174,8 @@ class Cotangents:
         )
 
     def add_array(self, x: np.ndarray, g: Any) -> None:
-        base = x if x.base is None else owner(x)
-        key = id(base)
-        if x is base:
+        if x.base is None:
+            key = id(x)
             present = self.arrays.get(key)
             if present is not None and key in self.exclusive:
                 if self.evaluate is None:
@@ -187,8 +191,8 @@ class Cotangents:
                 if type(total) is np.ndarray and total.flags.c_contiguous and x.flags.c_contiguous:
                     self.exclusive.add(key)
             return
-        window = self.window(x)
-        if overlaps_itself(x):
+        _, window, overlaps = self.entry(x)
+        if overlaps:
             first, places = distinct_entries(x)
             g = self.run(_gathered, g, places, first[0].size)
             self.write(window, first, self.run(_add, self.run(_getitem, window, first), g))
@@ -205,8 +209,8 @@ class Cotangents:
 
     def add_at(self, x: np.ndarray, index: Any, g: Any) -> None:
         """Add ``g`` to the cotangent of ``x[index]``."""
-        window = self.window(x)
-        if is_fancy(index) or x.base is not None and overlaps_itself(x):
+        _, window, overlaps = self.entry(x)
+        if overlaps or type(index) is not int and is_fancy(index):
             self.run(np.add.at, window, index, g)
         elif self.evaluate is None:
             window[index] += g
@@ -231,14 +235,18 @@ class Cotangents:
 
     def window(self, x: np.ndarray) -> np.ndarray:
         """The cotangent of ``x`` as an array that may be written to; views of one array share its memory."""
-        if x.base is None and id(x) in self.exclusive:
-            return self.arrays[id(x)]
-        base = owner(x)
+        return self.entry(x)[1]
+
+    def entry(self, x: np.ndarray) -> Window:
+        """``x`` with its cotangent as an array that may be written to, and whether ``x`` overlaps itself."""
+        base = x if x.base is None else owner(x)
         key = id(base)
-        windows = self.windows.setdefault(key, {})
+        windows = self.windows.get(key)
+        if windows is None:
+            windows = self.windows[key] = {}
         found = windows.get(id(x))
         if found is not None:
-            return found[1]
+            return found
         if key not in self.exclusive:
             present = self.arrays.get(key)
             self.arrays[key] = blank_memory(base)
@@ -246,9 +254,9 @@ class Cotangents:
             if present is not None:
                 self.write(self.arrays[key], ..., present)
         total = self.arrays[key]
-        window = total if x is base else corresponding(x, base, total)
-        windows[id(x)] = x, window
-        return window
+        found = (x, total, False) if x is base else (x, corresponding(x, base, total), overlaps_itself(x))
+        windows[id(x)] = found
+        return found
 
     def cut(self, x: np.ndarray, index: Any) -> None:
         """``x[index]``, of a dtype without derivatives, was written: numbers in the same memory are new ones."""

@@ -723,3 +723,26 @@ def test_a_write_of_the_memory_that_it_reads_is_right_or_refused(check, write):
         assert "memory" in str(refusal)
         return
     check(f, A, 1.1)
+
+
+class Negating(np.ndarray):
+    def __setitem__(self, i, v):
+        super().__setitem__(i, -v)
+
+    def __getitem__(self, i):
+        return 2 * super().__getitem__(i)
+
+
+def test_a_subclass_has_a_say_in_subscripts_and_in_nothing_else(check):
+    def f(a, x):
+        b = a.view(Negating)
+        b[0] = x
+        b += 1
+        b[1] *= x
+        np.add(b, x, out=b)
+        b.fill(a[0])
+        b[2] = a[1] * b[3]
+        np.copyto(b[1:], a[:3])
+        return float((a * a * B).sum())
+
+    check(f, A, 1.5)
