@@ -9,6 +9,7 @@ directions must be what plain Python gives.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import linecache
 import random
@@ -98,13 +99,18 @@ FUNCTIONS = ["np.tanh", "np.sin", "np.cos"]
 files = itertools.count()
 
 
-def load(text):
-    """The module of a source text, which tracebacks and the engine can read back."""
+def load(text, scope):
+    """Run a source text, which tracebacks and the engine can read back, in a scope; gives that."""
     name = f"<random aliasing {next(files)}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    scope = {"__name__": "random_aliasing"}
     exec(compile(text, name, "exec"), scope)
     return scope
+
+
+@functools.cache
+def world(name):
+    """What the programs call and change; what one of them leaves there, the next one sets anew."""
+    return load(PRELUDE, {"__name__": f"random_aliasing_{name}"})
 
 
 def point(choices):
@@ -120,7 +126,6 @@ class Writer:
     def __init__(self, choices):
         self.r = choices
         self.args = point(choices)
-        self.scope = load(PRELUDE)
         self.body: list[str] = []
         self.fresh = itertools.count()
         self.values = self.run([])
@@ -131,13 +136,13 @@ class Writer:
     # Running what there is
 
     def text(self, body):
-        return PRELUDE + START + "".join(f"    {line}\n" for line in body)
+        return START + "".join(f"    {line}\n" for line in body)
 
     def run(self, more):
         """The names after ``more`` lines; None if they fail or grow."""
         lines = [*self.body, *more, "return dict(locals())"]
-        scope = self.scope
-        exec(START + "".join(f"    {line}\n" for line in lines), scope)
+        scope = world("plain")
+        exec(self.text(lines), scope)
         try:
             with np.errstate(all="raise"):
                 found = scope["program"](*copy.deepcopy(self.args))
@@ -638,7 +643,7 @@ def equal(x, y):
 
 def check(source, args, choices, second):
     """Assert that a program is differentiated as Python runs it; gives what was compared."""
-    plain, recorded = load(source), load(source)
+    plain, recorded = (load(source, world(name)) for name in ("plain", "recorded"))
     f, program = plain["program"], recorded["program"]
     expected_args, given_args = moved(args, args, 0.0), moved(args, args, 0.0)
     expected = outcome(f, expected_args)
