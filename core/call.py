@@ -24,10 +24,10 @@ from .construct import CONTAINERS, construct, initialise_dataclass, make, maker,
 from .dispatch import dispatched
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all
-from .models import call_compiled
+from .models import call_compiled, call_model
 from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
-from .rules import find_rule
+from .rules import find_model, find_rule
 from .source import InIntegers, NoSource
 from .stores import setitem
 from .structured import compiled_for, is_structured
@@ -94,6 +94,9 @@ def _how(function: Any) -> Handler:
             return _of_zero(rule)
         return lambda tape, /, *args, **kwargs: call_rule(tape, rule, args, kwargs)
     if type(function) is FunctionType:
+        model = find_model(function)
+        if model is not None:
+            return lambda tape, /, *args, **kwargs: call_model(tape, model, args, kwargs)
         return lambda tape, /, *args, **kwargs: _call_python(tape, function, args, kwargs)
     if isinstance(function, type):
         return maker(function)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import Opaque, call_opaque, callback, is_foreign, refusal
+from .opaque import Opaque, call_opaque, callback, is_foreign, judge, refusal
 from .overwrite import FLAG
 from .rules import find_model
 from .rules.table import Model
@@ -24,15 +24,18 @@ from .values import differentiable, evaluate
 def call_compiled(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function that has neither a rule nor source, on the tape."""
     model = find_model(function)
-    return call_opaque(tape, function, args, kwargs) if model is None else _call_model(tape, model, args, kwargs)
+    return call_opaque(tape, function, args, kwargs) if model is None else call_model(tape, model, args, kwargs)
 
 
-def _call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     signature = _signature(model.program)
     names = list(signature.parameters)
     by_position, by_name = len(args), list(kwargs)
     if kwargs:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:  # a call that the program does not know
+            return call_opaque(tape, model.function, args, kwargs)
         bound.apply_defaults()
         args, kwargs = bound.args, bound.kwargs
     if any(callback(tape, x) is not x for x in args):
@@ -89,8 +92,15 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
     dy = table.take(y)
     if dy is None:
         return
+    if opaque.moved is None:
+        judge(table.tape)
+    if not opaque.depends:
+        return
     parent = table.evaluate.args[0] if table.evaluate is not None else None  # type: ignore[attr-defined]
-    computed, back = record(parent, model.program, args, kwargs, active)
+    try:
+        computed, back = record(parent, model.program, args, kwargs, active)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise refusal(opaque) from error  # the function takes what the program was not written for
     if isinstance(computed, tuple):
         for part, d in zip(computed, dy):
             if part is None and d is not None and np.any(d != 0):

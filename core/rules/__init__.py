@@ -17,7 +17,7 @@ _LAZY = {
     "scipy.sparse": ("sparse", ".scipy_sparse"),
     "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),
     "scipy.integrate": (".scipy_integrate",),
-    "scipy.interpolate": ("scipy_interpolate",),
+    "scipy.interpolate": ("scipy_interpolate", ".scipy_interpolate"),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.signal": ("scipy_signal",),
     "scipy.spatial": ("scipy_spatial",),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NoDerivative
 from .table import model, zero
 
 
@@ -210,6 +211,36 @@ def normal_equations(x, t, k, y, w, ab, rhs):
     return np.stack(bands, axis=1)[:n], a.T @ (y * w[:, None])
 
 
+def data_matrix(x, t, k, w, extrapolate=False):
+    """The rows of the collocation matrix, weighted, without their zeros."""
+    j = knot_interval(t, k, x)
+    return np.stack(basis(t, k, x, j), axis=-1) * w[:, None], j - k, len(t) - k - 1
+
+
+def least_squares(x, y, t, k, w, periodic=False):
+    """The coefficients; the triangular factors with which SciPy finds them are not computed here."""
+    if periodic:
+        raise NoDerivative("a periodic least-squares spline has no derivative rule; use make_interp_spline")
+    a = collocation(x, t, k) * w[:, None]
+    return None, None, np.linalg.solve(a.T @ a, a.T @ (y * w[:, None])), None, None
+
+
+def collocation_of_several(xvals, t, len_t, k, indices_k1d, cstrides):
+    """The rows of the collocation matrix of a product of splines, without their zeros."""
+    splines = []
+    for d, order in enumerate(k):
+        knots = t[d, : int(len_t[d])]
+        x = xvals[:, d]
+        splines.append(basis(knots, int(order), x, knot_interval(knots, int(order), x)))
+    rows = []
+    for choice in itertools.product(*(range(int(order) + 1) for order in k)):
+        entry = 1.0
+        for d, m in enumerate(choice):
+            entry = entry * splines[d][m]
+        rows.append(entry)
+    return np.reshape(np.stack(rows, axis=-1), (-1,)), None, None
+
+
 def evaluate_ndbspline(xi, t, len_t, k, nu, extrapolate, c1r, num_c_tr, strides_c1, indices_k1d):
     dims = len(len_t)
     knots = [t[d, : int(len_t[d])] for d in range(dims)]
@@ -254,6 +285,9 @@ def fitpack_integral(t, c, k, a, b):
 model(compiled("_dierckx", "evaluate_spline"), evaluate_spline)
 model(compiled("_dierckx", "evaluate_all_bspl"), evaluate_all_bspl)
 model(compiled("_dierckx", "evaluate_ndbspline"), evaluate_ndbspline)
+model(compiled("_dierckx", "data_matrix"), data_matrix)
+model(compiled("_bsplines", "_lsq_solve_qr"), least_squares)
+model(compiled("_dierckx", "_coloc_nd"), collocation_of_several)
 model(compiled("_dierckx", "_coloc"), banded_collocation, into=3)
 model(compiled("_dierckx", "_norm_eq_lsq"), normal_equations, into=(5, 6))
 model(compiled("_dfitpack", "splev"), fitpack_spline)
@@ -312,3 +346,89 @@ model(compiled("_rgi_cython", "find_indices"), find_indices)
 model(compiled("_rgi_cython", "evaluate_linear_2d"), evaluate_linear_2d, into=4)
 model(compiled("_rbfinterp_pythran", "_build_system"), radial_system)
 model(compiled("_rbfinterp_pythran", "_build_evaluation_coefficients"), radial_coefficients)
+
+
+# FITPACK: splines of two variables, and the spline of one that goes through all points
+
+
+def surface(tx, ty, c, kx, ky, x, y):
+    return surface_derivative(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+def surface_at_points(tx, ty, c, kx, ky, x, y):
+    return surface_derivative_at_points(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+def surface_derivative(tx, ty, c, kx, ky, nux, nuy, x, y):
+    """On the grid of ``x`` and ``y``."""
+    x, y = np.atleast_1d(x, y)
+    across, along = np.repeat(x, len(y)), np.tile(y, len(x))
+    z, ier = surface_derivative_at_points(tx, ty, c, kx, ky, nux, nuy, across, along)
+    return np.reshape(z, (len(x), len(y))), ier
+
+
+def surface_derivative_at_points(tx, ty, c, kx, ky, nux, nuy, x, y):
+    """Points outside are moved to the edge."""
+    x, y = np.atleast_1d(x, y)
+    n, m = len(tx) - kx - 1, len(ty) - ky - 1
+    x, y = np.clip(x, tx[kx], tx[n]), np.clip(y, ty[ky], ty[m])
+    i, j = knot_interval(tx, kx, x), knot_interval(ty, ky, y)
+    rows, columns = basis(tx, kx, x, i, nux), basis(ty, ky, y, j, nuy)
+    z = 0.0
+    for p, b in enumerate(rows):
+        for q, d in enumerate(columns):
+            z = z + b * d * c[(i - kx + p) * m + j - ky + q]
+    return z, 0
+
+
+def smoothed_curve(*args):
+    raise NoDerivative(
+        "FITPACK chooses the knots of a smoothing spline by trials that have no derivative; fit with s=0, or use "
+        "scipy.interpolate.make_lsq_spline with knots of your own, or make_smoothing_spline"
+    )
+
+
+def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
+    """Without smoothing: the knots are the points but for some at the ends, or are between them if k is even."""
+    if s is None or s > 0:
+        smoothed_curve()
+    half = k // 2
+    inner = x[half + 1 : len(x) - half - 1] if k % 2 else (x[half + 1 : -half] + x[half : -half - 1]) / 2
+    first, last = (x[0] if xb is None else xb), (x[-1] if xe is None else xe)
+    t = np.concatenate((np.stack([first] * (k + 1)), inner, np.stack([last] * (k + 1))))
+    c = np.linalg.solve(collocation(x, t, k), y)
+    rest = np.zeros((0 if nest is None else nest) + 2 * len(x) + 4 * k)
+    room = max(len(x) + k + 1, 2 * k + 3) if nest is None else nest
+    t, c = np.concatenate((t, rest))[:room], np.concatenate((c, rest))[:room]
+    return x, y, w, first, last, k, s, None, t, c, None, None, None, 0
+
+
+model(compiled("_dfitpack", "bispev"), surface)
+model(compiled("_dfitpack", "bispeu"), surface_at_points)
+model(compiled("_dfitpack", "parder"), surface_derivative)
+model(compiled("_dfitpack", "pardeu"), surface_derivative_at_points)
+model(compiled("_dfitpack", "fpcurf0"), fitted_curve)
+model(compiled("_dfitpack", "fpcurf1"), smoothed_curve)
+
+
+# Linear interpolation in a triangulation, whose simplices stay the same
+
+
+def containing(triangulation: Any, x: Any) -> Any:
+    return triangulation.find_simplex(x)
+
+
+def linear_in_simplex(interpolator, points, values, x, fill):
+    simplex = containing(interpolator.tri, x)
+    vertices = interpolator.tri.simplices[np.maximum(simplex, 0)]
+    corners = points[vertices]
+    edges = np.swapaxes(corners[..., :-1, :] - corners[..., -1:, :], -1, -2)
+    shares = np.linalg.solve(edges, (x - corners[..., -1, :])[..., None])[..., 0]
+    shares = np.concatenate((shares, 1 - np.sum(shares, axis=-1, keepdims=True)), axis=-1)
+    shares = np.reshape(shares, np.shape(shares) + (1,) * (np.ndim(values) - 1))
+    y = np.sum(shares * values[vertices], axis=np.ndim(x) - 1)
+    outside = np.reshape(simplex < 0, np.shape(simplex) + (1,) * (np.ndim(values) - 1))
+    return np.where(outside, fill, y)
+
+
+zero(containing)

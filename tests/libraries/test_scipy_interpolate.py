@@ -80,6 +80,21 @@ CALLS = {
         lambda x, y, e: ip.make_lsq_spline(x, y, np.r_[(-0.5,) * 4, 1.3, 2.6, (4.5,) * 4], method="norm-eq")(e),
         MANY, np.sin(MANY), AT,
     ),
+    "make_lsq_spline by factors": (
+        lambda y, w: ip.make_lsq_spline(MANY, y, np.r_[(-0.5,) * 4, 1.3, 2.6, (4.5,) * 4], w=w)(AT),
+        np.sin(MANY), np.linspace(1, 2, 12),
+    ),
+    "make_smoothing_spline": (lambda y, e, p: ip.make_smoothing_spline(X, y, lam=p)(e), Y, AT, 0.3),
+    **{
+        f"InterpolatedUnivariateSpline {k}": (
+            lambda x, y, e, k=k: ip.InterpolatedUnivariateSpline(x, y, k=k)(e), X, Y, AT,
+        )
+        for k in (2, 3)
+    },
+    "RectBivariateSpline": (lambda x, y: ip.RectBivariateSpline(*GRID, VALUES)(x, y), X[1:3], X[1:4]),
+    "RectBivariateSpline derivative": (
+        lambda x, y: ip.RectBivariateSpline(*GRID, VALUES).ev(x, y, dx=1), X[1:3], X[2:4],
+    ),
     "splev": (lambda e: ip.splev(e, ip.splrep(X, Y)) + ip.splev(e, ip.splrep(X, Y), der=1), AT),
     "splint": (lambda a, b: ip.splint(a, b, ip.splrep(X, Y)), 0.3, 2.9),
     "UnivariateSpline": (lambda e: ip.UnivariateSpline(X, Y, s=0.1)(e), AT),
@@ -88,7 +103,7 @@ CALLS = {
         f"RegularGridInterpolator {method}": (
             lambda a, b, v, e, m=method: ip.RegularGridInterpolator((a, b), v, method=m)(e), *GRID, VALUES, WHERE,
         )
-        for method in ("linear", "pchip")
+        for method in ("linear", "slinear", "pchip")
     },
     "NdBSpline": (
         lambda c, e: ip.NdBSpline((KNOTS, KNOTS), c, 3)(e), np.sqrt(np.arange(36.0).reshape(6, 6)), WHERE[:2] + 0.3,
@@ -103,6 +118,11 @@ CALLS = {
     },
     "RBFInterpolator, its parameters": (
         lambda s, w: ip.RBFInterpolator(SITES, Y, kernel="gaussian", epsilon=s, smoothing=w)(BETWEEN), 1.3, 0.1,
+    ),
+    "griddata linear": (lambda x, y, e: ip.griddata(x, y, e), SITES, Y, BETWEEN),
+    "LinearNDInterpolator": (
+        lambda x, y, a, b, f: ip.LinearNDInterpolator(x, y, fill_value=f)(a, b),
+        SITES, np.stack([Y, Y**2], 1), np.array([0.4, 0.55, 5.0]), np.array([0.4, 0.6, 5.0]), 0.3,
     ),
     "griddata nearest": (lambda y: ip.griddata(SITES, y, BETWEEN, method="nearest"), Y),
     "lagrange": (lambda x, y, e: ip.lagrange(x, y)(e), X[:4], Y[:4], AT),
@@ -127,15 +147,18 @@ def test_outside_of_its_interval_a_polynomial_that_is_not_continued_is_nan():
 
 
 @pytest.mark.parametrize(
-    "f",
+    "f, text",
     [
-        lambda y: ip.UnivariateSpline(X, y, s=0.1)(AT).sum(),
-        lambda y: ip.splev(AT, ip.splrep(X, y, s=0.1)).sum(),
-        lambda y: ip.CloughTocher2DInterpolator(SITES, y)(BETWEEN).sum(),
-        lambda y: ip.LinearNDInterpolator(SITES, y)(BETWEEN).sum(),
+        (lambda y: ip.UnivariateSpline(X, y, s=0.1)(AT).sum(), "FITPACK chooses the knots"),
+        (lambda y: ip.splev(AT, ip.splrep(X, y, s=0.1)).sum(), "curfit, .* has no derivative rule"),
+        (lambda y: ip.CloughTocher2DInterpolator(SITES, y)(BETWEEN).sum(), "has no derivative rule"),
+        (
+            lambda y: ip.RectBivariateSpline(*GRID, VALUES * y[0])(0.3, 0.4).sum(),
+            "regrid_smth, .* has no derivative rule",
+        ),
     ],
-    ids=["UnivariateSpline", "splrep", "CloughTocher2DInterpolator", "LinearNDInterpolator"],
+    ids=["UnivariateSpline", "splrep", "CloughTocher2DInterpolator", "RectBivariateSpline"],
 )
-def test_what_is_fitted_in_compiled_code_is_refused(f):
-    with pytest.raises(mo.NoDerivative, match="has no derivative rule"):
+def test_what_is_fitted_in_compiled_code_is_refused(f, text):
+    with pytest.raises(mo.NoDerivative, match=text):
         mo.gradient(f, Y)
