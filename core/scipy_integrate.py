@@ -12,7 +12,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from scipy.integrate import _dop, _odepack, _quadpack, _vode
+import scipy.integrate
+from scipy.integrate import _quadpack
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
 from .arrays import pass_on
@@ -100,5 +101,9 @@ def integrate_to_infinity(
     return _result(tape, _quadpack._qagie, given, found, full_output, total)
 
 
-for _solver in (_odepack.lsoda, _odepack.odeint, _dop.dopri5, _dop.dopri853, _vode.dvode, _vode.zvode):
+for _module, _name in (
+    *(("_odepack", "lsoda"), ("_lsoda", "lsoda"), ("_odepack", "odeint"), ("_dop", "dopri5"), ("_dop", "dop853")),
+    *(("_dop", "dopri853"), ("_vode", "dvode"), ("_vode", "zvode")),
+):
+    _solver = getattr(getattr(scipy.integrate, _module, None), _name, None)  # SciPy's releases differ in these
     INSTEAD[_solver] = "scipy.integrate.solve_ivp with method='RK45', 'DOP853', 'Radau' or 'BDF'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import _slsqplib
+import scipy.optimize
 
 from .table import joint
 
@@ -30,4 +30,5 @@ def nnls_pullback(dy: Any, y: Any, A: Any, b: Any, maxiter: int) -> tuple[Any, A
     return da, db
 
 
-joint(_slsqplib.nnls, nnls_pullback)
+if hasattr(scipy.optimize, "_slsqplib"):  # before SciPy 1.16 it was another program
+    joint(scipy.optimize._slsqplib.nnls, nnls_pullback)

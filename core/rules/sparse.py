@@ -32,10 +32,16 @@ def at(places: Any, values: Any, count: int) -> Any:
     return total
 
 
+def register(kernel: str, names: str, writes: str, pullback: Callable[..., Any]) -> None:
+    """The rule of a kernel, where the installed release of SciPy has it."""
+    if hasattr(kernels, kernel):
+        in_place(getattr(kernels, kernel), names, writes, pullback)
+
+
 # Linear kernels
 
 
-def linear(function: Any, names: str, writes: str, pairs: Pairs, data: str = "Ax", adds: bool = False) -> None:
+def linear(kernel: str, names: str, writes: str, pairs: Pairs, data: str = "Ax", adds: bool = False) -> None:
     """A kernel whose first written array receives values of ``data``; ``adds``: to what it holds already."""
     order, written = names.split(), writes.split()
 
@@ -48,10 +54,10 @@ def linear(function: Any, names: str, writes: str, pairs: Pairs, data: str = "Ax
             found[written[0]] = np.reshape(dout, np.shape(given[written[0]]))
         return tuple(found.get(name) for name in order)
 
-    in_place(function, names, writes, pullback)
+    register(kernel, names, writes, pullback)
 
 
-def moving(function: Any, names: str, writes: str, data: str = "Ax") -> None:
+def moving(kernel: str, names: str, writes: str, data: str = "Ax") -> None:
     """A kernel that writes each value of ``data`` to one place at most, and drops zeros at most."""
     order, written = names.split(), writes.split()
 
@@ -60,25 +66,26 @@ def moving(function: Any, names: str, writes: str, data: str = "Ax") -> None:
         fresh[written[0]] = np.zeros(np.shape(given[written[0]]))
         numbers = np.reshape(np.arange(1.0, 1.0 + np.size(given[data])), np.shape(given[data]))
         fresh[data] = np.where(np.asarray(given[data]) != 0, numbers, 0.0)
-        function(*(fresh.get(name, given[name]) for name in order))
+        getattr(kernels, kernel)(*(fresh.get(name, given[name]) for name in order))
         source = np.ravel(fresh[written[0]]).astype(np.intp)
         (q,) = np.nonzero(source)
         return source[q] - 1, q
 
-    linear(function, names, writes, pairs, data)
+    linear(kernel, names, writes, pairs, data)
 
 
-moving(kernels.coo_tocsr, "n_row n_col nnz Ai Aj Ax Bp Bj Bx", "Bx Bp Bj")
-moving(kernels.csr_tocsc, "n_row n_col Ap Aj Ax Bp Bi Bx", "Bx Bp Bi")
-moving(kernels.csr_tobsr, "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
-moving(kernels.dia_tocsr, "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bp Bj")
-moving(kernels.csr_hstack, "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
-moving(kernels.csr_row_index, "n_row_idx rows Ap Aj Ax Bj Bx", "Bx Bj")
-moving(kernels.csr_row_slice, "start stop step Ap Aj Ax Bj Bx", "Bx Bj")
-moving(kernels.csr_column_index2, "col_order col_offsets nnz Aj Ax Bj Bx", "Bx Bj")
-moving(kernels.csr_sort_indices, "n_row Ap Aj Ax", "Ax Aj")
-moving(kernels.csr_eliminate_zeros, "n_row n_col Ap Aj Ax", "Ax Ap Aj")
-moving(kernels.bsr_transpose, "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving("coo_tocsr", "n_row n_col nnz Ai Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving("csr_tocsc", "n_row n_col Ap Aj Ax Bp Bi Bx", "Bx Bp Bi")
+moving("csc_tocsr", "n_row n_col Ap Ai Ax Bp Bj Bx", "Bx Bp Bj")
+moving("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving("dia_tocsr", "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bp Bj")
+moving("csr_hstack", "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving("csr_row_index", "n_row_idx rows Ap Aj Ax Bj Bx", "Bx Bj")
+moving("csr_row_slice", "start stop step Ap Aj Ax Bj Bx", "Bx Bj")
+moving("csr_column_index2", "col_order col_offsets nnz Aj Ax Bj Bx", "Bx Bj")
+moving("csr_sort_indices", "n_row Ap Aj Ax", "Ax Aj")
+moving("csr_eliminate_zeros", "n_row n_col Ap Aj Ax", "Ax Ap Aj")
+moving("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 
 
 def submatrix_pullback(
@@ -131,18 +138,18 @@ def sampled_place(given: Arguments, y: Any) -> tuple[Any, Any]:
     return order[first[q] + within], q
 
 
-linear(kernels.csr_todense, "n_row n_col Ap Aj Ax Bx", "Bx", dense_place, adds=True)
-linear(kernels.coo_todense, "n_row n_col nnz Ai Aj Ax Bx fortran", "Bx", dense_place_of_triplets, adds=True)
-linear(kernels.coo_todense_nd, "strides nnz n_dim coords Ax Bx fortran", "Bx", dense_place_of_points, adds=True)
-linear(kernels.csr_diagonal, "k n_row n_col Ap Aj Ax Yx", "Yx", diagonal_place)
-linear(kernels.csr_sum_duplicates, "n_row n_col Ap Aj Ax", "Ax Ap Aj", merged_place)
-linear(kernels.csr_sample_values, "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sampled_place)
+linear("csr_todense", "n_row n_col Ap Aj Ax Bx", "Bx", dense_place, adds=True)
+linear("coo_todense", "n_row n_col nnz Ai Aj Ax Bx fortran", "Bx", dense_place_of_triplets, adds=True)
+linear("coo_todense_nd", "strides nnz n_dim coords Ax Bx fortran", "Bx", dense_place_of_points, adds=True)
+linear("csr_diagonal", "k n_row n_col Ap Aj Ax Yx", "Yx", diagonal_place)
+linear("csr_sum_duplicates", "n_row n_col Ap Aj Ax", "Ax Ap Aj", merged_place)
+linear("csr_sample_values", "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sampled_place)
 
 
 # Products with vectors: the stored value p multiplies x[column] into y[row]
 
 
-def product(function: Any, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]]) -> None:
+def product(kernel: str, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]]) -> None:
     """``Yx += A Xx``, for several vectors side by side too; ``entries`` gives place, row and column of what is stored."""
     order = names.split()
 
@@ -157,7 +164,7 @@ def product(function: Any, names: str, entries: Callable[[Arguments], tuple[Any,
         found = {"Ax": np.reshape(da, np.shape(given["Ax"])), "Xx": np.reshape(dx, np.shape(given["Xx"])), "Yx": dy}
         return tuple(found.get(name) for name in order)
 
-    in_place(function, names, "Yx", pullback)
+    register(kernel, names, "Yx", pullback)
 
 
 def by_rows(given: Arguments) -> tuple[Any, Any, Any]:
@@ -190,16 +197,16 @@ def by_blocks(given: Arguments) -> tuple[Any, Any, Any]:
     return np.arange(row.size), np.ravel(row), np.ravel(column)
 
 
-product(kernels.csr_matvec, "n_row n_col Ap Aj Ax Xx Yx", by_rows)
-product(kernels.csr_matvecs, "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_rows)
-product(kernels.csc_matvec, "n_row n_col Ap Aj Ax Xx Yx", by_columns)
-product(kernels.csc_matvecs, "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_columns)
-product(kernels.coo_matvec, "nnz Ai Aj Ax Xx Yx", by_triplets)
-product(kernels.coo_matmat_dense, "nnz n_vecs Ai Aj Ax Xx Yx", by_triplets)
-product(kernels.dia_matvec, "n_row n_col n_diags L offsets Ax Xx Yx", by_diagonals)
-product(kernels.dia_matvecs, "n_row n_col n_diags L offsets Ax n_vecs Xx Yx", by_diagonals)
-product(kernels.bsr_matvec, "n_brow n_bcol R C Ap Aj Ax Xx Yx", by_blocks)
-product(kernels.bsr_matvecs, "n_brow n_bcol n_vecs R C Ap Aj Ax Xx Yx", by_blocks)
+product("csr_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_rows)
+product("csr_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_rows)
+product("csc_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_columns)
+product("csc_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_columns)
+product("coo_matvec", "nnz Ai Aj Ax Xx Yx", by_triplets)
+product("coo_matmat_dense", "nnz n_vecs Ai Aj Ax Xx Yx", by_triplets)
+product("dia_matvec", "n_row n_col n_diags L offsets Ax Xx Yx", by_diagonals)
+product("dia_matvecs", "n_row n_col n_diags L offsets Ax n_vecs Xx Yx", by_diagonals)
+product("bsr_matvec", "n_brow n_bcol R C Ap Aj Ax Xx Yx", by_blocks)
+product("bsr_matvecs", "n_brow n_bcol n_vecs R C Ap Aj Ax Xx Yx", by_blocks)
 
 
 # Matrices with matrices
@@ -246,13 +253,19 @@ def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[...,
     return pullback
 
 
+def by_columns_too(pullback: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """The same for matrices by columns, which are those of the transposes by rows."""
+    return lambda dy, y, n_row, n_col, *matrices: pullback(dy, y, n_col, n_row, *matrices)
+
+
 BINARY = "n_row n_col Ap Aj Ax Bp Bj Bx Cp Cj Cx"
-for _kernel, _slopes in (
-    (kernels.csr_plus_csr, lambda dc, a, b: (dc, dc)),
-    (kernels.csr_minus_csr, lambda dc, a, b: (dc, -dc)),
-    (kernels.csr_elmul_csr, lambda dc, a, b: (dc * np.conj(b), dc * np.conj(a))),
+for _name, _slopes in (
+    ("plus", lambda dc, a, b: (dc, dc)),
+    ("minus", lambda dc, a, b: (dc, -dc)),
+    ("elmul", lambda dc, a, b: (dc * np.conj(b), dc * np.conj(a))),
 ):
-    in_place(_kernel, BINARY, "Cx Cp Cj", of_both(_slopes))
+    register(f"csr_{_name}_csr", BINARY, "Cx Cp Cj", of_both(_slopes))
+    register(f"csc_{_name}_csc", BINARY, "Cx Cp Cj", by_columns_too(of_both(_slopes)))
 
 
 def matrix_product_pullback(
@@ -269,7 +282,15 @@ def matrix_product_pullback(
     return None, None, None, None, da, None, None, at(pb, dc * np.conj(Ax[pa]), len(Bx))
 
 
-in_place(kernels.csr_matmat, BINARY, "Cx Cp Cj", matrix_product_pullback)
+def product_by_columns_pullback(
+    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
+) -> tuple[Any, ...]:
+    *_, db, _, _, da = matrix_product_pullback(dy, y, n_col, n_row, Bp, Bj, Bx, Ap, Aj, Ax)
+    return None, None, None, None, da, None, None, db
+
+
+register("csr_matmat", BINARY, "Cx Cp Cj", matrix_product_pullback)
+register("csc_matmat", BINARY, "Cx Cp Cj", product_by_columns_pullback)
 
 
 # Equations

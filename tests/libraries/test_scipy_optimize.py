@@ -212,7 +212,7 @@ def test_minima_of_one_variable(method):
 
 def test_the_global_minimum_that_differential_evolution_finds():
     def f(p):
-        return so.differential_evolution(valley, [(0, 2), (0, 2)], args=(p,), rng=1, tol=1e-8, popsize=4).x[1]
+        return so.differential_evolution(valley, [(0, 2), (0, 2)], args=(p,), seed=1, tol=1e-8, popsize=4).x[1]
 
     check_equal(f, lambda p: lowest(p)[1], P, rtol=1e-4)
 
