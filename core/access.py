@@ -57,7 +57,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         part = np.asarray(a)[a.dtype.names[i] if isinstance(i, int) else i]
         return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
     if isinstance(a, np.nditer):
-        return rebased(a[i], a.operands)
+        return visited(tape, a[i], a.operands)
     if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
         return getitem(tape, tape.call(np.asarray, a), i)
     if isinstance(a, dict):
@@ -113,7 +113,7 @@ def iterate(tape: Tape, x: Any) -> Any:
         return (getitem(tape, x, name) for name in x.dtype.names)
     if isinstance(x, np.nditer):
         operands = x.operands
-        return (rebased(y, operands) for y in x)
+        return (visited(tape, y, operands) for y in x)
     if isinstance(x, np.ndenumerate):
         array: Any = x.iter.base  # type: ignore[attr-defined]
         return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
@@ -128,6 +128,16 @@ def iterate(tape: Tape, x: Any) -> Any:
     if kind in PROXIES:
         return iterate(tape, referent(x))
     return _noted(tape, x) if is_foreign(kind) else x
+
+
+def visited(tape: Tape, y: Any, operands: tuple[np.ndarray, ...]) -> Any:
+    """What ``np.nditer`` hands out: views of its operands, or of a buffer, which are not looked into."""
+    if isinstance(y, tuple):
+        return tuple(visited(tape, e, operands) for e in y)
+    view = rebased(y, operands)
+    if view is y:
+        note(tape, y, np.nditer, operands)
+    return view
 
 
 def _entries(tape: Tape, x: np.ndarray) -> Iterator[Any]:

@@ -24,8 +24,9 @@ def nditer(tape: Tape, op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> A
         x if x is None or isinstance(x, np.ndarray) else call(tape, np.asarray, x) for x in (op if several else [op])
     ]
     iterator: Any = np.nditer(given if several else given[0], flags, *args, **kwargs)
+    written = any(x is None for x in given) or "write" in str((*args, *kwargs.values()))
     copied = [x for x, y in zip(given, iterator.operands) if x is not None and owner(x) is not owner(y)]
-    if any(map(differentiable, given if "buffered" in (flags or ()) else copied)):
+    if any(map(differentiable, given if written and "buffered" in (flags or ()) else copied)):
         raise NoDerivative(
             "numpy.nditer copies the entries of its operands here (a buffer, or another dtype), where no derivative can "
             "follow; leave out the flag 'buffered', and give operands of the dtype that is asked for"

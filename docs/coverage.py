@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 import scipy
+from numpy import polynomial
 from scipy import linalg, special
 
 from morula.core.call import HANDLERS
 from morula.core.rules import find_model, find_rule
 
 PAGE = Path(__file__).with_name("coverage.md")
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.linalg", "scipy.special", "scipy.fft")
+MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.polynomial", "scipy.linalg", "scipy.special", "scipy.fft")
 
 random = np.random.default_rng(3)
 A = random.uniform(-1, 1, (3, 4))
@@ -91,6 +92,10 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
         "union1d": [(lambda x, y: np.union1d(x, y), V, W)],
         "vectorize": [(lambda x, k: np.vectorize(lambda a, b: a * a * b)(x, k), A, 0.3)],
     },
+    "numpy.polynomial": {
+        name: [(lambda a, x, name=name: (getattr(polynomial, name)(a) ** 2).deriv()(x), W, UNIT)]
+        for name in "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial".split()
+    },
     "scipy.linalg": {
         "cdf2rdf": [
             (lambda a: linalg.cdf2rdf(*np.linalg.eig(a))[0], np.array([[1.0, 2, 0], [-2, 1.5, 0.3], [0.1, 0, 3]]))
@@ -155,6 +160,7 @@ NOTHING: dict[str, dict[str, str]] = {
         "a question, a function or an error": """bandwidth ishermitian issymmetric find_best_blas_type get_blas_funcs
             get_lapack_funcs LinAlgError LinAlgWarning""",
     },
+    "numpy.polynomial": {"settings": "set_default_printstyle"},
     "numpy.linalg": {"a question, a function or an error": "LinAlgError"},
     "scipy.special": {
         "counts only": """ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots cg_roots erf_zeros

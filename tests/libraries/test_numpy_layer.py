@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import numpy as np
@@ -328,3 +329,20 @@ def test_quantiles_of_every_kind(method):
 def test_a_raw_factorisation_is_refused():
     with pytest.raises(mo.NoDerivative, match="raw"):
         mo.grad(lambda x: np.linalg.qr(x, mode="raw")[0].sum())(B)
+
+
+def saved(x, save, load):
+    file = io.BytesIO()
+    save(file, x)
+    file.seek(0)
+    return (load(file) * x).sum()
+
+
+@pytest.mark.parametrize(("save", "load"), [(np.save, np.load), (np.savetxt, np.loadtxt)], ids=["npy", "text"])
+def test_what_went_through_a_file_is_a_constant(save, load):
+    np.testing.assert_allclose(mo.grad(lambda x: saved(x, save, load))(V), V)
+
+
+def test_numbers_made_of_the_bytes_of_an_array_are_refused():
+    with pytest.raises(mo.NoDerivative, match="bytes"):
+        mo.grad(lambda x: np.frombuffer(x.tobytes()).sum())(V)
