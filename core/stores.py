@@ -19,7 +19,7 @@ from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
-from .memory import corresponding, fields, flat_index, is_known, rebased
+from .memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, rebased
 from .opaque import is_foreign, note
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
@@ -188,7 +188,7 @@ def _read(a: np.ndarray, i: Any) -> Any:
 
 def _setitem_back(table: Cotangents, record: Record) -> None:
     _, a, index, old, v = record
-    if table.evaluate is None and type(index) is int and a.ndim == 1:
+    if table.evaluate is None and type(index) is int and a.ndim == 1 and a.flags.writeable:
         # One entry of a vector: what filling an array in a loop spends its time on.
         table.redo.append((a, index, a[index]))
         a[index] = old
@@ -215,15 +215,17 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
     table.write(window, index, 0)
     if (differentiable(v) or table.carries(v)) and np.size(g):
         # A mask may select nothing: then nothing of v is reached, infinite or not.
-        if is_fancy(index):
-            g = table.run(operator.mul, g, _last_writes(a.shape, index))
+        overlaps = a.base is not None and overlaps_itself(a)
+        if overlaps or is_fancy(index):
+            g = table.run(np.where, _last_writes(a, index, overlaps), g, 0)
         table.add(v, table.run(conform, g, v))
 
 
-def _last_writes(shape: tuple[int, ...], index: Any) -> np.ndarray:
-    """Which entries of ``v`` in ``a[index] = v`` stay: where an index names an entry twice, the last one does."""
-    places = np.zeros(shape, dtype=np.intp)
-    order = np.arange(np.size(places[index])).reshape(np.shape(places[index]))
+def _last_writes(a: np.ndarray, index: Any, overlaps: bool) -> np.ndarray:
+    """Which entries of ``v`` in ``a[index] = v`` stay: where several go to one place in memory, the last one does."""
+    holder = owner(a)
+    places = corresponding(a, holder, blank_memory(holder)) if overlaps else np.zeros(a.shape, np.intp)
+    order = np.arange(np.size(places[index]), dtype=places.dtype).reshape(np.shape(places[index]))
     places[index] = order
     return places[index] == order
 

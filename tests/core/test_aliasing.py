@@ -230,6 +230,43 @@ def test_a_result_in_a_list_that_is_changed_later(check):
     check(f, A, 1.5)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w, x: w.__setitem__(..., x),
+        lambda w, x: w.__setitem__(..., np.arange(6.0).reshape(3, 2) * x),
+        lambda w, x: w.__setitem__(slice(1, None), w[:-1] * x),
+        lambda w, x: w.__imul__(x),
+        lambda w, x: w.__iadd__(w),
+        lambda w, x: np.multiply(w, x, out=w),
+        lambda w, x: np.add.at(w, ([0, 1, 2], [1, 0, 1]), x),
+        lambda w, x: w.fill(x),
+        lambda w, x: w.T.__setitem__(slice(None, None, -1), x * w.T),
+        lambda w, x: w.__setitem__(([0, 1], [1, 0]), [x, x * x]),
+    ],
+)
+def test_writing_windows_that_overlap(check, write):
+    def f(a, x):
+        write(np.lib.stride_tricks.as_strided(a, (3, 2), (8, 8)), x)
+        return (a * a * B).sum()
+
+    check(f, A, 1.5)
+
+
+def test_an_array_that_is_read_only_for_a_while(check):
+    def f(a, x):
+        b = a * x
+        b[0] = x
+        b.flags.writeable = False
+        c = b * b
+        b.flags.writeable = True
+        b[1] = 5.0
+        b.setflags(write=False)
+        return (b * c).sum()
+
+    check(f, A, 1.5)
+
+
 # Every entry, one after the other
 
 
