@@ -181,12 +181,12 @@ def evaluate_all_bspl(t, k, xval, m, nu=0):
     return np.stack(basis(t, k, xval, m, nu))
 
 
-def collocation(x: Any, t: Any, k: int, nu: int = 0) -> Any:
+def collocation(x: Any, t: Any, k: int) -> Any:
     """The matrix of all B-splines at ``x``."""
     j = knot_interval(t, k, x)
     matrix = np.zeros((len(x), len(t) - k - 1))
     rows = np.arange(len(x))
-    for m, b in enumerate(basis(t, k, x, j, nu)):
+    for m, b in enumerate(basis(t, k, x, j)):
         matrix[rows, j - k + m] = b
     return matrix
 
@@ -282,32 +282,6 @@ def fitpack_integral(t, c, k, a, b):
     return y[1] - y[0], None
 
 
-def fitpack_factors(tx, ty, c, kx, ky, nux, nuy, x, y):
-    """The values of a tensor product's B-splines at abscissae, which are brought into the interval, and its coefficients."""
-    nx, ny = len(tx) - kx - 1, len(ty) - ky - 1
-    along_x = collocation(np.clip(x, tx[kx], tx[nx]), tx, kx, nux)
-    along_y = collocation(np.clip(y, ty[ky], ty[ny]), ty, ky, nuy)
-    return along_x, np.reshape(c[: nx * ny], (nx, ny)), along_y
-
-
-def fitpack_surface_slopes(tx, ty, c, kx, ky, nux, nuy, x, y):
-    along_x, coefficients, along_y = fitpack_factors(tx, ty, c, kx, ky, nux, nuy, x, y)
-    return along_x @ coefficients @ along_y.T, 0
-
-
-def fitpack_surface(tx, ty, c, kx, ky, x, y):
-    return fitpack_surface_slopes(tx, ty, c, kx, ky, 0, 0, x, y)
-
-
-def fitpack_slopes_at_points(tx, ty, c, kx, ky, nux, nuy, x, y):
-    along_x, coefficients, along_y = fitpack_factors(tx, ty, c, kx, ky, nux, nuy, x, y)
-    return np.sum((along_x @ coefficients) * along_y, axis=1), 0
-
-
-def fitpack_at_points(tx, ty, c, kx, ky, x, y):
-    return fitpack_slopes_at_points(tx, ty, c, kx, ky, 0, 0, x, y)
-
-
 model(compiled("_dierckx", "evaluate_spline"), evaluate_spline)
 model(compiled("_dierckx", "evaluate_all_bspl"), evaluate_all_bspl)
 model(compiled("_dierckx", "evaluate_ndbspline"), evaluate_ndbspline)
@@ -319,10 +293,6 @@ model(compiled("_dierckx", "_norm_eq_lsq"), normal_equations, into=(5, 6))
 model(compiled("_dfitpack", "splev"), fitpack_spline)
 model(compiled("_dfitpack", "splder"), fitpack_derivative)
 model(compiled("_dfitpack", "splint"), fitpack_integral)
-model(compiled("_dfitpack", "bispev"), fitpack_surface)
-model(compiled("_dfitpack", "parder"), fitpack_surface_slopes)
-model(compiled("_dfitpack", "bispeu"), fitpack_at_points)
-model(compiled("_dfitpack", "pardeu"), fitpack_slopes_at_points)
 
 
 # Grids and scattered points

@@ -23,8 +23,6 @@ SITES = np.array([[0.1, 0.2], [0.9, 0.3], [0.4, 0.8], [0.7, 0.9], [0.2, 0.6], [0
 BETWEEN = np.array([[0.4, 0.4], [0.55, 0.6]])
 MANY = np.linspace(0, 4, 12)
 
-SURFACE = ip.RectBivariateSpline(X, X, np.sin(X)[:, None] * np.cos(X) + X[:, None] ** 3, kx=3, ky=3)
-
 CALLS = {
     **{
         f"CubicSpline {bc}": (lambda x, y, e, bc=bc: ip.CubicSpline(x, y, bc_type=bc)(e), X, Y, AT)
@@ -99,10 +97,6 @@ CALLS = {
     ),
     "splev": (lambda e: ip.splev(e, ip.splrep(X, Y)) + ip.splev(e, ip.splrep(X, Y), der=1), AT),
     "splint": (lambda a, b: ip.splint(a, b, ip.splrep(X, Y)), 0.3, 2.9),
-    "RectBivariateSpline": (lambda x, y: SURFACE(x, y) + SURFACE(x, y, dx=1, dy=1), AT[:3], np.array([0.3, 1.1])),
-    "RectBivariateSpline, outside": (lambda x: SURFACE(x, x), np.array([-0.5, 1.3, 7.0])),
-    "RectBivariateSpline at points": (lambda x, y: SURFACE.ev(x, y) + SURFACE.ev(x, y, dy=1), AT, AT[::-1].copy()),
-    "bisplev": (lambda x, y, c: ip.bisplev(x, y, [*SURFACE.tck[:2], c, 3, 3]), 0.3, 1.2, SURFACE.tck[2]),
     "UnivariateSpline": (lambda e: ip.UnivariateSpline(X, Y, s=0.1)(e), AT),
     "UnivariateSpline derivative": (lambda e: ip.InterpolatedUnivariateSpline(X, Y).derivative()(e), AT),
     **{
