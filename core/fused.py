@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .analyse import Inference, Type, type_of
-from .apply import SINGULAR
+from .apply import SINGULAR, apply_rule
 from .cotangents import conform
 from .emit.python import Printer
 from .frontend import lower
@@ -31,8 +31,9 @@ from .fusible import Tree
 from .instrument import instrument
 from .ir import Block, Function, Operation, Value, verify
 from .reverse import reverse
+from .rules import find_rule
 from .tape import Cotangents, Tape, pull_again
-from .values import AGAIN, REAL
+from .values import AGAIN, NO_KEYWORDS, REAL
 
 SEQUENCES = {list, tuple, dict}
 CHANGED = {list, dict}
@@ -96,7 +97,10 @@ class Site:
         def run(tape: Tape, tree: Tree) -> Any:
             if tree[0] == "leaf":
                 return leaves[tree[1]]
-            return tree[2] if tree[0] == "constant" else tape.call(tree[1], *(run(tape, t) for t in tree[2:]))
+            if tree[0] == "constant":
+                return tree[2]
+            # By its rule: a call of an operator would again be one fused operation.
+            return apply_rule(tape, find_rule(tree[1]), tuple(run(tape, t) for t in tree[2:]), NO_KEYWORDS)
 
         pull_again(table, lambda tape: run(tape, self.tree), dy)
 

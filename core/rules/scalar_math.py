@@ -146,14 +146,14 @@ elementwise(
 elementwise(cmath.sin, lambda y, z: cmath.cos(z))
 elementwise(cmath.cos, lambda y, z: -cmath.sin(z))
 elementwise(cmath.tan, lambda y, z: 1 + y * y)
-elementwise(cmath.asin, lambda y, z: 1 / (cmath.sqrt(1 - z) * cmath.sqrt(1 + z)))
-elementwise(cmath.acos, lambda y, z: -1 / (cmath.sqrt(1 - z) * cmath.sqrt(1 + z)))
+elementwise(cmath.asin, lambda y, z: (1 - z) ** -0.5 * (1 + z) ** -0.5)
+elementwise(cmath.acos, lambda y, z: -((1 - z) ** -0.5) * (1 + z) ** -0.5)
 elementwise(cmath.atan, lambda y, z: 1 / (1 + z * z))
 elementwise(cmath.sinh, lambda y, z: cmath.cosh(z))
 elementwise(cmath.cosh, lambda y, z: cmath.sinh(z))
 elementwise(cmath.tanh, lambda y, z: 1 - y * y)
-elementwise(cmath.asinh, lambda y, z: 1 / (cmath.sqrt(1 - 1j * z) * cmath.sqrt(1 + 1j * z)))
-elementwise(cmath.acosh, lambda y, z: 1 / (cmath.sqrt(z - 1) * cmath.sqrt(z + 1)))
+elementwise(cmath.asinh, lambda y, z: (1 - 1j * z) ** -0.5 * (1 + 1j * z) ** -0.5)
+elementwise(cmath.acosh, lambda y, z: (z - 1) ** -0.5 * (z + 1) ** -0.5)
 elementwise(cmath.atanh, lambda y, z: 1 / (1 - z * z))
 
 # Modulus and phase are not holomorphic: their pullbacks are written out.

@@ -143,6 +143,12 @@ def test_an_infinite_slope_passes_nothing_on_where_no_cotangent_arrives():
     assert mo.gradient(lambda x: math.sqrt(x - 1) * (x - 1) + x**2, 1.0) == (2.0,)
 
 
+def test_an_infinite_slope_of_a_complex_number_is_no_exception():
+    for f in (cmath.acos, cmath.asin, cmath.acosh, cmath.sqrt):
+        assert not cmath.isfinite(mo.gradient(lambda z: f(z).real, complex(f is not cmath.sqrt))[0])
+        assert mo.grad(lambda x: x * x + abs(f(complex(f is not cmath.sqrt))))(3.0) == 6.0
+
+
 def recorded(f):
     """``f`` with a statement that only the tape takes."""
 
