@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import iterate, pairs
+from .access import iterate, pairs, special
 from .arrays import pass_on
-from .opaque import Recording, call_opaque, callback, is_exact, is_foreign
+from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
 from .stores import set_attribute, store_attribute
 from .tape import Tape
-from .values import NUMBERS, PASSIVE, evaluate
+from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
 ITERATING = {"itertools", "collections", "_collections"}
@@ -119,6 +119,31 @@ def give_back(tape: Tape) -> None:
         elif isinstance(x.default_factory, Recording):
             x.default_factory = x.default_factory.function
     tape.lent.clear()
+
+
+def class_made(tape: Tape, cls: Any, *written: str) -> Any:
+    """A class that has been made: numbers that a hook, called from C, has put into it are not looked into.
+
+    ``written`` are the names that the body of the class assigns, with the tape looking on.
+    """
+    if isinstance(cls, type) and _has_hooks(cls):
+        found = [x for name, x in vars(cls).items() if name not in written and differentiable(x)]
+        if found:
+            note(tape, found, cls, tuple(tape.inputs or ()))
+    return cls
+
+
+def _has_hooks(cls: type) -> bool:
+    """Whether a metaclass, a base or an attribute takes part in making the class by a method in Python."""
+    metaclasses = [m for m in type(cls).__mro__ if m.__module__ not in ("builtins", "abc", "enum", "typing")]
+    if any(name in vars(m) for m in metaclasses for name in ("__new__", "__init__", "__prepare__", "__call__")):
+        return True
+    if any(
+        "__init_subclass__" in vars(base) for base in cls.__mro__[1:] if base.__module__ not in ("builtins", "typing")
+    ):
+        return True
+    kinds = {type(x) for x in vars(cls).values()}
+    return any(special(kind, "__set_name__") is not None for kind in kinds if kind.__module__ != "functools")
 
 
 def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

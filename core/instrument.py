@@ -88,6 +88,7 @@ def instrumented_source(function: FunctionType) -> str:
 
 def _compile(function: FunctionType) -> Template:
     from .call import bound, call, call_method, caller, enter, method_caller
+    from .construct import class_made
     from .fused import CHANGED, CONTAINERS, SEQUENCES, awaited
 
     code = function.__code__
@@ -111,7 +112,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {"delattr": stores.delete_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
     names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
-    names |= {"match": matching.match, **matching.PATTERNS}
+    names |= {"made": class_made, "match": matching.match, **matching.PATTERNS}
     names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
     tree = syntax_tree(function)
@@ -138,8 +139,22 @@ def _compile(function: FunctionType) -> Template:
     ast.fix_missing_locations(module)
     compiled = compile(module, code.co_filename, "exec", flags=_future_flags(code), dont_inherit=True)
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
+    inner = _renamed(inner, f"{inner.co_qualname}.<locals>.", f"{code.co_qualname}.<locals>.")
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     return Template(inner, definition, runtime, [*rewriter.assumed.values()])
+
+
+def _renamed(code: CodeType, prefix: str, own: str) -> CodeType:
+    """Code whose functions and classes bear the qualified names that they have in the user's function."""
+    constants = []
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            c = _renamed(c, prefix, own)
+            c = c.replace(co_qualname=c.co_qualname.replace(prefix, own, 1))
+        elif isinstance(c, str) and c.startswith(prefix):  # what a class statement stores as __qualname__
+            c = c.replace(prefix, own, 1)
+        constants.append(c)
+    return code.replace(co_consts=tuple(constants))
 
 
 def _is_taken(name: str, names: dict[str, object]) -> bool:

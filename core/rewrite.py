@@ -81,6 +81,7 @@ class Rewriter(Patterns):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Node:
         """The statements of the body run here and now."""
+        written = sorted({self.mangle(name) for statement in node.body for name in _bound_by(statement)})
         outer, self.owner, self.in_class = (self.owner, self.fusing, self.in_class), node.name, True
         self.fusing = False  # what it assigns becomes an attribute
         node.body = self.statements(node.body)
@@ -88,11 +89,13 @@ class Rewriter(Patterns):
         node.bases = [self.argument(b) for b in node.bases]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
-        return self.decorated(node)
+        named = ast.Name(self.mangle(node.name), ast.Load())
+        made = self.runtime("made", named, *map(ast.Constant, written), at=node)
+        return self.decorated(node, located(ast.Expr(made), node))
 
-    def decorated(self, node: Any) -> Node:
+    def decorated(self, node: Any, *after: Node) -> Node:
         if all(isinstance(self.constant(d), (type, ModuleType)) or _is_plain(self, d) for d in node.decorator_list):
-            return node
+            return [node, *after]
         decorators, node.decorator_list = node.decorator_list, []
         result: list[Node] = []
         names = []
@@ -100,7 +103,7 @@ class Rewriter(Patterns):
             names.append(self.temporary())
             value = self.visit(decorator)
             result.append(located(ast.Assign([ast.Name(names[-1], ast.Store())], value), decorator))
-        result.append(node)
+        result += [node, *after]
         for name, decorator in zip(reversed(names), reversed(decorators)):
             defined = ast.Name(self.mangle(node.name), ast.Load())
             value = self.runtime("call", ast.Name(name, ast.Load()), defined, at=decorator)
@@ -283,6 +286,13 @@ class Rewriter(Patterns):
 def _again(node: Node) -> Node:
     """What ``kept`` has evaluated."""
     return ast.Name(node.target.id, ast.Load()) if isinstance(node, ast.NamedExpr) else copy.copy(node)
+
+
+def _bound_by(statement: Node) -> list[str]:
+    """The names that a statement in the body of a class binds."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [statement.name]
+    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _is_plain(visitor: Rewriter, decorator: Node) -> bool:

@@ -21,6 +21,7 @@ from . import known
 from .access import get_attribute, getitem, iterate, load_attribute, next_entry, pairs, special
 from .arrays import call_rule, pass_on
 from .call import CALLERS, HANDLERS, call, call_method, handles
+from .construct import class_made
 from .cotangents import conform
 from .instrument import instrument
 from .integers import carries, enlist, lose
@@ -45,7 +46,6 @@ for _function in (
     isinstance,
     issubclass,
     id,
-    type,
     range,
     memoryview,
     callable,
@@ -57,6 +57,14 @@ for _function in (
     slice,
 ):
     HANDLERS[_function] = _passive(_function)
+
+
+@handles(type)
+def type_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    made = type(*args, **kwargs)
+    return made if len(args) == 1 else class_made(tape, made, *args[2])
+
+
 HANDLERS[object] = _passive(object)
 
 
