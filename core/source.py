@@ -11,7 +11,7 @@ import sys
 import time
 from dis import get_instructions
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 
 from .bytecode import definition_of
 from .errors import BadInput, NoDerivative
@@ -88,10 +88,20 @@ def describe(function: object) -> str:
 
 def user_frame() -> tuple[str, int]:
     """File and line of the innermost frame that is not morula's own."""
+    frame = _frame_of_user()
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def user_module() -> str:
+    """The name of the module in which that frame runs."""
+    return _frame_of_user().f_globals.get("__name__", "")
+
+
+def _frame_of_user() -> FrameType:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+    return frame
 
 
 def example(name: str) -> str:

@@ -29,6 +29,7 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
+from .source import user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape
@@ -61,8 +62,10 @@ for _function in (
 
 @handles(type)
 def type_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-    made = type(*args, **kwargs)
-    return made if len(args) == 1 else class_made(tape, made, *args[2])
+    if len(args) == 1:
+        return type(*args)
+    name, bases, namespace = args
+    return class_made(tape, type(name, bases, {"__module__": user_module(), **namespace}, **kwargs), *namespace)
 
 
 HANDLERS[object] = _passive(object)
