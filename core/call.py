@@ -167,6 +167,8 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
         found = known.methods(name).get(kind)
         if found is not None and name not in getattr(x, "__dict__", ()):
             return known.functions[found](tape, x, *args, **kwargs)
+    if name == "__class__" or isinstance(x, np.ndarray) and not hasattr(np.ndarray, name):
+        return call(tape, get_attribute(tape, x, name), *args, **kwargs)  # no method, or one of a subclass's own
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
     if kind in NUMBERS:

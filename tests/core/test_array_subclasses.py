@@ -148,3 +148,40 @@ def test_code_in_c_is_handed_an_array_that_refuses_to_be_written_out():
         return np.asarray(y).sum() + len(np.array2string(y)) + np.broadcast_to(y, (2, 2))[1, 1] * sum(np.lexsort((y,)))
 
     check_gradients(f, np.array([1.5, 2.0]))
+
+
+class Vector3(np.ndarray):
+    """A vector whose class is found from its instances, as ``vectormath`` makes them."""
+
+    def __new__(cls, x, y=None, z=None):
+        if y is None:
+            return cls(x[0], x[1], x[2])
+        return np.r_[x, y, z].view(cls)
+
+    def cross(self, other):
+        return self.__class__(np.cross(self, other))
+
+    @classmethod
+    def along(cls, x):
+        return cls(x, 0.0, x * x)
+
+    @staticmethod
+    def length(v):
+        return np.sqrt((v * v).sum())
+
+
+def test_methods_that_belong_to_the_class():
+    def f(x, y):
+        v = Vector3(x, 2.0, y)
+        v.scale = lambda w: w * y
+        return np.asarray(v.scale(v.cross(v.along(y)))), v.length(v), v.__class__.along(x)[2]
+
+    check_gradients(f, 1.5, 0.7)
+
+
+def test_the_class_of_a_number_or_a_list_as_a_constructor():
+    def f(x, a):
+        pair = [x, x]
+        return x.__class__(x * x) * pair.__class__(a)[1] + a.dtype.type(x).__class__(x * 3) + sum((x,).__class__(a))
+
+    check_gradients(f, 1.5, np.array([0.4, 0.7]))
