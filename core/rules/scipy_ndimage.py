@@ -15,7 +15,7 @@ import numpy as np
 from scipy.ndimage import _nd_image, _rank_filter_1d  # pyright: ignore[reportAttributeAccessIssue]
 
 from ..errors import NoDerivative
-from .table import model, vjp
+from .table import joint, model, vjp
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
 PADDING = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect"}
@@ -46,16 +46,35 @@ def windows(x: Any, chosen: Any, mode: int, cval: Any, origins: Any) -> list[Any
     return [x[tuple(slice(k, k + m) for k, m in zip(place, n))] for place in zip(*np.nonzero(chosen))]
 
 
+def correlate_valid(x: Any, weights: Any, axis: int) -> Any:
+    """The correlation of ``x`` with ``weights`` along ``axis``, at the places where they lie within it."""
+    half, size = len(weights) // 2, len(weights)
+    y = np.empty(np.shape(x), np.result_type(x, weights, float))
+    _nd_image.correlate1d(np.asarray(x, y.dtype), np.ascontiguousarray(weights, y.dtype), axis, y, CONSTANT, 0.0, 0)
+    return y[(slice(None),) * axis + (slice(half, np.shape(x)[axis] - size + 1 + half),)]
+
+
+def correlate_valid_pullback(dy, y, x, weights, axis):
+    size, n = len(weights), np.shape(y)[axis]
+    padding = [(0, 0)] * np.ndim(x)
+    padding[axis] = (size - 1, size - 1)
+    at = (slice(None),) * axis
+    dw = np.stack([np.sum(dy * x[(*at, slice(k, k + n))]) for k in range(size)])
+    return correlate_valid(np.pad(dy, padding), weights[::-1], axis), dw
+
+
+joint(correlate_valid, correlate_valid_pullback)
+
+
 def correlate1d(input, weights, axis, output, mode, cval, origin):
     axis = axis % np.ndim(input)
-    n, size = np.shape(input)[axis], len(weights)
+    size = len(weights)
     before = size // 2 + origin
     x = extended(input, axis, before, size - 1 - before, mode, cval)
-    at = (slice(None),) * axis
-    total = 0.0
-    for k in range(size):
-        total = total + weights[k] * x[(*at, slice(k, k + n))]
-    return total
+    if np.iscomplexobj(x) or np.iscomplexobj(weights):
+        n, at = np.shape(input)[axis], (slice(None),) * axis
+        return sum([weights[k] * x[(*at, slice(k, k + n))] for k in range(size)])
+    return correlate_valid(x, weights, axis)
 
 
 def correlate(input, weights, output, mode, cval, origins):

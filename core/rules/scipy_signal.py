@@ -40,31 +40,39 @@ def all_pole_pullback(dy, y, w, a):
 joint(all_pole, all_pole_pullback)
 
 
+def all_zero(b: Any, x: Any) -> Any:
+    """The sums b_0 x_n + b_1 x_{n-1} + ..., along the last axis, from rest."""
+    kind = np.result_type(b, x, np.float32)
+    return _sigtools._linear_filter(np.asarray(b, kind), np.ones(1, kind), np.asarray(x, kind), -1)
+
+
+def all_zero_pullback(dy, y, b, x):
+    n = np.shape(x)[-1]
+    db = [np.sum(dy[..., k:] * np.conj(x[..., : n - k])) if k < n else 0.0 for k in range(len(b))]
+    return np.stack(db), all_zero(np.conj(b), dy[..., ::-1])[..., ::-1]
+
+
+joint(all_zero, all_zero_pullback)
+
+
 def filtered(b: Any, a: Any, x: Any, zi: Any = None) -> tuple[Any, Any]:
     """The signal and the final state of the transposed direct form II, whose initial state adds to the first inputs."""
-    n = np.shape(x)[-1]
-    order = max(len(a), len(b)) - 1
-    w = b[0] * x
-    for k in range(1, min(len(b), n)):
-        w = w + b[k] * delayed(x, k)
-    if zi is not None:
-        length = min(order, n)
-        rest = np.zeros((*np.shape(zi)[:-1], n - length))
-        w = w + a[0] * np.concatenate((zi[..., :length], rest), axis=-1)
-    y = all_pole(w, a)
+    w = all_zero(b, x)
+    if zi is None:
+        return all_pole(w, a), None
+    n, order = np.shape(x)[-1], max(len(a), len(b)) - 1
+    length = min(order, n)
+    rest = np.zeros((*np.shape(zi)[:-1], n - length))
+    y = all_pole(w + a[0] * np.concatenate((zi[..., :length], rest), axis=-1), a)
     state = []
     for k in range(order):
-        z = zi[..., k + n] if zi is not None and k + n < order else np.zeros(np.shape(x)[:-1])
+        z = zi[..., k + n] if k + n < order else np.zeros(np.shape(x)[:-1])
         for i in range(k + 1, min(order, k + n) + 1):
             at = n - i + k
             z = z + (b[i] * x[..., at] / a[0] if i < len(b) else 0.0)
             z = z - (a[i] * y[..., at] / a[0] if i < len(a) else 0.0)
         state.append(z)
     return y, np.stack(state, axis=-1) if state else np.zeros((*np.shape(x)[:-1], 0))
-
-
-def delayed(x: Any, k: int) -> Any:
-    return np.concatenate((np.zeros((*np.shape(x)[:-1], k)), x[..., :-k]), axis=-1)
 
 
 def linear_filter(b, a, X, Dim=-1, Vi=None):

@@ -45,8 +45,10 @@ def von_mises_cdf(kappa_obj, x_obj):
     """The integral of the density from -pi, over whole turns and what is left."""
     kappa, x = np.broadcast_arrays(np.asarray(kappa_obj, float), np.asarray(x_obj, float))
     turns = np.round(x / (2 * np.pi))
-    width = (x - 2 * np.pi * turns + np.pi) / 2
-    t = width[..., None] * (NODES + 1) - np.pi
+    # Where the density is narrow only its peak is integrated: beyond 12 standard deviations there is nothing.
+    reach = np.minimum(np.pi, 12 / np.sqrt(np.maximum(kappa, 1e-3)))
+    width = (np.clip(x - 2 * np.pi * turns, -reach, reach) + reach) / 2
+    t = width[..., None] * (NODES + 1) - reach[..., None]
     density = np.exp(kappa[..., None] * (np.cos(t) - 1)) / (2 * np.pi * special.i0e(kappa)[..., None])
     return turns + width * np.sum(WEIGHTS * density, axis=-1)
 
