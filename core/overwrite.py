@@ -45,7 +45,7 @@ def apply_overwriting(
     arrays = [given[name] for name in named if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable]
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     y = evaluate(tape.parent, rule.function, *args, **kwargs)
-    left = tuple(given[n] for n in rule.writes)
+    left: tuple[Any, ...] = tuple(given[n] for n in rule.writes)
     result = y if isinstance(y, np.ndarray) or not left else left if len(left) > 1 else left[0]
     places = {id(owner(a)) for a in arrays}
     parts = result if isinstance(result, tuple) else (result,)

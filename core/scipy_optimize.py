@@ -13,7 +13,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy.optimize import _minpack, _optimize, _zeros
+from scipy.optimize import _minpack, _optimize, _zeros  # type: ignore[attr-defined]
 from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .access import getitem
@@ -176,7 +176,7 @@ def _minimiser(solver: Any) -> Handler:
         first = len(tape.records)
         try:
             if constraints:
-                held, active, multipliers = multipliers_at(x, f, fixed, held, constraints)
+                held, active, multipliers = multipliers_at(x, f, fixed, held, list(constraints))
                 z = np.concatenate([x, multipliers])
                 z = solution(tape, z, optimality, f, fixed, held, list(constraints), active)
                 solved = getitem(tape, z, slice(len(held)))

@@ -98,7 +98,7 @@ each(blas, "copy", copy_pullback, writes=("y",))
 each(blas, "dot", dot_pullback, "sd")
 each(blas, "dotu", dot_pullback, "cz")
 each(blas, "dotc", dotc_pullback, "cz")
-joint([blas.snrm2, blas.dnrm2, blas.scnrm2, blas.dznrm2], nrm2_pullback)
+joint([getattr(blas, name) for name in ("snrm2", "dnrm2", "scnrm2", "dznrm2")], nrm2_pullback)
 each(lapack, "lartg", lartg_pullback, "sd")
 
 

@@ -31,4 +31,4 @@ def nnls_pullback(dy: Any, y: Any, A: Any, b: Any, maxiter: int) -> tuple[Any, A
 
 
 if hasattr(scipy.optimize, "_slsqplib"):  # before SciPy 1.16 it was another program
-    joint(scipy.optimize._slsqplib.nnls, nnls_pullback)
+    joint(scipy.optimize._slsqplib.nnls, nnls_pullback)  # type: ignore[attr-defined]
