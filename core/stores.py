@@ -201,7 +201,8 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
             g = window[index]
             window[index] = 0
             if type(v) not in PASSIVE or table.carries(v):
-                table.add(v, g if type(v) is float or type(v) is np.float64 else conform(g, v))
+                same = type(g) is np.float64 and (type(v) is float or type(v) is np.float64)
+                table.add(v, g if same else conform(g, v))
         return
     table.redo.append((a, index, table.run(_read, a, index)))
     table.write(a, index, old)

@@ -36,6 +36,15 @@ def test_complex_numbers_seen_as_pairs_of_reals(check):
     check(f, Z)
 
 
+def test_a_real_number_stored_among_complex_ones_has_a_real_cotangent(check):
+    def f(z, x):
+        z[1] = s = z[0].real * x
+        z[2] = x
+        return (z * z * Z).imag.sum() + s
+
+    check(f, Z, 1.5)
+
+
 def test_reals_seen_as_complex_numbers(check):
     def f(a):
         z = a.view(complex)
