@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 import weakref
 from collections.abc import Iterator
 from types import FunctionType
@@ -29,7 +30,11 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
+<<<<<<< HEAD
 from .source import user_module
+=======
+from .source import program_frame
+>>>>>>> 42613a5 (Frames are the program's own: what reads its caller's variables finds them; third-party calls: numexpr)
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape
@@ -416,6 +421,15 @@ def _copying(function: Any, method: str) -> Any:
         return instrument(function)(tape, x, *memo, **kwargs)
 
     return handler
+
+
+@handles(sys._getframe)
+def getframe_(tape: Tape, depth: int = 0) -> Any:
+    """The frame that Python would give, with none of the engine's own in between."""
+    frame = program_frame(sys._getframe(1))
+    for _ in range(depth):
+        frame = frame and program_frame(frame.f_back)
+    return frame or sys._getframe(10_000)  # raises what Python raises
 
 
 @handles(object.__reduce_ex__)

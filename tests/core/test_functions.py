@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import sys
 import types
 
 import numpy as np
@@ -556,3 +558,19 @@ def test_a_module_that_imports_its_parts_late_is_asked_only_for_what_runs(check)
 
     check(types.FunctionType(f.__code__, {"lazy": package}), 1.5)
     assert set(asked) == {"square"}
+
+
+def test_the_variables_of_the_caller_are_seen(check):
+    def of_the_caller(name, depth=1):
+        return sys._getframe(depth).f_locals[name]
+
+    def inner(x):
+        return of_the_caller("y", 2) * inspect.currentframe().f_locals["x"] * x
+
+    def f(x):
+        y = x * x
+        return of_the_caller("y") * inner(2.0)
+
+    check(f, 1.5)
+    with pytest.raises(ValueError, match="deep"):
+        mo.gradient(lambda x: sys._getframe(100_000), 1.5)

@@ -22,8 +22,16 @@ def log_likelihood(parameters: np.ndarray, observed: np.ndarray) -> float:
 
 
 def of_a_signal(signal: float, uncertainty: float) -> float:
-    model = pyhf.simplemodels.uncorrelated_background([signal, 10.0], [50.0, 60.0], [uncertainty, 8.0])
-    return model.logpdf([1.0, 1.0, 1.0], [*OBSERVED, *COUNTING.config.auxdata])[0]
+    background = {
+        "name": "background",
+        "data": [50.0, 60.0],
+        "modifiers": [{"name": "shape", "type": "shapesys", "data": [uncertainty, 8.0]}],
+    }
+    strength = {"name": "mu", "type": "normfactor", "data": None}
+    counted = {"name": "signal", "data": [signal, 10.0], "modifiers": [strength]}
+    channel = {"name": "counts", "samples": [counted, background]}
+    model = pyhf.Model({"channels": [channel]}, validate=False)
+    return model.logpdf([1.1, 1.0, 1.0], [*OBSERVED, *COUNTING.config.auxdata])[0]
 
 
 def test_statistic(count: float) -> float:
