@@ -88,7 +88,6 @@ def describe(function: object) -> str:
 
 def user_frame() -> tuple[str, int]:
     """File and line of the innermost frame that is not morula's own."""
-<<<<<<< HEAD
     frame = _frame_of_user()
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -99,14 +98,7 @@ def user_module() -> str:
 
 
 def _frame_of_user() -> FrameType:
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
-        frame = frame.f_back
-    return frame
-=======
-    frame = program_frame(sys._getframe(1)) or sys._getframe(1)
-    return frame.f_code.co_filename, frame.f_lineno
->>>>>>> 42613a5 (Frames are the program's own: what reads its caller's variables finds them; third-party calls: numexpr)
+    return program_frame(sys._getframe(1)) or sys._getframe(1)
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:

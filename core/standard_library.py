@@ -30,11 +30,7 @@ from .opaque import Recording as recording, call_opaque, is_exact
 from .operate import OPERATORS
 from .rules import find_rule
 from .rules.table import RULES
-<<<<<<< HEAD
-from .source import user_module
-=======
-from .source import program_frame
->>>>>>> 42613a5 (Frames are the program's own: what reads its caller's variables finds them; third-party calls: numexpr)
+from .source import program_frame, user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape
