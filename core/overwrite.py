@@ -46,7 +46,7 @@ def apply_overwriting(
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     y = evaluate(tape.parent, rule.function, *args, **kwargs)
     left: tuple[Any, ...] = tuple(given[n] for n in rule.writes)
-    result = y if isinstance(y, np.ndarray) or not left else left if len(left) > 1 else left[0]
+    result = y if isinstance(y, np.ndarray) or not left else left[0] if len(left) == 1 else left
     places = {id(owner(a)) for a in arrays}
     parts = result if isinstance(result, tuple) else (result,)
     inside = [isinstance(e, np.ndarray) and id(owner(e)) in places for e in parts]
