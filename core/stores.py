@@ -145,7 +145,7 @@ def _has_mask(i: Any) -> bool:
     return any(type(m) is np.ndarray and m.dtype == bool for m in (i if type(i) is tuple else (i,)))
 
 
-def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[np.ndarray, np.ndarray], None]) -> None:
+def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], None]) -> None:
     """Refuse a write of ``v`` into ``a`` that reads what it has written; NumPy copies ``v`` first in other writes."""
     holder = owner(a)
     if owner(v) is not holder or not np.may_share_memory(a, v):

@@ -188,7 +188,8 @@ def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
         return done[id(x)]
     if isinstance(x, tuple):
         return tuple([as_it_is(e, done) for e in x])
-    done[id(x)] = held = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
+    held: Any = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
+    done[id(x)] = held
     if isinstance(x, list):
         held.extend(as_it_is(e, done) for e in x)
     elif isinstance(x, dict):
