@@ -135,7 +135,8 @@ def class_made(tape: Tape, cls: Any, *written: str) -> Any:
 
 def _has_hooks(cls: type) -> bool:
     """Whether a metaclass, a base or an attribute takes part in making the class by a method in Python."""
-    metaclasses = [m for m in type(cls).__mro__ if m.__module__ not in ("builtins", "abc", "enum", "typing")]
+    kind: Any = type(cls)
+    metaclasses = [m for m in kind.__mro__ if m.__module__ not in ("builtins", "abc", "enum", "typing")]
     if any(name in vars(m) for m in metaclasses for name in ("__new__", "__init__", "__prepare__", "__call__")):
         return True
     if any(

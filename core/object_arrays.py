@@ -47,7 +47,7 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
     if all(type(e) in NUMBERS for e in made) and not holds_arrays and not own:
         tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
-    if rule.function in FOLDS and isinstance(args[0], np.ndarray):
+    if rule.function in FOLDS and args and isinstance(args[0], np.ndarray):
         fold, function = FOLDS[rule.function]
         named = {"axis": args[1] if len(args) > 1 else None, **kwargs}
         if named["axis"] is None and fold == "accumulate":
