@@ -22,17 +22,18 @@ from .values import NUMBERS, PASSIVE, differentiable
 
 PLAIN = NUMBERS | PASSIVE
 
+NUMPYS: Any = _methods
 REDUCTIONS: dict[str, Any] = {
-    "sum": _methods._sum,
-    "prod": _methods._prod,
-    "max": _methods._amax,
-    "min": _methods._amin,
-    "mean": _methods._mean,
-    "var": _methods._var,
-    "std": _methods._std,
-    "all": _methods._all,
-    "any": _methods._any,
-    "clip": _methods._clip,
+    "sum": NUMPYS._sum,
+    "prod": NUMPYS._prod,
+    "max": NUMPYS._amax,
+    "min": NUMPYS._amin,
+    "mean": NUMPYS._mean,
+    "var": NUMPYS._var,
+    "std": NUMPYS._std,
+    "all": NUMPYS._all,
+    "any": NUMPYS._any,
+    "clip": NUMPYS._clip,
 }
 
 OPERATOR_UFUNCS: dict[str, np.ufunc] = {}
