@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from .frontend import UNPACK, Unstructured, make_list, make_tuple
 from .ir import Block, Function, Method, Operation, Value, callee_name, walk
 from .rules import find_rule, load
 from .rules.table import RULES
+from .vocabulary import UNPACK, Unstructured, leave_if, leave_unless, make_list, make_tuple
 
 load()
 
@@ -209,6 +209,9 @@ class Inference:
             callee = op.callee = IN_PLACE[callee]
         if callee is UNPACK:
             self.unpack(op, first)
+        elif callee in (leave_if, leave_unless):
+            if not kinds <= {"real", "bool", "passive"}:
+                self.fail("a condition that is not a number")
         elif callee in (make_tuple, make_list):
             op.results[0].type = Type("tuple", elements=tuple(types), is_list=callee is make_list)
         elif callee in COMPARISONS:

@@ -205,8 +205,8 @@ def _is_static(kind: type, name: str) -> bool:
 
 
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if not kwargs:
-        values = parameters(function, args)
+    if is_structured(function):
+        values = parameters(function, args, kwargs)
         if values is not None and not (tape.integers and any(type(x) is not Int and carries(tape, x) for x in values)):
             compiled = compiled_for(function, values)
             if compiled is not None and (compiled.is_fixed or is_constant(tape, compiled)):
@@ -237,9 +237,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             return initialise_dataclass(tape, function, args, kwargs)
         return call_unread(tape, function, args, kwargs)
     if _deep:
-        if not kwargs or not is_structured(function):
-            # What has no compiled form for one call has none for the next.
-            known.functions.settle(function, recorded, template_of(function).is_current)
+        # What has no compiled form for one call has none for the next.
+        known.functions.settle(function, recorded, template_of(function).is_current)
         return recorded(tape, *args, **kwargs)
     with deep_recursion():
         return recorded(tape, *args, **kwargs)
@@ -285,14 +284,25 @@ def deep_recursion() -> Iterator[None]:
             sys.setrecursionlimit(limit)
 
 
-def parameters(function: FunctionType, args: Sequence[Any]) -> tuple[Any, ...] | None:
+def parameters(
+    function: FunctionType, args: Sequence[Any], kwargs: dict[str, Any] | None = None
+) -> tuple[Any, ...] | None:
     """The arguments of a call, defaults and the contents of the closure, or None if they do not fit one to one."""
-    missing = function.__code__.co_argcount - len(args)
-    if missing:
-        defaults = function.__defaults__ or ()
-        if not 0 < missing <= len(defaults):
+    code = function.__code__
+    missing = code.co_argcount - len(args)
+    if missing or kwargs:
+        if missing < 0 or code.co_kwonlyargcount:
             return None
-        args = (*args, *defaults[-missing:])
+        defaults = function.__defaults__ or ()
+        names = code.co_varnames[len(args) : code.co_argcount]
+        known_ = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
+        known_ |= kwargs or {}
+        if kwargs and (not kwargs.keys() <= set(names) or code.co_posonlyargcount):
+            return None
+        try:
+            args = (*args, *(known_[name] for name in names))
+        except KeyError:
+            return None
     if function.__closure__ is None:
         return tuple(args)
     try:

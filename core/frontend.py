@@ -13,11 +13,12 @@ import operator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .errors import MorulaError
 from .expressions import BINARY, UNARY
 from .ir import Block, Function, Method, Operation, Value
-from .normalise import always_returns, assigned, assigned_by, leaves, without_break, without_continue
+from .normalise import always_raises, always_returns, assigned, assigned_by, leaves, without_break, without_continue
+from .rules import find_rule
 from .source import describe, syntax_tree
+from .vocabulary import UNPACK, Defaults, Unstructured, leave_if, leave_unless, make_list, make_tuple
 
 Environment = dict[str, Value]
 
@@ -34,31 +35,26 @@ COMPARE = {
 UNDEFINED = Value("undefined")
 
 
-class Unstructured(MorulaError):
-    """A construct that the structured form does not have."""
+STATIC = (str, type(None))
+"""Classes of arguments for whose very value a function is compiled: names of methods, and what is left out."""
+
+FOLDED = {operator.is_, operator.is_not, operator.eq, operator.ne, operator.not_, operator.lt, operator.gt}
+FOLDED |= {operator.le, operator.ge}
+PLAIN = (*STATIC, bool, int, float)
 
 
-def make_tuple(*elements: Any) -> tuple[Any, ...]:
-    """A tuple display."""
-    return elements
-
-
-def make_list(*elements: Any) -> list[Any]:
-    """A list display."""
-    return list(elements)
-
-
-def lower(function: FunctionType) -> tuple[Function, list[tuple[Any, str, Any]]]:
+def lower(function: FunctionType, static: dict[int, Any] | None = None) -> tuple[Function, list[tuple[Any, str, Any]]]:
     """The IR of ``function`` and its guards: the globals that were read, as (namespace, name, object).
 
-    The free variables of a closure are parameters after the function's own.
+    The free variables of a closure are parameters after the function's own.  ``static`` gives the values of parameters,
+    by their position, that are known: branches that they decide are not read.
     """
-    return _Lowering(function).function()
+    return _Lowering(function, static or {}).function()
 
 
 class _Lowering:
-    def __init__(self, function: FunctionType) -> None:
-        self.python = function
+    def __init__(self, function: FunctionType, static: dict[int, Any]) -> None:
+        self.python, self.static = function, static
         self.guards: list[tuple[Any, str, Any]] = []
         self.block = Block()
         code = function.__code__
@@ -80,6 +76,7 @@ class _Lowering:
         names = [*code.co_varnames[: code.co_argcount], *code.co_freevars]
         parameters = [Value(name) for name in names]
         environment = dict(zip(names, parameters))
+        environment |= {names[i]: Value(constant=value) for i, value in self.static.items()}
         body = [ast.Return(tree.body, lineno=tree.lineno)] if isinstance(tree, ast.Lambda) else tree.body
         result = self.statements(body, environment)
         self.block.results = [Value(constant=None) if result is None else result]
@@ -94,23 +91,38 @@ class _Lowering:
             rest = body[i + 1 :]
             if isinstance(statement, ast.Return):
                 return Value(constant=None) if statement.value is None else self.expression(statement.value, env)
-            if isinstance(statement, ast.If) and leaves(statement, ast.Return):
+            if isinstance(statement, ast.If):
+                condition = self.expression(statement.test, env)
+                taken = self.decided(condition)
+                if taken is not None:
+                    return self.statements([*(statement.body if taken else statement.orelse), *rest], env)
+                if always_raises(statement.body):
+                    self.emit("call", leave_if, [condition], results=0)
+                    return self.statements([*statement.orelse, *rest], env)
+                if always_raises(statement.orelse):
+                    self.emit("call", leave_unless, [condition], results=0)
+                    return self.statements([*statement.body, *rest], env)
+                if not leaves(statement, ast.Return):
+                    self.branch(statement, condition, env)
+                    continue
                 if always_returns(statement.body):
                     statement = ast.If(statement.test, statement.body, [*statement.orelse, *rest], lineno=self.line)
                 elif always_returns(statement.orelse):
                     statement = ast.If(statement.test, [*statement.body, *rest], statement.orelse, lineno=self.line)
                 else:
                     self.fail(statement, "a return on one path of several")
-                return self.returning_branch(statement, env)
+                return self.returning_branch(statement, condition, env)
             getattr(self, f"do_{type(statement).__name__}", self.unknown)(statement, env)
         return None
 
     def unknown(self, statement: Any, env: Environment) -> None:
         self.fail(statement, f"the statement {type(statement).__name__}")
 
-    def returning_branch(self, node: ast.If, env: Environment) -> Value:
-        condition = self.expression(node.test, env)
+    def decided(self, condition: Value) -> bool | None:
+        """Which way a condition goes that is known already."""
+        return bool(condition.constant) if condition.is_constant and isinstance(condition.constant, PLAIN) else None
 
+    def returning_branch(self, node: ast.If, condition: Value, env: Environment) -> Value:
         def branch(body: list[Any]) -> Block:
             with_block = self.nested(lambda inner: [self.statements(body, inner) or Value(constant=None)], env)
             return with_block
@@ -176,8 +188,10 @@ class _Lowering:
                 return op.operands
         return None
 
-    def do_If(self, node: ast.If, env: Environment) -> None:
-        condition = self.expression(node.test, env)
+    def do_Assert(self, node: ast.Assert, env: Environment) -> None:
+        self.emit("call", leave_unless, [self.expression(node.test, env)], results=0)
+
+    def branch(self, node: ast.If, condition: Value, env: Environment) -> None:
         names = sorted(assigned(node.body) | assigned(node.orelse))
         ends: list[Environment] = []
 
@@ -339,25 +353,49 @@ class _Lowering:
 
     def comparison(self, left: Value, ops: list[Any], rest: list[Any], node: Any, env: Environment) -> Value:
         if type(ops[0]) not in COMPARE:
-            self.fail(node, "a test for membership")
-        right = self.expression(rest[0], env)
-        first = self.call(COMPARE[type(ops[0])], left, right)
+            first = self.membership(left, ops[0], rest[0], node, env)
+            right = UNDEFINED
+        else:
+            right = self.expression(rest[0], env)
+            first = self.call(COMPARE[type(ops[0])], left, right)
         if len(ops) == 1:
             return first
+        if right is UNDEFINED:
+            self.fail(node, "a chain of tests for membership")
         later = self.part(lambda inner: self.comparison(right, ops[1:], rest[1:], node, inner), env)
         return self.emit("if", None, [first], blocks=[later, Block(results=[first])])
+
+    def membership(self, left: Value, op: Any, container: Any, node: Any, env: Environment) -> Value:
+        """``x in (...)``, where both are known."""
+        found = self.expression(container, env)
+        made = self.display(found)
+        if made is not None and all(v.is_constant for v in made):
+            among: Any = tuple(v.constant for v in made)
+        elif found.is_constant and isinstance(found.constant, (tuple, frozenset, str)):
+            among = found.constant
+        else:
+            return self.fail(node, "a test for membership")
+        if not left.is_constant or not isinstance(left.constant, PLAIN):
+            return self.fail(node, "a test for membership")
+        return Value(constant=(left.constant in among) is isinstance(op, ast.In))
 
     def value_BoolOp(self, node: ast.BoolOp, env: Environment) -> Value:
         first = self.expression(node.values[0], env)
         if len(node.values) == 1:
             return first
         rest = ast.BoolOp(node.op, node.values[1:], lineno=node.lineno)
+        taken = self.decided(first)
+        if taken is not None:
+            return self.value_BoolOp(rest, env) if taken is isinstance(node.op, ast.And) else first
         later = self.part(lambda inner: self.value_BoolOp(rest, inner), env)
         blocks = [later, Block(results=[first])]
         return self.emit("if", None, [first], blocks=blocks if isinstance(node.op, ast.And) else blocks[::-1])
 
     def value_IfExp(self, node: ast.IfExp, env: Environment) -> Value:
         condition = self.expression(node.test, env)
+        taken = self.decided(condition)
+        if taken is not None:
+            return self.expression(node.body if taken else node.orelse, env)
         blocks = [self.part(lambda inner, e=e: self.expression(e, inner), env) for e in (node.body, node.orelse)]
         return self.emit("if", None, [condition], blocks=blocks)
 
@@ -402,9 +440,35 @@ class _Lowering:
             callee, leading = (function.constant, []) if function.is_constant else (operator.call, [function])
         operands = [*leading, *(self.expression(a, env) for a in node.args)]
         operands += [self.expression(k.value, env) for k in node.keywords]
-        return self.emit("call", callee, operands, keywords=tuple(str(k.arg) for k in node.keywords))
+        names = [str(k.arg) for k in node.keywords]
+        if type(callee) is FunctionType:
+            operands, names = self.bound(callee, operands, names)
+        return self.emit("call", callee, operands, keywords=tuple(names))
+
+    def bound(self, callee: FunctionType, operands: list[Value], names: list[str]) -> tuple[list[Value], list[str]]:
+        """The arguments of a call in the order of the parameters, defaults filled in, if these are all positional."""
+        from .call import HANDLERS
+
+        code = callee.__code__
+        parameters = code.co_varnames[: code.co_argcount]
+        given = len(operands) - len(names)
+        if callee in HANDLERS or find_rule(callee) is not None or code.co_flags & 0x0C or code.co_kwonlyargcount:
+            return operands, names
+        found = dict(zip(parameters, operands[:given]))
+        named = dict(zip(names, operands[given:]))
+        if given > len(parameters) or named.keys() & found.keys() or not named.keys() <= set(parameters):
+            return operands, names
+        found |= named
+        defaults = callee.__defaults__ or ()
+        for name, default in zip(parameters[len(parameters) - len(defaults) :], defaults):
+            if name not in found:
+                self.guards.append((Defaults(callee), "", callee.__defaults__))
+                found[name] = Value(constant=default)
+        return ([found[name] for name in parameters], []) if len(found) == len(parameters) else (operands, names)
 
     def call(self, callee: Any, *operands: Value) -> Value:
+        if callee in FOLDED and all(v.is_constant and isinstance(v.constant, PLAIN) for v in operands):
+            return Value(constant=callee(*(v.constant for v in operands)))
         return self.emit("call", callee, list(operands))
 
     def emit(
@@ -421,8 +485,3 @@ class _Lowering:
         values = [Value() for _ in range(results)]
         self.block.operations.append(Operation(kind, callee, operands, keywords, blocks or [], values, line=self.line))
         return values if several or not results else values[0]
-
-
-def UNPACK(value: Any) -> Any:
-    """``a, b = value``: one result for each name."""
-    return value

@@ -44,6 +44,17 @@ def always_returns(body: list[Any]) -> bool:
     )  # fmt: skip
 
 
+def always_raises(body: list[Any]) -> bool:
+    """Whether a body ends in an exception whatever happens, and nothing jumps out of it before."""
+    whole = ast.If(ast.Constant(True), body, [])
+    if any(leaves(whole, kind) for kind in (ast.Return, ast.Break, ast.Continue)):
+        return False
+    return any(
+        isinstance(s, ast.Raise) or isinstance(s, ast.If) and always_raises(s.body) and always_raises(s.orelse)
+        for s in body
+    )
+
+
 def without_continue(body: list[Any]) -> list[Any]:
     """``if c: ...; continue`` followed by more: the rest goes into the other branch."""
     for i, statement in enumerate(body):

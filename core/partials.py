@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .frontend import Unstructured, lower
+from .frontend import lower
 from .ir import Block, Function, Operation, Value
+from .vocabulary import Unstructured
 
 
 def fold(block: Block) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 
 from .analyse import active_values
 from .cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
-from .frontend import UNPACK, Unstructured, make_list, make_tuple
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
 from .partials import expression_of, fold, may_be_infinite, used_parameters
 from .rules import find_rule
 from .rules.table import scaling
+from .vocabulary import UNPACK, Unstructured, make_list, make_tuple
 
 Cotangents = dict[Value, Value]
 

@@ -17,11 +17,12 @@ import numpy as np
 from .analyse import OBJECT, Inference, Type, type_of
 from .cotangents import parts_of
 from .emit.python import build
-from .frontend import Unstructured, lower
+from .frontend import STATIC, lower
 from .ir import Operation, verify
 from .reverse import Link, reverse
 from .source import NoSource
 from .values import NUMBERS
+from .vocabulary import Unstructured
 
 
 @dataclass(eq=False)
@@ -91,6 +92,8 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
             parts.append(x.shape if shaped else x.ndim)
         elif kind in NUMBERS:
             parts.append(type_of(x))
+        elif kind in STATIC:
+            parts.append((kind, x))
         else:
             return None
     key = tuple(parts)
@@ -116,14 +119,17 @@ def _compile_for(
             _unstructured[code] = "a global that keeps changing"
             return None
     try:
-        lowered = lower(function)
+        lowered = lower(function, {i: x for i, x in enumerate(args) if type(x) in STATIC})
         if found is None:
             _variants[code] = _variants.get(code, 0) + 1
             if _variants[code] > MOST_VARIANTS and shaped:
                 _of_many_shapes.add(code)
                 return compiled_for(function, args, active)
     except (Unstructured, NoSource) as reason:
-        _unstructured[code] = str(reason)
+        if any(type(x) in STATIC for x in args):
+            _compiled[key] = str(reason)  # for this value
+        else:
+            _unstructured[code] = str(reason)
         return None
     types = tuple(type_of(x) if shaped else _without_shape(type_of(x)) for x in args)
     mask = tuple(t.kind in ("real", "array", "number") for t in types) if active is None else active
@@ -150,9 +156,14 @@ def forget() -> None:
 
 
 def _compile(
-    function: FunctionType, types: tuple[Type, ...], mask: tuple[bool, ...], key: Key, made: Any = None
+    function: FunctionType,
+    types: tuple[Type, ...],
+    mask: tuple[bool, ...],
+    key: Key,
+    made: Any = None,
+    static: dict[int, Any] | None = None,
 ) -> Compiled:
-    lowered, guards = made or lower(function)
+    lowered, guards = made or lower(function, static)
     if len(types) != len(lowered.parameters):
         raise Unstructured("arguments by default")
     compiled = Compiled(lowered.name, type_of(1.0), mask, guards)
@@ -166,12 +177,13 @@ def _compile(
         return _compile_callee(callee, op, None)
 
     def _compile_callee(callee: FunctionType, op: Operation, active: tuple[bool, ...] | None) -> Compiled:
+        static = {i: v.constant for i, v in enumerate(op.operands) if v.is_constant and type(v.constant) in STATIC}
         argument_types = tuple(_type(v) for v in op.operands)
-        if OBJECT in argument_types:
+        if any(t is OBJECT and i not in static for i, t in enumerate(argument_types)):
             raise Unstructured(f"an object as argument of {callee.__qualname__}")
         if active is None:
             active = tuple(t.kind in ("real", "array", "number") for t in argument_types)
-        inner_key = callee.__code__, id(callee.__globals__), *argument_types, active
+        inner_key = callee.__code__, id(callee.__globals__), *argument_types, active, *static.items()
         if inner_key in _in_progress:
             _in_progress[inner_key].is_recursive = True
             return _in_progress[inner_key]
@@ -179,7 +191,7 @@ def _compile(
         if type(found) is str:
             raise Unstructured(found)
         if type(found) is not Compiled or not found.is_current():
-            found = _compile(callee, argument_types, active, inner_key)
+            found = _compile(callee, argument_types, active, inner_key, static=static)
             _compiled[inner_key] = found
         compiled.guards += found.guards
         compiled.called += found.called

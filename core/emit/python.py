@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..cotangents import accumulate, add_at
-from ..frontend import UNPACK, make_list, make_tuple
 from ..ir import Block, Function, Method, Operation, Value, operands
 from ..reverse import Link
+from ..vocabulary import UNPACK, leave_if, leave_unless, make_list, make_tuple
 
 INFIX = {
     operator.or_: ("|", 5),
@@ -50,7 +50,7 @@ IN_PLACE = {
 PREFIX = {operator.neg: ("-", 11), operator.pos: ("+", 11), operator.invert: ("~", 11), operator.not_: ("not ", 3)}
 ATOM = 20
 LONGEST = 88
-EFFECTS = (accumulate, add_at, list.append, operator.setitem, setattr)
+EFFECTS = (accumulate, add_at, list.append, operator.setitem, setattr, leave_if, leave_unless)
 
 Expression = tuple[str, int]
 

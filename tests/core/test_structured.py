@@ -15,6 +15,7 @@ from morula.core import structured
 from morula.core.call import parameters
 from morula.core.ir import verify
 from morula.core.structured import compiled_for
+from morula.testing import check_gradients
 
 X = np.array([0.3, -0.7, 1.9])
 M = np.array([[0.5, 1.2, -0.4], [0.8, 0.1, 0.6]])
@@ -36,8 +37,8 @@ def verified(monkeypatch):
     """Every function that lowering and reversing make is verified, before and after it is typed."""
     lower = structured.lower
 
-    def checked(function):
-        made, guards = lower(function)
+    def checked(function, *static):
+        made, guards = lower(function, *static)
         return verify(made), guards
 
     monkeypatch.setattr(structured, "lower", checked)
@@ -270,11 +271,6 @@ def sums_into(v):
     return np.sum(y)
 
 
-def asserts(x):
-    assert x > 0
-    return x
-
-
 def starred(*xs):
     return xs[0] * 2.0
 
@@ -297,7 +293,7 @@ def assigned_in_a_condition(a):
     "f, x",
     [
         (writes, X), (updates, X), (appends, 2.0), (tries, 2.0), (generates, 2.0), (with_inner, 2.0), (with_out, X),
-        (with_out_by_name, X), (sums_into, X), (asserts, 2.0), (halving, 5.0), (assigned_in_a_condition, 2.0),
+        (with_out_by_name, X), (sums_into, X), (halving, 5.0), (assigned_in_a_condition, 2.0),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )  # fmt: skip
@@ -305,7 +301,7 @@ def test_is_recorded(f, x):
     assert taken(f, x) is None
 
 
-@pytest.mark.parametrize("f, x", [(tries, 2.0), (halving, 5.0), (assigned_in_a_condition, 2.0), (asserts, 2.0)])
+@pytest.mark.parametrize("f, x", [(tries, 2.0), (halving, 5.0), (assigned_in_a_condition, 2.0)])
 def test_what_is_recorded_is_right_too(f, x, check):
     check(f, x)
 
@@ -733,3 +729,60 @@ def test_second_derivatives(f):
     x, h = 1.7, 1e-5
     slope = mo.grad(f)
     assert mo.grad(slope)(x) == pytest.approx((slope(x + h) - slope(x - h)) / (2 * h), rel=1e-6, abs=1e-7)
+
+
+# Names of methods, exceptions, keywords and defaults
+
+
+def by_method(x, scale=2.0, method=None):
+    if method is None:
+        method = "power"
+    if method == "power":
+        return x**scale
+    elif method in ("sum", "difference"):
+        return x + scale if method == "sum" else x - scale
+    raise ValueError(f"unknown method {method}")
+
+
+def of_methods(x, y=3.0, kind=None, doubled=True):
+    if x < 0:
+        raise ValueError("negative")
+    assert y > 0, "y has to be positive"
+    if kind is not None and kind not in ("plain", "other"):
+        raise ValueError(f"unknown kind {kind}")
+    z = by_method(x, method="sum") + by_method(y, scale=x) * by_method(scale=y, x=x)
+    return 2 * z if doubled else z
+
+
+@pytest.mark.parametrize("args", [(1.7,), (1.7, 2.5), (1.7, 2.5, "plain"), (1.7, 2.5, None, False)])
+def test_methods_chosen_by_name_keywords_and_defaults(args):
+    check_gradients(of_methods, *args, order=2)
+    assert compiled_for(of_methods, parameters(of_methods, args)) is not None
+
+
+def test_a_default_that_changes_is_noticed():
+    def inner(x, k=2.0):
+        return x * k
+
+    globals()["with_default"] = inner
+    try:
+        f = lambda x: with_default(x) + x  # noqa: F821
+        assert mo.gradient(f, 3.0) == (3.0,)
+        inner.__defaults__ = (5.0,)
+        assert mo.gradient(f, 3.0) == (6.0,)
+    finally:
+        del globals()["with_default"]
+
+
+@pytest.mark.parametrize(
+    "args, error, text",
+    [
+        ((-1.0,), ValueError, "negative"),
+        ((1.0, -1.0), AssertionError, "y has to be positive"),
+        ((1.0, 2.0, "none such"), ValueError, "unknown kind none such"),
+    ],
+)
+def test_exceptions_are_raised_as_they_stand(args, error, text):
+    with pytest.raises(error, match=text) as caught:
+        mo.gradient(of_methods, *args)
+    assert caught.traceback[-1].name == "of_methods"
