@@ -87,10 +87,14 @@ def norm_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, ke
 
 
 def order_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The slope of (sum |x|^p)^(1/p) in p: y (sum w log|x| - log y) / p with the weights w = |x|^p / sum |x|^p."""
-    if ord in (None, 0, np.inf, -np.inf) or isinstance(ord, str):
-        return None
+    """The slope of (sum |x|^p)^(1/p) in p: y (sum w log|x| - log y) / p with the weights w = |x|^p / sum |x|^p.
+
+    A whole number chooses a norm; those of matrices are of a few orders only.
+    """
     x = np.abs(np.asarray(x))
+    of_vectors = x.ndim == 1 if axis is None else np.size(axis) == 1
+    if not (isinstance(ord, float) and np.isfinite(ord) and ord != 0 and of_vectors):
+        return None
     nonzero = np.where(x == 0, 1.0, x)
     y, dy = (restore(v, x.shape, axis, keepdims) for v in (y, dy))
     size = np.where(y == 0, 1.0, y)
