@@ -62,6 +62,7 @@ class Expression:
     def __init__(self, rewriter: Expressions, runs_code: bool) -> None:
         self.rewriter, self.runs_code = rewriter, runs_code
         self.leaves: list[Node] = []
+        self.places: dict[str, int] = {}  # of the leaves that run no code, by their text
         self.occurrences: list[tuple[Node, int]] = []
         self.functions: dict[Any, Node] = {}
         self.guards: dict[str, Node] = {}
@@ -130,20 +131,18 @@ class Expression:
         return function if getattr(function, "__module__", "") != "cmath" else None
 
     def leaf(self, node: Node) -> Tree:
-        key = None
         if self.runs_code:
             if self.operations:
                 raise OutOfOrder
+            place = len(self.leaves)
         elif not self.is_plain(node):
             raise OutOfOrder
         else:
-            key = ast.unparse(node)
-            for known, i in self.occurrences:
-                if ast.unparse(known) == key:
-                    return leaf(i)
-        self.occurrences.append((node, len(self.leaves)))
-        self.leaves.append(node)
-        return leaf(len(self.leaves) - 1)
+            place = self.places.setdefault(_text(node), len(self.leaves))
+        self.occurrences.append((node, place))
+        if place == len(self.leaves):
+            self.leaves.append(node)
+        return leaf(place)
 
     def is_plain(self, node: Node) -> bool:
         """Whether loading ``node`` runs no code, given the guards that this collects."""
@@ -161,6 +160,16 @@ class Expression:
             self.guards[f"{container.id}[]"] = self.rewriter.is_one_of(container, "sequences")
             return True
         return False
+
+
+def _text(node: Node) -> str:
+    """The text of a name, or of an attribute or an item of a name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{node.value.id}.{node.attr}"  # type: ignore[attr-defined]
+    key = node.slice
+    return f"{node.value.id}[{key.id if isinstance(key, ast.Name) else repr(key.value)}]"
 
 
 def fuse(rewriter: Expressions, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
