@@ -1,0 +1,224 @@
+"""What value and gradient cost over the plain call, for programs that were never written for differentiation.
+
+Run: python benchmarks/generality.py [--quick] [name ...]
+
+The programs are the calls of ``tests/thirdparty`` (install the extra ``thirdparty``) and some of SciPy's own solvers and
+of plain Python.  autograd, JAX and PyTorch (extra ``bench``) are given the same functions, and are timed where they can run
+them and their gradient is right.  Written to benchmarks/results/generality-<date>.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize
+
+import morula as mo
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+
+from eager import machine, markdown, timed  # noqa: E402
+from thirdparty.harness import packages  # noqa: E402
+
+Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
+
+
+def lotka_volterra(method: str) -> Callable[..., Any]:
+    def final_prey(p: Any) -> Any:
+        def rate(t: float, u: Any) -> Any:
+            return np.array([p[0] * u[0] - p[1] * u[0] * u[1], -p[2] * u[1] + p[3] * u[0] * u[1]])
+
+        return solve_ivp(rate, (0, 5), np.array([1.0, 1.0]), method=method, rtol=1e-6).y[0, -1]
+
+    return final_prey
+
+
+def minimum(a: float) -> Any:
+    return minimize(lambda x: (x[0] - a) ** 2 + 10 * (x[1] - a * x[0]) ** 2, np.array([0.0, 0.0]), method="BFGS").x[1]
+
+
+def spline(y: Any) -> Any:
+    return float(CubicSpline(np.linspace(0, 1, len(y)), y)(0.37))
+
+
+class Vector:
+    """A vector of the plane, with operators."""
+
+    __slots__ = ("x", "y")
+
+    def __init__(self, x: float, y: float) -> None:
+        self.x, self.y = x, y
+
+    def __add__(self, other: Vector) -> Vector:
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, scale: float) -> Vector:
+        return Vector(self.x * scale, self.y * scale)
+
+
+def spiral(a: float) -> float:
+    v = Vector(a, 1.0)
+    for _ in range(100):
+        v = v + Vector(v.y, -v.x) * 0.01 * a
+    return math.hypot(v.x, v.y)
+
+
+def generated(a: float) -> float:
+    def values() -> Iterator[float]:
+        x = a
+        for _ in range(100):
+            x = x * 0.99 + 0.01
+            yield x
+
+    return sum(values())
+
+
+def cases() -> Iterator[Case]:
+    """SciPy's solvers and plain Python first, then the packages."""
+    start = np.array([1.5, 1.0, 3.0, 1.0])
+    for method in ("RK23", "RK45", "DOP853", "Radau", "BDF"):
+        yield f"scipy solve_ivp {method}", lotka_volterra(method), (start,)
+    yield "scipy minimize BFGS", minimum, (1.3,)
+    yield "scipy CubicSpline", spline, (np.array([0.0, 1.0, 0.5, 2.0, 1.0]),)
+    yield "python objects with operators", spiral, (0.7,)
+    yield "python generator", generated, (0.7,)
+    for package in packages():
+        for name, call in package.calls.items():
+            yield f"{package.distribution} {name.replace('_', ' ')}", call.function, call.arguments
+
+
+def total(y: Any) -> Any:
+    """One real number of any result, for a gradient to be taken of."""
+    if isinstance(y, dict):
+        y = list(y.values())
+    if isinstance(y, (tuple, list)):
+        return sum(total(e) for e in y)
+    if isinstance(y, (bool, int, str)) or y is None:
+        return 0.0
+    return getattr(y, "real", y) if not hasattr(y, "sum") or not np.ndim(y) else y.real.sum()
+
+
+def differentiated(arguments: tuple[Any, ...]) -> list[int]:
+    """The positions of the arguments that are real numbers or arrays: what every peer can take."""
+    return [i for i, x in enumerate(arguments) if isinstance(x, (float, np.ndarray)) and np.asarray(x).dtype == float]
+
+
+def by_autograd(loss: Any, chosen: list[int], arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    import autograd  # type: ignore[import-not-found]
+
+    run = autograd.value_and_grad(loss, argnum=tuple(chosen))
+    return lambda: run(*arguments)[1]
+
+
+def by_jax(loss: Any, chosen: list[int], arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    import jax  # type: ignore[import-not-found]
+
+    jax.config.update("jax_enable_x64", True)
+    run = jax.value_and_grad(loss, argnums=tuple(chosen))
+    return lambda: run(*arguments)[1]
+
+
+def by_torch(loss: Any, chosen: list[int], arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    import torch  # type: ignore[import-not-found]
+
+    def run() -> Any:
+        given = list(arguments)
+        for i in chosen:
+            given[i] = torch.tensor(arguments[i], dtype=torch.float64, requires_grad=True)
+        loss(*given).backward()
+        return [given[i].grad for i in chosen]
+
+    return run
+
+
+PEERS = {"autograd": by_autograd, "JAX": by_jax, "PyTorch": by_torch}
+
+
+def peers(loss: Any, chosen: list[int], arguments: tuple[Any, ...], right: Any) -> dict[str, Any]:
+    """The peers that give the right gradient, as programs to time, and what is to be said of the others."""
+    found: dict[str, Any] = {}
+    for name, make in PEERS.items():
+        try:
+            run = make(loss, chosen, arguments)
+            gradient = [np.asarray(g) for g in run()]
+        except ImportError:
+            found[name] = "not installed"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            found[name] = "cannot run it"
+        else:
+            agrees = all(np.allclose(g, r, rtol=1e-4, atol=1e-8) for g, r in zip(gradient, right))
+            found[name] = run if agrees else "wrong"
+    return found
+
+
+def measure(name: str, f: Callable[..., Any], arguments: tuple[Any, ...], repeats: int) -> list[Any] | None:
+    def loss(*xs: Any) -> Any:
+        return total(f(*xs))
+
+    chosen = differentiated(arguments)
+    if not chosen:
+        return None
+    run = mo.value_and_grad(loss, argnums=chosen)
+    start = perf_counter()
+    right = run(*arguments)[1]
+    first = perf_counter() - start
+    others = peers(loss, chosen, arguments, right)
+    programs = {"plain": lambda: f(*arguments), "morula": lambda: run(*arguments)}
+    programs |= {peer: p for peer, p in others.items() if callable(p)}
+    times = timed(programs, repeats)
+    ratios = [times["morula"] / times["plain"]]
+    ratios += [times[peer] / times["plain"] if peer in times else others[peer] for peer in PEERS]
+    return [name, times["plain"], first, *ratios]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    parser.add_argument("names", nargs="*", help="only the programs whose names contain one of these")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    for name, f, arguments in cases():
+        if options.names and not any(n in name for n in options.names):
+            continue
+        row = measure(name, f, arguments, 3 if options.quick else 7)
+        if row is not None:
+            rows.append(row)
+            print(f"{name:55s} {row[1] * 1e6:10.1f} us   first {row[2]:6.2f} s   {row[3]:7.1f} x", flush=True)
+    ratios = [row[3] for row in rows]
+    able = {peer: sum(isinstance(row[4 + i], float) for row in rows) for i, peer in enumerate(PEERS)}
+    wrong = {peer: sum(row[4 + i] == "wrong" for row in rows) for i, peer in enumerate(PEERS)}
+    summary = [
+        f"Value and gradient over the plain call, {len(rows)} programs: median {median(ratios):.1f}, "
+        f"largest {max(ratios):.1f}; {sum(r <= 8 for r in ratios)} within 8, {sum(r <= 30 for r in ratios)} within 30.",
+        f"Longest first call: {max(row[2] for row in rows):.2f} s.",
+        *(f"{p} runs {n} of them rightly, and gives a wrong gradient for {wrong[p]}." for p, n in able.items()),
+    ]
+    heading = ["program", "plain, us", "first call, s", "morula", *PEERS]
+    table = [heading]
+    for row in rows:
+        shown = [f"{x:.1f}" if isinstance(x, float) else str(x) for x in row[3:]]
+        table.append([row[0], f"{row[1] * 1e6:.1f}", f"{row[2]:.2f}", *shown])
+    text = "\n\n".join(["# Generality", machine(), *summary, markdown(table)]) + "\n"
+    if not options.names and not options.quick:
+        (HERE / "results" / f"generality-{date.today()}.md").write_text(text)
+    print("\n".join(summary))
+
+
+if __name__ == "__main__":
+    main()
