@@ -209,6 +209,7 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     if isinstance(site_, Body):
         namespace["is_current"] = site_.is_current
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
+    _set_apart(first.body, "a_")
     *compute, returned = first.body
     y, saved = returned.value.elts  # type: ignore[attr-defined]
     if compute and isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
@@ -264,13 +265,16 @@ def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
         body = body[1:]
     elif places:
         known[saved] = places[0]
-    assigned = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    known |= {name: f"b_{name}" for name in assigned}
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                node.id = known.get(node.id, node.id)
+    _set_apart(body, "b_", known)
     return body
+
+
+def _set_apart(body: list[ast.stmt], prefix: str, known: dict[str, str] | None = None) -> None:
+    """Give the names that a body assigns a prefix: the user's must not meet those that are written around them."""
+    names = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    new = {**(known or {}), **{n.id: prefix + n.id for n in names if isinstance(n.ctx, ast.Store)}}
+    for name in names:
+        name.id = new.get(name.id, name.id)
 
 
 def _text(

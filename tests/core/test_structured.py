@@ -782,7 +782,8 @@ def test_a_default_that_changes_is_noticed():
         ((1.0, 2.0, "none such"), ValueError, "unknown kind none such"),
     ],
 )
-def test_exceptions_are_raised_as_they_stand(args, error, text):
+def test_exceptions_are_raised_as_they_stand(args, error, text, monkeypatch):
+    monkeypatch.delenv("MORULA_TRACEBACK", raising=False)
     with pytest.raises(error, match=text) as caught:
         mo.gradient(of_methods, *args)
     assert caught.traceback[-1].name == "of_methods"
