@@ -33,7 +33,7 @@ from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
 from .unread import call_unread
-from .values import NUMBERS, REAL, evaluate
+from .values import NUMBERS, REAL, differentiable, evaluate
 
 Handler = Callable[..., Any]
 
@@ -417,9 +417,13 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def _call_cached(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``functools.lru_cache``: a cache for this tape, as a value kept from elsewhere has lost its derivative."""
+    """``functools.lru_cache``: a cache for this tape, as a value kept from elsewhere has lost its derivative.
+
+    Two equal numbers may have different derivatives: what can be differentiated is looked up as the object that it is.
+    """
     cache = tape.memory.setdefault(id(function), {})
-    key = (args, tuple(sorted(kwargs.items())))
+    named = tuple(sorted(kwargs.items()))
+    key = args, named, tuple(id(x) for x in (*args, *kwargs.values()) if differentiable(x))
     if key not in cache:
         cache[key] = call(tape, function.__wrapped__, *args, **kwargs)
     return cache[key]

@@ -60,6 +60,14 @@ def test_lru_cache_on_active_values(check):
     check(f, 0.6)
 
 
+def test_lru_cache_takes_equal_numbers_apart():
+    @functools.lru_cache(maxsize=None)
+    def power(x, n):
+        return x**n
+
+    assert mo.gradient(lambda a, b: power(a, 2) + 3 * power(b, 2), 1.5, 1.5) == (3.0, 9.0)
+
+
 def test_a_module_level_lru_cache_does_not_leak_gradients_between_calls():
     @functools.lru_cache
     def square(x):
