@@ -377,6 +377,8 @@ class _Lowering:
             return self.fail(node, "a test for membership")
         if not left.is_constant or not isinstance(left.constant, PLAIN):
             return self.fail(node, "a test for membership")
+        if isinstance(among, str) and not isinstance(left.constant, str):
+            return self.fail(node, "a test for membership")
         return Value(constant=(left.constant in among) is isinstance(op, ast.In))
 
     def value_BoolOp(self, node: ast.BoolOp, env: Environment) -> Value:
@@ -468,7 +470,10 @@ class _Lowering:
 
     def call(self, callee: Any, *operands: Value) -> Value:
         if callee in FOLDED and all(v.is_constant and isinstance(v.constant, PLAIN) for v in operands):
-            return Value(constant=callee(*(v.constant for v in operands)))
+            try:
+                return Value(constant=callee(*(v.constant for v in operands)))
+            except TypeError as error:
+                return self.fail(None, f"a comparison that raises {error!r}")
         return self.emit("call", callee, list(operands))
 
     def emit(

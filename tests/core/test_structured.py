@@ -760,6 +760,21 @@ def test_methods_chosen_by_name_keywords_and_defaults(args):
     assert compiled_for(of_methods, parameters(of_methods, args)) is not None
 
 
+def test_a_comparison_that_raises_is_left_to_python():
+    def of_kind(x, kind):
+        try:
+            return x * 2 if kind < 0 else x * 3
+        except TypeError:
+            return x * 5
+
+    def of_name(x, kind):
+        return x * 2 if kind < 0 else x * 3
+
+    assert mo.gradient(lambda x: of_kind(x, "name"), 1.5) == (5.0,)
+    with pytest.raises(TypeError, match="not supported between instances of 'str' and 'int'"):
+        mo.gradient(lambda x: of_name(x, "name") * x, 1.5)
+
+
 def test_a_default_that_changes_is_noticed():
     def inner(x, k=2.0):
         return x * k

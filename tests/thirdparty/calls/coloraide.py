@@ -16,7 +16,7 @@ RGB = 0.4, 0.5, 0.2
 
 def converted(red: float, green: float, blue: float) -> Any:
     colour = Color("srgb", [red, green, blue])
-    return [colour.convert(space).coords() for space in ("oklch", "lab", "hsl", "luv", "display-p3")]
+    return [colour.convert(space).coords() for space in ("oklch", "lab", "hsl", "jzazbz", "display-p3")]
 
 
 def differences(red: float, green: float, blue: float) -> Any:
