@@ -36,8 +36,9 @@ format: .venv/installed-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/installed-bench
+bench: .venv/installed-bench .venv/installed-thirdparty
 	$(BIN)/python benchmarks/eager.py
+	$(BIN)/python benchmarks/generality.py
 
 clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
