@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from eager import machine, markdown, timed  # noqa: E402
+
 from thirdparty.harness import packages  # noqa: E402
 
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
