@@ -13,7 +13,7 @@ from .table import MODELS, RULES, Model, Rule
 _LAZY = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
-    "scipy.fft": ("scipy_fourier", "pocketfft"),
+    "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", ".scipy_sparse"),
     "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),
     "scipy.integrate": (".scipy_integrate",),

@@ -1,38 +1,43 @@
 """Derivatives of the compiled transforms beneath ``scipy.fft``, which ``scipy.fftpack`` calls by themselves.
 
+They stand in another module since SciPy 1.18, by DUCC in place of pocketfft, with the same names and arguments.
+
 All are linear, so a pullback is the conjugate transpose: the transform in the other direction, with the same factor
 (``inorm`` 0, 1, 2: one, one over the root of the length, one over the length).
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import scipy.fft
-from scipy.fft._pocketfft import pypocketfft
 
 from .fourier import fit
 from .scipy_fourier import transform_transpose
 from .table import vjp
 
+_module, _name = ("_duccfft", "pyduccfft") if hasattr(scipy.fft, "_duccfft") else ("_pocketfft", "pypocketfft")
+compiled: Any = getattr(import_module(f"scipy.fft.{_module}"), _name)
+
 
 def c2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
-    return pypocketfft.c2c(dy + 0j, axes, not forward, inorm, None, nthreads)
+    return compiled.c2c(dy + 0j, axes, not forward, inorm, None, nthreads)
 
 
 def r2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
     """What the result leaves out of the last axis, the conjugates of the rest, is zero in its cotangent."""
     axes = range(np.ndim(a)) if axes is None else axes
     full = fit(dy, np.shape(a)[axes[-1]], axes[-1])
-    return np.real(pypocketfft.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
+    return np.real(compiled.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
 
 
 def c2r_pullback(dy, y, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
     """Every entry but the first, and the middle one of an even length, counts for itself and for its conjugate."""
     axes = range(np.ndim(a)) if axes is None else axes
     last, n = axes[-1], np.shape(y)[axes[-1]]
-    half = pypocketfft.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
+    half = compiled.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
     k = np.arange(n // 2 + 1)
     counted = np.where((k == 0) | (2 * k == n), 1.0, 2.0).astype(half.real.dtype)
     return fit(half * counted.reshape((-1,) + (1,) * (half.ndim - 1 - last % half.ndim)), np.shape(a)[last], last)
@@ -47,9 +52,8 @@ def packed_pullback(dy, y, a, axes, real2hermitian, forward, inorm=0, out=None, 
         weight = np.where(inner, 0.5 if real2hermitian else 2.0, 1.0).astype(np.result_type(dy))
         weight = weight.reshape((-1,) + (1,) * (np.ndim(a) - 1 - axis % np.ndim(a)))
         turned = (axis,), not real2hermitian, not forward, inorm, None, nthreads
-        dy = pypocketfft.r2r_fftpack(dy * weight, *turned) if real2hermitian else (
-            pypocketfft.r2r_fftpack(dy, *turned) * weight
-        )  # fmt: skip
+        before, after = (weight, 1) if real2hermitian else (1, weight)
+        dy = compiled.r2r_fftpack(dy * before, *turned) * after
     return dy
 
 
@@ -63,9 +67,9 @@ def real_pullback(transform: Any) -> Any:
     return pullback
 
 
-vjp(pypocketfft.c2c, c2c_pullback)
-vjp(pypocketfft.r2c, r2c_pullback)
-vjp(pypocketfft.c2r, c2r_pullback)
-vjp(pypocketfft.r2r_fftpack, packed_pullback)
-vjp(pypocketfft.dct, real_pullback(scipy.fft.dct))
-vjp(pypocketfft.dst, real_pullback(scipy.fft.dst))
+vjp(compiled.c2c, c2c_pullback)
+vjp(compiled.r2c, r2c_pullback)
+vjp(compiled.c2r, c2r_pullback)
+vjp(compiled.r2r_fftpack, packed_pullback)
+vjp(compiled.dct, real_pullback(scipy.fft.dct))
+vjp(compiled.dst, real_pullback(scipy.fft.dst))
