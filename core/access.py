@@ -218,7 +218,7 @@ def referent(x: Any) -> Any:
 
 def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
-    if kind is np.ndarray or isinstance(x, (np.ndarray, np.generic)) and _is_numpys(kind, name):
+    if kind is np.ndarray or issubclass(kind, (np.ndarray, np.generic)) and _is_numpys(kind, name):
         return _array_attribute(tape, x, name)
     if kind is ModuleType and not hasattr(kind, name) and name not in x.__dict__ and "__getattr__" in x.__dict__:
         return tape.call(x.__getattr__, name)

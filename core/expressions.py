@@ -307,6 +307,10 @@ class Expressions(ast.NodeTransformer):
         self.defaults(node.args)
         return node
 
+    def defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(d) for d in arguments.defaults]
+        arguments.kw_defaults = [d if d is None else self.visit(d) for d in arguments.kw_defaults]
+
     def visit_Dict(self, node: ast.Dict) -> Node:
         node = self.generic_visit(node)  # type: ignore[assignment]
         for i, key in enumerate(node.keys):

@@ -210,8 +210,10 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
         namespace["is_current"] = site_.is_current
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
     _set_apart(first.body, "a_")
+    compute: list[Any]
+    returned: Any
     *compute, returned = first.body
-    y, saved = returned.value.elts  # type: ignore[attr-defined]
+    y, saved = returned.value.elts
     if compute and isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
         saved = compute.pop().value  # a tuple of many, which the printer has given a line of its own
     kept, names = _saved(saved, y, [p.name for p in function.parameters])
@@ -321,11 +323,11 @@ def _text(
         for x, _ in pairs:
             back += [f"    k = id({x})", "    g = numbers.get(k)"]
             back.append(f"    numbers[k] = g{x[1:]} if g is None else g + g{x[1:]}")
-    compute = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
+    result = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
     apart = f"other(tape, ({', '.join(leaves)},), more, named)" if isinstance(site_, Body) else "AGAIN"
-    compute = ["try:", *_indented(compute), "except Exception:", f"    return {apart}"]
+    result = ["try:", *_indented(result), "except Exception:", f"    return {apart}"]
     record = ", ".join(["back", "y", *leaves, *kept])
-    recorded = [*compute, f"tape.records.append(({record}))", "return y"]
+    recorded = [*result, f"tape.records.append(({record}))", "return y"]
     if not guarded:
         run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]
     elif isinstance(site_, Body):
@@ -345,7 +347,7 @@ def _text(
             f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *outer])}:",
             *_indented(_indented(recorded)),
             f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:",
-            *_indented(_indented([*compute, "return y"])),  # nothing that is differentiated
+            *_indented(_indented([*result, "return y"])),  # nothing that is differentiated
             f"    variant = variants.get(({', '.join(f'type({x})' for x in leaves)}))",
             "    if variant is None:",
             f"        return other({', '.join(['tape', *leaves, *functions])})",

@@ -76,7 +76,7 @@ class Expression:
             return constant(node.value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
-                return constant(-node.operand.value)
+                return constant(-node.operand.value)  # type: ignore[operator]
             function, operands = operator.neg, [node.operand]
         elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             function, operands = OPERATORS[type(node.op)], [node.left, node.right]
@@ -84,7 +84,7 @@ class Expression:
             function, operands = self.function_of(node), getattr(node, "args", [])
             if function is None:
                 return self.leaf(node)
-            self.functions.setdefault(function, node.func)
+            self.functions.setdefault(function, node.func)  # type: ignore[attr-defined]
         return self.operation(function, operands)
 
     @property

@@ -42,7 +42,7 @@ def clip(tape: Tape, a: Any, *bounds: Any, **kwargs: Any) -> Any:
 def pad(tape: Tape, array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """By its rule, or by its source where the values that are padded with may carry a derivative."""
     if callable(mode) or any(differentiable(x) for x in kwargs.values()):
-        return call(tape, np.pad._implementation, array, pad_width, mode, **kwargs)
+        return call(tape, np.pad._implementation, array, pad_width, mode, **kwargs)  # type: ignore[attr-defined]
     return call_rule(tape, RULES[np.pad], (array, pad_width, mode), kwargs)
 
 

@@ -49,10 +49,11 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         return y
     if rule.function in FOLDS and args and isinstance(args[0], np.ndarray):
         fold, function = FOLDS[rule.function]
-        named = {"axis": args[1] if len(args) > 1 else None, **kwargs}
+        x, *rest = args
+        named = {"axis": rest[0] if rest else None, **kwargs}
         if named["axis"] is None and fold == "accumulate":
-            return record_objects(tape, y, rule, (args[0].ravel(), 0), kwargs)
-        return getattr(_recorded(tape, function, 2), fold)(args[0], **named)
+            return record_objects(tape, y, rule, (x.ravel(), 0), kwargs)
+        return getattr(_recorded(tape, function, 2), fold)(x, **named)
     if rule.partials and not kwargs and own:
         return by_entries(tape, rule.function, args)
     function = OPERATOR_OF.get(rule.function, rule.function)

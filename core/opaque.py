@@ -58,11 +58,11 @@ class Recording:
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""
-        inner: Tape | None = self.tape
+        own = inner = self.tape
         while inner is not None and inner is not tape:
             inner = inner.parent
-        within = inner is tape and not self.tape.over
-        return evaluate(self.tape if within else tape, self.function, *args, **kwargs)
+        within = inner is tape and own is not None and not own.over
+        return evaluate(own if within else tape, self.function, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)

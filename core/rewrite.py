@@ -75,10 +75,6 @@ class Rewriter(Patterns):
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
-    def defaults(self, arguments: ast.arguments) -> None:
-        arguments.defaults = [self.visit(d) for d in arguments.defaults]
-        arguments.kw_defaults = [d if d is None else self.visit(d) for d in arguments.kw_defaults]
-
     def visit_ClassDef(self, node: ast.ClassDef) -> Node:
         """The statements of the body run here and now."""
         written = sorted({self.mangle(name) for statement in node.body for name in _bound_by(statement)})

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
-from scipy.integrate import _quadpack
+from scipy.integrate import _quadpack  # type: ignore[attr-defined]
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
 from .arrays import pass_on

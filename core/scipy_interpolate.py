@@ -36,7 +36,7 @@ def make_linear(tape: Tape, points: Any, values: Any, *more: Any, **options: Any
 def _call_linear(tape: Tape, interpolator: Any, *args: Any) -> Any:
     if interpolator not in tape.memory:
         return call_opaque(tape, interpolator, args, NO_KEYWORDS)
-    x = call(tape, np.stack, call(tape, np.broadcast_arrays, *args), axis=-1) if len(args) > 1 else args[0]
+    x = args[0] if len(args) == 1 else call(tape, np.stack, call(tape, np.broadcast_arrays, *args), axis=-1)
     x = call(tape, np.asarray, x)
     points, values, fill = tape.memory[interpolator]
     return call_model(tape, LINEAR, (interpolator, points, values, x, fill), NO_KEYWORDS)

@@ -83,7 +83,7 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
         "polysub": [(lambda p, q: np.polysub(p, q), V, W)],
         "polyval": [(lambda p, x: np.polyval(p, x), V, A)],
         "r_": [(lambda x, s: np.r_[x, s, x[:2] ** 2], V, 1.5)],
-        "recarray": [(lambda x: np.rec.fromarrays([x, x * 2], names="u,v").v ** 2, V)],
+        "recarray": [(lambda x: np.rec.fromarrays([x, x * 2], names="u,v").v ** 2, V)],  # type: ignore[arg-type]
         "roots": [(lambda p: np.roots(p), np.array([1.0, -6.0, 11.0, -6.1]))],
         "row_stack": [(lambda x: getattr(np, "row_stack", np.vstack)([x, x]), V)],
         "setdiff1d": [(lambda x, y: np.setdiff1d(x, y), V, W)],

@@ -73,10 +73,10 @@ vjp(statistics.pstdev, pstdev_pullback, pstdev_centre_pullback)
 
 # What NormalDist.from_samples and NormalDist.inv_cdf call, where this version of Python has them.
 if hasattr(statistics, "_mean_stdev"):
-    vjp(statistics._mean_stdev, mean_stdev_pullback)
+    vjp(statistics._mean_stdev, mean_stdev_pullback)  # type: ignore[attr-defined]
 if hasattr(statistics, "_normal_dist_inv_cdf"):
     elementwise(
-        statistics._normal_dist_inv_cdf,
+        statistics._normal_dist_inv_cdf,  # type: ignore[attr-defined]
         lambda y, p, mu, sigma: sigma * math.sqrt(2 * math.pi) * math.exp(((y - mu) / sigma) ** 2 / 2),
         lambda y, p, mu, sigma: 1,
         lambda y, p, mu, sigma: (y - mu) / sigma,

@@ -15,7 +15,7 @@ from .gamma_functions import beta_density
 from .incomplete_functions import beta_shape_slopes
 from .table import elementwise
 
-ufuncs = special._ufuncs  # type: ignore[attr-defined]
+ufuncs: Any = special._ufuncs  # type: ignore[attr-defined]
 SQRT_TWO_PI = 2.5066282746310002
 
 

@@ -231,7 +231,7 @@ def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, c
 
 
 vjp(scipy.linalg.qr, scipy_qr_pullback)
-joint(scipy.linalg.qr_insert, qr_insert_pullback)
+joint(scipy.linalg.qr_insert, qr_insert_pullback)  # type: ignore[attr-defined]
 vjp(scipy.linalg.svd, scipy_svd_pullback)
 vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
 

@@ -171,7 +171,7 @@ def spline_outside(t: Any, k: int, x: Any) -> Any:
 
 def evaluate_spline(t, c, k, xp, nu, extrapolate=True):
     j = knot_interval(t, k, xp)
-    y = 0.0
+    y: Any = 0.0
     for m, b in enumerate(basis(t, k, xp, j, nu)):
         y = y + b[:, None] * c[j - k + m]
     return y if extrapolate else np.where(spline_outside(t, k, xp)[:, None], np.nan, y)
@@ -248,7 +248,8 @@ def evaluate_ndbspline(xi, t, len_t, k, nu, extrapolate, c1r, num_c_tr, strides_
     splines = [basis(knots[d], int(k[d]), xi[:, d], found[d], int(nu[d])) for d in range(dims)]
     total = 0.0
     for choice in itertools.product(*(range(int(order) + 1) for order in k)):
-        place, weight = 0, 1.0
+        place: Any = 0
+        weight: Any = 1.0
         for d, m in enumerate(choice):
             place = place + (found[d] - int(k[d]) + m) * int(strides_c1[d])
             weight = weight * splines[d][m]

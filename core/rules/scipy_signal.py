@@ -9,13 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.signal import (  # pyright: ignore[reportAttributeAccessIssue]
-    _peak_finding_utils,
-    _sigtools,
-    _sosfilt,
-    _spline,
-    _upfirdn_apply,
-)
+from scipy.signal import _peak_finding_utils, _sigtools, _sosfilt, _spline, _upfirdn_apply  # type: ignore[attr-defined]
 
 from ..errors import NoDerivative
 from .scipy_ndimage import CONSTANT, REFLECT, correlate1d, windows

@@ -139,7 +139,7 @@ elementwise(np.heaviside, 0, lambda y, x, h: x == 0)
 elementwise(
     (np.maximum, np.minimum, np.fmax, np.fmin), larger_share, lambda y, a, b: larger_share(y, b, a)
 )  # fmt: skip
-joint((np.clip, umath.clip), clip_pullback)
+joint((np.clip, umath.clip), clip_pullback)  # type: ignore[attr-defined]
 
 # Parts of a number, real or complex.
 vjp(np.real, lambda dy, y, val: dy)

@@ -551,9 +551,9 @@ def test_a_module_that_imports_its_parts_late_is_asked_only_for_what_runs(check)
     package.__getattr__ = attribute
 
     def f(x):
-        out = [lazy.square(x)]  # noqa: F821
+        out = [lazy.square(x)]  # noqa: F821  # type: ignore[name-defined]
         if x > 100:
-            out.append(lazy.missing.cube(x))  # noqa: F821
+            out.append(lazy.missing.cube(x))  # noqa: F821  # type: ignore[name-defined]
         return out[0] * x
 
     check(types.FunctionType(f.__code__, {"lazy": package}), 1.5)

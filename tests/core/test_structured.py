@@ -781,7 +781,7 @@ def test_a_default_that_changes_is_noticed():
 
     globals()["with_default"] = inner
     try:
-        f = lambda x: with_default(x) + x  # noqa: F821
+        f = lambda x: with_default(x) + x  # noqa: F821  # type: ignore[name-defined]
         assert mo.gradient(f, 3.0) == (3.0,)
         inner.__defaults__ = (5.0,)
         assert mo.gradient(f, 3.0) == (6.0,)
