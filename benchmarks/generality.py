@@ -168,9 +168,10 @@ def peers(loss: Any, chosen: list[int], arguments: tuple[Any, ...], right: Any) 
 
 
 def measure(name: str, f: Callable[..., Any], arguments: tuple[Any, ...], repeats: int) -> list[Any] | None:
-    def loss(*xs: Any) -> Any:
+    def summed(*xs: Any) -> Any:
         return total(f(*xs))
 
+    loss = f if isinstance(f(*arguments), float) else summed
     chosen = differentiated(arguments)
     if not chosen:
         return None

@@ -24,7 +24,7 @@ import numpy as np
 from .ir import Block, Function, Method, Operation, Value, callee_name, walk
 from .rules import find_rule, load
 from .rules.table import RULES
-from .vocabulary import UNPACK, Unstructured, leave_if, leave_unless, make_list, make_tuple
+from .vocabulary import UNPACK, Unstructured, larger, leave_if, leave_unless, make_list, make_tuple, smaller
 
 load()
 
@@ -80,6 +80,8 @@ def real_power(a: Any, b: Any) -> Any:
 
 
 RULES[real_power] = find_rule(operator.pow)  # type: ignore[assignment]
+OF_REALS = (real_power, larger, smaller)
+"""Functions that give a real number of real numbers, beside those of Python."""
 
 
 def _is_scalar_function(callee: Any) -> bool:
@@ -326,6 +328,8 @@ class Inference:
             if rule.is_zero:
                 op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
             elif rule.partials:
+                if callee in (larger, smaller) and kinds != {"real"}:
+                    self.fail("the larger of other things than numbers")
                 if op.keywords or not kinds <= {"real", "array", "number", "passive", "bool"}:
                     self.fail(f"these arguments of {callee_name(callee)}")
                 op.results[0].type = self.elementwise(callee, types)
@@ -360,7 +364,7 @@ class Inference:
             return Type("array", None if None in ndims else max(ndims))
         if "passive" in kinds:
             return NUMBER
-        return REAL if _is_scalar_function(callee) or isinstance(callee, np.ufunc) or callee is real_power else NUMBER
+        return REAL if _is_scalar_function(callee) or isinstance(callee, np.ufunc) or callee in OF_REALS else NUMBER
 
     def single(self, callee: Any, types: list[Type], op: Operation) -> Type:
         first = types[0]

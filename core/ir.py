@@ -53,6 +53,7 @@ class Operation:
     results: list[Value] = field(default_factory=list)
     items: int = 1
     line: int = 0
+    may_raise: bool = False  # one of the program's own: it is run even if nothing uses its result
 
     @property
     def positional(self) -> list[Value]:

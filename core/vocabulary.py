@@ -47,3 +47,13 @@ class Defaults:
 
     def get(self, name: str) -> Any:
         return self.function.__defaults__
+
+
+def larger(a: Any, b: Any) -> Any:
+    """``max`` of two numbers."""
+    return max(a, b)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """``min`` of two numbers."""
+    return min(a, b)

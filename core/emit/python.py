@@ -116,6 +116,9 @@ class Printer:
                     self.pending[result] = expression
                 elif self.uses[result]:
                     self.write(f"{self.define(result)} = {expression[0]}", indent)
+                elif op.may_raise:
+                    self.flush(indent)
+                    self.write(expression[0], indent)
             else:
                 self.statement(op, indent)
         if targets is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..vocabulary import larger, smaller
 from .table import elementwise, joint, vjp, zero
 
 
@@ -76,3 +77,10 @@ zero(operator.floordiv, int, round, bool)
 zero(operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt)
 zero(operator.is_, operator.is_not, operator.not_, operator.truth, operator.contains, operator.index)
 zero(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)
+
+# Equal numbers share the cotangent.
+elementwise(
+    (larger, smaller),
+    lambda y, a, b: (a == y) / ((a == y) + (b == y)),
+    lambda y, a, b: (b == y) / ((a == y) + (b == y)),
+)

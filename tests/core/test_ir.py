@@ -136,14 +136,12 @@ def test_the_message_of_the_verifier_shows_the_function():
 
 def test_a_construct_without_structured_form_is_named_with_its_line():
     def guarded(x):
-        try:
-            return 1 / x
-        except ZeroDivisionError:
-            return 0.0
+        with open(x) as file:
+            return file
 
     line = guarded.__code__.co_firstlineno + 1
     with pytest.raises(
-        mo.MorulaError, match=rf"the statement Try in .*guarded .*, line {line}, has no structured form"
+        mo.MorulaError, match=rf"the statement With in .*guarded .*, line {line}, has no structured form"
     ):
         mo.ir(guarded)
 

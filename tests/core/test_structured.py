@@ -235,13 +235,6 @@ def appends(x):
     return xs[0]
 
 
-def tries(x):
-    try:
-        return math.log(x)
-    except ValueError:
-        return 0.0
-
-
 def generates(x):
     yield x
 
@@ -292,7 +285,7 @@ def assigned_in_a_condition(a):
 @pytest.mark.parametrize(
     "f, x",
     [
-        (writes, X), (updates, X), (appends, 2.0), (tries, 2.0), (generates, 2.0), (with_inner, 2.0), (with_out, X),
+        (writes, X), (updates, X), (appends, 2.0), (generates, 2.0), (with_inner, 2.0), (with_out, X),
         (with_out_by_name, X), (sums_into, X), (halving, 5.0), (assigned_in_a_condition, 2.0),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
@@ -301,7 +294,7 @@ def test_is_recorded(f, x):
     assert taken(f, x) is None
 
 
-@pytest.mark.parametrize("f, x", [(tries, 2.0), (halving, 5.0), (assigned_in_a_condition, 2.0)])
+@pytest.mark.parametrize("f, x", [(appends, 2.0), (halving, 5.0), (assigned_in_a_condition, 2.0)])
 def test_what_is_recorded_is_right_too(f, x, check):
     check(f, x)
 
@@ -775,18 +768,53 @@ def test_a_comparison_that_raises_is_left_to_python():
         mo.gradient(lambda x: of_name(x, "name") * x, 1.5)
 
 
-def test_a_default_that_changes_is_noticed():
-    def inner(x, k=2.0):
-        return x * k
+def with_default(x, k=2.0):
+    return x * k
 
-    globals()["with_default"] = inner
+
+def test_a_default_that_changes_is_noticed(monkeypatch):
+    def f(x):
+        return with_default(x) + x
+
+    assert mo.gradient(f, 3.0) == (3.0,)
+    monkeypatch.setattr(with_default, "__defaults__", (5.0,))
+    assert mo.gradient(f, 3.0) == (6.0,)
+
+
+def tries_twice(x):
     try:
-        f = lambda x: with_default(x) + x  # noqa: F821  # type: ignore[name-defined]
-        assert mo.gradient(f, 3.0) == (3.0,)
-        inner.__defaults__ = (5.0,)
-        assert mo.gradient(f, 3.0) == (6.0,)
-    finally:
-        del globals()["with_default"]
+        y = math.log(x - 2.0)
+    except ValueError:
+        y = x * x
+    else:
+        y = y + x
+    try:
+        1 / (x - 1.5)
+        return y * 3
+    except ZeroDivisionError:
+        return y * 5
+
+
+@pytest.mark.parametrize("x", [3.0, 1.0])
+def test_what_is_tried_is_compiled_and_what_raises_is_recorded(x):
+    check_gradients(tries_twice, x, order=2)
+    assert taken(tries_twice, x) is not None
+    assert mo.gradient(tries_twice, 1.5) == (15.0,)
+
+
+def largest(x, y, z):
+    return max(x, y * y, z) * min(x, y) + max(x, 2.0)
+
+
+@pytest.mark.parametrize("args", [(1.0, 2.0, 3.0), (5.0, 0.5, 0.3), (0.1, 1.7, 0.3)])
+def test_the_larger_and_the_smaller_of_numbers(args):
+    check_gradients(largest, *args, order=2)
+    assert taken(largest, *args) is not None
+
+
+def test_equal_numbers_share_the_cotangent_of_the_largest():
+    assert mo.gradient(lambda x, y: max(x, y) * 2.0, 1.5, 1.5) == (1.0, 1.0)
+    assert mo.gradient(lambda x, y: [max(x, y) * 2.0][0], 1.5, 1.5) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(
