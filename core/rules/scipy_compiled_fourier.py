@@ -8,7 +8,6 @@ All are linear, so a pullback is the conjugate transpose: the transform in the o
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,27 @@ import scipy.fft
 
 from .fourier import fit
 from .scipy_fourier import transform_transpose
-from .table import vjp
+from .table import compiled, vjp
 
-_module, _name = ("_duccfft", "pyduccfft") if hasattr(scipy.fft, "_duccfft") else ("_pocketfft", "pypocketfft")
-compiled: Any = getattr(import_module(f"scipy.fft.{_module}"), _name)
+transforms = compiled("scipy.fft", "_duccfft.pyduccfft", "_pocketfft.pypocketfft")
 
 
 def c2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
-    return compiled.c2c(dy + 0j, axes, not forward, inorm, None, nthreads)
+    return transforms.c2c(dy + 0j, axes, not forward, inorm, None, nthreads)
 
 
 def r2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
     """What the result leaves out of the last axis, the conjugates of the rest, is zero in its cotangent."""
     axes = range(np.ndim(a)) if axes is None else axes
     full = fit(dy, np.shape(a)[axes[-1]], axes[-1])
-    return np.real(compiled.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
+    return np.real(transforms.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
 
 
 def c2r_pullback(dy, y, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
     """Every entry but the first, and the middle one of an even length, counts for itself and for its conjugate."""
     axes = range(np.ndim(a)) if axes is None else axes
     last, n = axes[-1], np.shape(y)[axes[-1]]
-    half = compiled.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
+    half = transforms.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
     k = np.arange(n // 2 + 1)
     counted = np.where((k == 0) | (2 * k == n), 1.0, 2.0).astype(half.real.dtype)
     return fit(half * counted.reshape((-1,) + (1,) * (half.ndim - 1 - last % half.ndim)), np.shape(a)[last], last)
@@ -53,7 +51,7 @@ def packed_pullback(dy, y, a, axes, real2hermitian, forward, inorm=0, out=None, 
         weight = weight.reshape((-1,) + (1,) * (np.ndim(a) - 1 - axis % np.ndim(a)))
         turned = (axis,), not real2hermitian, not forward, inorm, None, nthreads
         before, after = (weight, 1) if real2hermitian else (1, weight)
-        dy = compiled.r2r_fftpack(dy * before, *turned) * after
+        dy = transforms.r2r_fftpack(dy * before, *turned) * after
     return dy
 
 
@@ -67,9 +65,9 @@ def real_pullback(transform: Any) -> Any:
     return pullback
 
 
-vjp(compiled.c2c, c2c_pullback)
-vjp(compiled.r2c, r2c_pullback)
-vjp(compiled.c2r, c2r_pullback)
-vjp(compiled.r2r_fftpack, packed_pullback)
-vjp(compiled.dct, real_pullback(scipy.fft.dct))
-vjp(compiled.dst, real_pullback(scipy.fft.dst))
+vjp(transforms.c2c, c2c_pullback)
+vjp(transforms.r2c, r2c_pullback)
+vjp(transforms.c2r, c2r_pullback)
+vjp(transforms.r2r_fftpack, packed_pullback)
+vjp(transforms.dct, real_pullback(scipy.fft.dct))
+vjp(transforms.dst, real_pullback(scipy.fft.dst))

@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoDerivative
-from .table import model, zero
-
-
-def compiled(module: str, name: str) -> Any:
-    """A compiled function of SciPy, or a stand-in where this version of SciPy has it not."""
-    try:
-        return getattr(import_module(f"scipy.interpolate.{module}"), name, (module, name))
-    except ImportError:
-        return module, name
-
+from .table import compiled, model, zero
 
 # Piecewise polynomials
 
@@ -107,7 +98,7 @@ def fix_continuity(c, x, order):
 
 
 def roots_found(c: Any, x: Any, y: Any, discontinuity: Any, extrapolate: Any) -> Any:
-    return compiled("_ppoly", "real_roots")(c, x, y, discontinuity, extrapolate)
+    return compiled("scipy.interpolate", "_ppoly.real_roots")(c, x, y, discontinuity, extrapolate)
 
 
 def real_roots(c, x, y, report_discont, extrapolate):
@@ -125,12 +116,12 @@ def real_roots(c, x, y, report_discont, extrapolate):
 
 
 zero(roots_found)
-model(compiled("_ppoly", "evaluate"), evaluate, into=5)
-model(compiled("_ppoly", "evaluate_bernstein"), evaluate_bernstein, into=5)
-model(compiled("_ppoly", "integrate"), integrate, into=5)
-model(compiled("_ppoly", "evaluate_nd"), evaluate_nd, into=6)
-model(compiled("_ppoly", "fix_continuity"), fix_continuity, into=0, updates=True)
-model(compiled("_ppoly", "real_roots"), real_roots)
+model(compiled("scipy.interpolate", "_ppoly.evaluate"), evaluate, into=5)
+model(compiled("scipy.interpolate", "_ppoly.evaluate_bernstein"), evaluate_bernstein, into=5)
+model(compiled("scipy.interpolate", "_ppoly.integrate"), integrate, into=5)
+model(compiled("scipy.interpolate", "_ppoly.evaluate_nd"), evaluate_nd, into=6)
+model(compiled("scipy.interpolate", "_ppoly.fix_continuity"), fix_continuity, into=0, updates=True)
+model(compiled("scipy.interpolate", "_ppoly.real_roots"), real_roots)
 
 
 # Splines
@@ -272,6 +263,14 @@ def fitpack_derivative(t, c, k, x, nu=1, e=0):
     return (np.where(beyond, 0.0, y) if e == 1 else y), 0
 
 
+def fitpack_derivative_of_order(t, c, k, nu, x, e=0):
+    return fitpack_derivative(t, c, k, x, nu, e)
+
+
+def fitpack_integral_and_parts(t, c, k, a, b):
+    return fitpack_integral(t, c, k, a, b), None
+
+
 def fitpack_integral(t, c, k, a, b):
     """With the antiderivative's coefficients (de Boor X.31); the spline is zero outside of its knots."""
     n = len(t) - k - 1
@@ -280,20 +279,22 @@ def fitpack_integral(t, c, k, a, b):
     longer = np.concatenate((t[:1], t, t[-1:]))
     ends = np.clip(np.stack([a, b]), t[k], t[n])
     y = evaluate_spline(longer, sums[:, None], k + 1, ends, 0)[:, 0]
-    return y[1] - y[0], None
+    return y[1] - y[0]
 
 
-model(compiled("_dierckx", "evaluate_spline"), evaluate_spline)
-model(compiled("_dierckx", "evaluate_all_bspl"), evaluate_all_bspl)
-model(compiled("_dierckx", "evaluate_ndbspline"), evaluate_ndbspline)
-model(compiled("_dierckx", "data_matrix"), data_matrix)
-model(compiled("_bsplines", "_lsq_solve_qr"), least_squares)
-model(compiled("_dierckx", "_coloc_nd"), collocation_of_several)
-model(compiled("_dierckx", "_coloc"), banded_collocation, into=3)
-model(compiled("_dierckx", "_norm_eq_lsq"), normal_equations, into=(5, 6))
-model(compiled("_dfitpack", "splev"), fitpack_spline)
-model(compiled("_dfitpack", "splder"), fitpack_derivative)
-model(compiled("_dfitpack", "splint"), fitpack_integral)
+model(compiled("scipy.interpolate", "_dierckx.evaluate_spline"), evaluate_spline)
+model(compiled("scipy.interpolate", "_dierckx.evaluate_all_bspl"), evaluate_all_bspl)
+model(compiled("scipy.interpolate", "_dierckx.evaluate_ndbspline"), evaluate_ndbspline)
+model(compiled("scipy.interpolate", "_dierckx.data_matrix"), data_matrix)
+model(compiled("scipy.interpolate", "_bsplines._lsq_solve_qr"), least_squares)
+model(compiled("scipy.interpolate", "_dierckx._coloc_nd"), collocation_of_several)
+model(compiled("scipy.interpolate", "_dierckx._coloc"), banded_collocation, into=3)
+model(compiled("scipy.interpolate", "_dierckx._norm_eq_lsq"), normal_equations, into=(5, 6))
+model(compiled("scipy.interpolate", "_dfitpack.splev", "_fitpack.splev"), fitpack_spline)
+model(compiled("scipy.interpolate", "_dfitpack.splder"), fitpack_derivative)
+model(compiled("scipy.interpolate", "_dfitpack.splint"), fitpack_integral_and_parts)
+model(compiled("scipy.interpolate", "_fitpack.splder"), fitpack_derivative_of_order)  # SciPy 1.18
+model(compiled("scipy.interpolate", "_fitpack.splint"), fitpack_integral)
 
 
 # Grids and scattered points
@@ -343,10 +344,10 @@ def distances(x: Any, y: Any) -> Any:
     return np.linalg.norm(x[:, None, :] - y[None, :, :], axis=-1)
 
 
-model(compiled("_rgi_cython", "find_indices"), find_indices)
-model(compiled("_rgi_cython", "evaluate_linear_2d"), evaluate_linear_2d, into=4)
-model(compiled("_rbfinterp_pythran", "_build_system"), radial_system)
-model(compiled("_rbfinterp_pythran", "_build_evaluation_coefficients"), radial_coefficients)
+model(compiled("scipy.interpolate", "_rgi_cython.find_indices"), find_indices)
+model(compiled("scipy.interpolate", "_rgi_cython.evaluate_linear_2d"), evaluate_linear_2d, into=4)
+model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_system"), radial_system)
+model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_evaluation_coefficients"), radial_coefficients)
 
 
 # FITPACK: splines of two variables, and the spline of one that goes through all points
@@ -404,12 +405,26 @@ def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
     return x, y, w, first, last, k, s, None, t, c, None, None, None, 0
 
 
-model(compiled("_dfitpack", "bispev"), surface)
-model(compiled("_dfitpack", "bispeu"), surface_at_points)
-model(compiled("_dfitpack", "parder"), surface_derivative)
-model(compiled("_dfitpack", "pardeu"), surface_derivative_at_points)
-model(compiled("_dfitpack", "fpcurf0"), fitted_curve)
-model(compiled("_dfitpack", "fpcurf1"), smoothed_curve)
+def given_or_fitted_curve(iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk):
+    """With knots of the caller's own it is the curve of least squares."""
+    if iopt == 0:
+        _, _, _, _, _, _, _, _, t, c, _, _, _, _ = fitted_curve(x, y, k, w, xb, xe, s, len(t))
+        return len(x) + k + 1, t, c, None, 0
+    if iopt > 0:
+        smoothed_curve()
+    t = np.concatenate((np.stack([xb] * (k + 1)), t[k + 1 : -k - 1], np.stack([xe] * (k + 1))))
+    a = collocation(x, t, k) * w[:, None]
+    c = np.linalg.solve(a.T @ a, a.T @ (y * w))
+    return len(t), t, np.concatenate((c, np.zeros(k + 1))), None, 0
+
+
+model(compiled("scipy.interpolate", "_dfitpack.bispev", "_fitpack.bispev"), surface)
+model(compiled("scipy.interpolate", "_dfitpack.bispeu", "_fitpack.bispeu"), surface_at_points)
+model(compiled("scipy.interpolate", "_dfitpack.parder", "_fitpack.parder"), surface_derivative)
+model(compiled("scipy.interpolate", "_dfitpack.pardeu", "_fitpack.pardeu"), surface_derivative_at_points)
+model(compiled("scipy.interpolate", "_dfitpack.fpcurf0"), fitted_curve)
+model(compiled("scipy.interpolate", "_dfitpack.fpcurf1"), smoothed_curve)
+model(compiled("scipy.interpolate", "_fitpack.curfit"), given_or_fitted_curve)  # SciPy 1.18
 
 
 # Linear interpolation in a triangulation, whose simplices stay the same

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial import distance
 
-from .table import model, zero
+from .table import compiled, model, zero
 
-compiled = distance._distance_pybind  # type: ignore[attr-defined]
+pairwise = distance._distance_pybind  # type: ignore[attr-defined]
 wrapped = distance._distance_wrap  # type: ignore[attr-defined]
 
 
@@ -94,10 +94,10 @@ def pairs(x: Any) -> tuple[Any, Any]:
 
 for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "canberra", "braycurtis", "hamming"):
     _distance = globals()[_name]
-    model(getattr(compiled, f"cdist_{_name}"), lambda x, y, w=None, out=None, d=_distance: d(*rows(x, y), w))
-    model(getattr(compiled, f"pdist_{_name}"), lambda x, w=None, out=None, d=_distance: d(*pairs(x), w))
-model(compiled.cdist_minkowski, lambda x, y, w=None, out=None, p=2.0: minkowski(*rows(x, y), w, p))
-model(compiled.pdist_minkowski, lambda x, w=None, out=None, p=2.0: minkowski(*pairs(x), w, p))
+    model(getattr(pairwise, f"cdist_{_name}"), lambda x, y, w=None, out=None, d=_distance: d(*rows(x, y), w))
+    model(getattr(pairwise, f"pdist_{_name}"), lambda x, w=None, out=None, d=_distance: d(*pairs(x), w))
+model(pairwise.cdist_minkowski, lambda x, y, w=None, out=None, p=2.0: minkowski(*rows(x, y), w, p))
+model(pairwise.pdist_minkowski, lambda x, w=None, out=None, p=2.0: minkowski(*pairs(x), w, p))
 
 model(wrapped.cdist_cosine_double_wrap, lambda XA, XB, dm: cosine(*rows(XA, XB)), into=2)
 model(wrapped.pdist_cosine_double_wrap, lambda X, dm: cosine(*pairs(X)), into=1)
@@ -128,16 +128,16 @@ def directed_hausdorff(u, v, seed=0):
     return between[i, nearest[i]], i, nearest[i]
 
 
-model(import_module("scipy.spatial._hausdorff").directed_hausdorff, directed_hausdorff)
+model(compiled("scipy.spatial", "_hausdorff.directed_hausdorff"), directed_hausdorff)
 
 
 # Clusters
 
-clusters = import_module("scipy.cluster._vq")
+_vq = compiled("scipy.cluster", "_vq.vq", "vq._vq.vq")
 
 
 def nearest_codes(obs: Any, codes: Any) -> Any:
-    return clusters.vq(obs, codes)[0]
+    return _vq(obs, codes)[0]
 
 
 def vq(obs, codes):
@@ -153,8 +153,8 @@ def update_cluster_means(obs, labels, nc):
 
 
 zero(nearest_codes)
-model(clusters.vq, vq)
-model(clusters.update_cluster_means, update_cluster_means)
+model(_vq, vq)
+model(compiled("scipy.cluster", "_vq.update_cluster_means", "vq._vq.update_cluster_means"), update_cluster_means)
 
 
 # Rotations

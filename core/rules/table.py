@@ -38,9 +38,11 @@ argument: ``conform`` sums over broadcast axes, drops the imaginary part for a r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from dis import get_instructions
 from functools import cached_property, lru_cache
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
@@ -175,6 +177,18 @@ def model(
     """
     for function in _each(functions):
         MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into, updates)
+
+
+def compiled(module: str, *names: str) -> Any:
+    """What stands in a library under the first of these names that this version of it has, or else a stand-in.
+
+    Compiled parts are private and move between versions: a rule for one that is not there is no reason to fail.
+    """
+    for name in names:
+        place, _, attribute = f"{module}.{name}".rpartition(".")
+        with suppress(ImportError, AttributeError):
+            return getattr(import_module(place), attribute)
+    return module, names
 
 
 @lru_cache(maxsize=1024)

@@ -150,11 +150,14 @@ def test_outside_of_its_interval_a_polynomial_that_is_not_continued_is_nan():
     "f, text",
     [
         (lambda y: ip.UnivariateSpline(X, y, s=0.1)(AT).sum(), "FITPACK chooses the knots"),
-        (lambda y: ip.splev(AT, ip.splrep(X, y, s=0.1)).sum(), "curfit, .* has no derivative rule"),
+        (
+            lambda y: ip.splev(AT, ip.splrep(X, y, s=0.1)).sum(),
+            "curfit, .* has no derivative rule|FITPACK chooses the knots",
+        ),
         (lambda y: ip.CloughTocher2DInterpolator(SITES, y)(BETWEEN).sum(), "has no derivative rule"),
         (
             lambda y: ip.RectBivariateSpline(*GRID, VALUES * y[0])(0.3, 0.4).sum(),
-            "regrid_smth, .* has no derivative rule",
+            "regrid(_smth)?, .* has no derivative rule",
         ),
     ],
     ids=["UnivariateSpline", "splrep", "CloughTocher2DInterpolator", "RectBivariateSpline"],

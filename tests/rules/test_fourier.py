@@ -13,7 +13,7 @@ import scipy.fftpack
 from rule_tester import check_rule
 
 import morula as mo
-from morula.core.rules.scipy_compiled_fourier import compiled
+from morula.core.rules.scipy_compiled_fourier import transforms
 from morula.testing import check_gradients
 
 NORMS = pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
@@ -168,9 +168,9 @@ def test_transforms_beneath_scipy(length):
     x, z = real(3, length), complex_(3, length // 2 + 1)
     for forward in (True, False):
         for inorm in (0, 1, 2):
-            check_rule(compiled.r2c, x, (0, 1), forward, inorm, order=1)
-            check_rule(compiled.c2r, z, (0, 1), length, forward, inorm, order=1)
-            check_rule(compiled.r2r_fftpack, x, (0, 1), forward, forward, inorm, order=1)
-            check_rule(compiled.c2c, z, None, forward, inorm, order=1)
-    check_rule(compiled.dct, x, 2, None, 1, order=2)
-    check_rule(compiled.dst, x, 3, (0,), 2, None, 1, True, order=1)
+            check_rule(transforms.r2c, x, (0, 1), forward, inorm, order=1)
+            check_rule(transforms.c2r, z, (0, 1), length, forward, inorm, order=1)
+            check_rule(transforms.r2r_fftpack, x, (0, 1), forward, forward, inorm, order=1)
+            check_rule(transforms.c2c, z, None, forward, inorm, order=1)
+    check_rule(transforms.dct, x, 2, None, 1, order=2)
+    check_rule(transforms.dst, x, 3, (0,), 2, None, 1, True, order=1)
