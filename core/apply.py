@@ -12,7 +12,7 @@ import numpy as np
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, follow
-from .object_arrays import holds_objects, record_objects
+from .object_arrays import computes, holds_objects, is_by_entries, record_objects
 from .opaque import is_foreign, note
 from .records import holds_numbers, moved_by
 from .rules.table import Rule, pull, scaling
@@ -35,9 +35,9 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
     """Record that a function with a rule gave ``y``, if a cotangent can pass through."""
     if kwargs:
         args, kwargs = rule.positional(args, kwargs)
-    if rule.is_zero:
-        return y
     kind = type(y)
+    if rule.is_zero and not (kind is np.ndarray and y.dtype.kind == "O" and is_by_entries(rule)):
+        return y
     if kind is np.ndarray or isinstance(y, np.ndarray):
         if y.dtype.kind == "O":
             return record_objects(tape, y, rule, args, kwargs)
@@ -78,7 +78,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
                 if is_foreign(ka):
                     note(tape, y, rule.function, args)
                     return y
-                if holds_objects(a):
+                if holds_objects(a) or computes(a) and not isinstance(y, (np.ndarray, np.generic, float, complex)):
                     return record_objects(tape, y, rule, args, kwargs)
                 continue
             lists = lists or isinstance(a, (list, tuple, np.ndarray))

@@ -16,7 +16,7 @@ from .apply import apply_rule, pull_back
 from .dispatch import dispatched
 from .errors import NoDerivative
 from .integers import carries
-from .object_arrays import by_entries, computes, is_computing
+from .object_arrays import by_entries, computes, is_by_entries, is_computing
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
@@ -50,7 +50,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
-            if isinstance(rule.function, np.ufunc) and rule.partials and not kwargs and computes(x):
+            if is_by_entries(rule) and not kwargs and computes(x):
                 return by_entries(tape, rule.function, args)
             converted = x if rule.is_zero else _as_number(tape, rule.function, x)
             if converted is not x:

@@ -7,6 +7,7 @@ plain numbers; where the entries are objects of a class, operators and sums of t
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator
 from types import FunctionType
@@ -21,6 +22,7 @@ from .values import NUMBERS, PASSIVE
 
 OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
 OPERATOR_OF |= {np.power: operator.pow, np.negative: operator.neg, np.positive: operator.pos, np.absolute: abs}
+OPERATOR_OF |= {np.invert: operator.invert, np.floor: math.floor, np.ceil: math.ceil, np.trunc: math.trunc}
 CONVERSIONS = ("__array__", "__float__", "__complex__")
 FOLDS = {np.sum: ("reduce", operator.add), np.prod: ("reduce", operator.mul)}
 FOLDS |= {np.cumsum: ("accumulate", operator.add), np.cumprod: ("accumulate", operator.mul)}
@@ -44,6 +46,8 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         lists = (list(x) if _is_of_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
         return tape.call(rule.function, *lists, **kwargs)
     own = any(computes(e) for x in args for e in _leaves(x))
+    if rule.is_zero and not own:
+        return y
     if all(type(e) in NUMBERS for e in made) and not holds_arrays and not own:
         tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
@@ -54,7 +58,7 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         if named["axis"] is None and fold == "accumulate":
             return record_objects(tape, y, rule, (x.ravel(), 0), kwargs)
         return getattr(_recorded(tape, function, 2), fold)(x, **named)
-    if rule.partials and not kwargs and own:
+    if own and not kwargs and is_by_entries(rule):
         return by_entries(tape, rule.function, args)
     function = OPERATOR_OF.get(rule.function, rule.function)
     if not rule.partials or kwargs or isinstance(function, np.ufunc):
@@ -77,6 +81,12 @@ def is_computing(kind: type) -> bool:
 
 OF_PYTHON = (float, complex, int, str, tuple, list, dict, np.ndarray, np.generic)
 MADE_IN_PYTHON = 1 << 9
+
+
+def is_by_entries(rule: Rule) -> bool:
+    """Whether NumPy computes the function of a rule by one operator or method of each object, whatever its rule is."""
+    function = rule.function
+    return isinstance(function, np.ufunc) and function.nout == 1 and function.signature is None
 
 
 def by_entries(tape: Tape, function: Any, args: tuple[Any, ...]) -> Any:

@@ -254,6 +254,16 @@ def posv_pullback(
     return ga if dy[0] is None else ga + potrf_pullback((dy[0], None), (y[0], 0), a, lower, 0)[0], gb
 
 
+def sysv_pullback(
+    dy: Any, y: Any, a: Any, b: Any, lwork: int = 0, lower: int = 0, overwrite_a: int = 0, overwrite_b: int = 0
+) -> tuple[Any, ...]:
+    succeeded(y[3], "sysv")
+    if dy[0] is not None:
+        raise NoDerivative("LAPACK's sysv has a derivative for the solution, not for the factors")
+    ga, gb = solve_pullback(dy[2], y[2], a, b, lower=bool(lower), assume_a="sym")
+    return ga, gb
+
+
 def gbsv_pullback(
     dy: Any, y: Any, kl: int, ku: int, ab: Any, b: Any, overwrite_ab: int = 0, overwrite_b: int = 0
 ) -> tuple[Any, ...]:
@@ -281,6 +291,6 @@ def gtsv_pullback(
 for _name, _pullback in (
     *(("potrf", potrf_pullback), ("potrs", potrs_pullback), ("trtrs", trtrs_pullback), ("trtri", trtri_pullback)),
     *(("getrf", getrf_pullback), ("getrs", getrs_pullback), ("gesv", gesv_pullback), ("posv", posv_pullback)),
-    *(("gbsv", gbsv_pullback), ("gtsv", gtsv_pullback)),
+    *(("sysv", sysv_pullback), ("gbsv", gbsv_pullback), ("gtsv", gtsv_pullback)),
 ):
     each(lapack, _name, _pullback)

@@ -46,7 +46,8 @@ def outer(z: Any, x: Any, as_vectors: bool) -> Any:
 
 # Cholesky
 
-# The triangle that is not the factor's comes back from cho_factor as it was given, up to SciPy 1.17, or zero.
+# The triangle that is not the factor's comes back from cho_factor as it was given, or zero: since SciPy 1.18 that depends
+# on whether the factor is written over what was given.
 KEEPS_OTHER_TRIANGLE = bool(scipy.linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
 
 
@@ -72,7 +73,8 @@ def cho_factor_pullback(
 ) -> Any:
     refuse_overwrite(overwrite_a)
     g = factor_cotangent(dy[0], y[0], lower)
-    return g + dy[0] - triangle(dy[0], lower) if KEEPS_OTHER_TRIANGLE else g
+    keeps = KEEPS_OTHER_TRIANGLE or np.any(y[0] - triangle(y[0], lower))
+    return g + dy[0] - triangle(dy[0], lower) if keeps else g
 
 
 def cho_solve_pullback(

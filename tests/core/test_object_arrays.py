@@ -131,3 +131,28 @@ def test_numpy_computes_with_objects_by_their_operators_and_methods(name):
 def test_an_object_without_the_method_is_an_error_of_numpy():
     with pytest.raises(TypeError, match="no callable cos method"):
         mo.gradient(lambda x: np.cos(Dual(x)).a, 1.3)
+
+
+UNARY = [u for u in vars(np).values() if isinstance(u, np.ufunc) and (u.nin, u.nout) == (1, 1) and "O->O" in u.types]
+
+
+@pytest.mark.parametrize("ufunc", dict.fromkeys(UNARY), ids=lambda u: u.__name__)
+def test_every_function_of_one_object_is_the_object_s_own(ufunc):
+    """NumPy calls an operator or the method of its name, whatever rule the function has for numbers."""
+
+    class Own:
+        def __init__(self, x):
+            self.x = x
+
+        def method(self):
+            return Own(self.x**3)
+
+        __pos__ = __neg__ = __abs__ = __invert__ = __floor__ = __ceil__ = __trunc__ = method
+
+    setattr(Own, ufunc.__name__, Own.method)
+    try:
+        ufunc(Own(1.3)).x  # noqa: B018
+    except (TypeError, AttributeError):
+        return  # NumPy has no way to compute it
+    check_gradients(lambda x: ufunc(Own(x)).x * x, 1.3)
+    check_gradients(lambda x: ufunc(np.array([Own(x), Own(2 * x)]))[1].x, 1.3, order=1)

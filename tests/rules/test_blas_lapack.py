@@ -93,6 +93,8 @@ def test_factors_and_solutions(kind):
     check_gradients(lambda a: call("getrf")(a)[0], a, order=1)
     check_gradients(lambda a, b: call("getrs")(*call("getrf")(a, overwrite_a=1)[:2], b, 2)[0], a, b, order=1)
     check_gradients(lambda a, b: call("gesv")(a, b)[2], a, b, order=1)
+    for lower in (0, 1):
+        check_gradients(lambda a, b, lower=lower: call("sysv")(a, b, lower=lower)[2], a, b, order=1)
     check_gradients(lambda a, b: call("gesv")(a, b)[0], a, b, order=1)
     d, e = random((3,), kind) + 5, random((2,), kind)
     check_gradients(lambda e, d, b: call("gtsv")(e, d, 2 * e, b)[3], e, d, b, order=1)
