@@ -104,7 +104,7 @@ class Expressions:
             return env[name] if env[name] is not UNDEFINED else self.fail(node, f"{name}, assigned on some paths only,")
         if name in self.local:
             return self.fail(node, f"{name}, read before it is assigned,")
-        namespace: Any = self.python.__globals__
+        namespace: Any = self.python.__globals__  # type: ignore[attr-defined]
         if name not in namespace:
             namespace = builtins.__dict__
             if name not in namespace:
@@ -169,7 +169,7 @@ class Expressions:
             return self.fail(node, "a test for membership")
         if isinstance(among, str) and not isinstance(left.constant, str):
             return self.fail(node, "a test for membership")
-        return Value(constant=(left.constant in among) is isinstance(op, ast.In))
+        return Value(constant=operator.contains(among, left.constant) is isinstance(op, ast.In))
 
     def value_BoolOp(self, node: ast.BoolOp, env: Environment) -> Value:
         first = self.expression(node.values[0], env)

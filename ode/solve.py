@@ -165,7 +165,7 @@ def _adaptive_steps(
     k = rhs(t, y)[None].copy()  # f may fill and return one and the same array
     start, end = _ends(ts)
     if not np.isfinite(k).all():
-        raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {k[0]}")
+        raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(k[0]).tolist()}")
     if end == start:
         return y + (ts - t)[:, None].astype(y.dtype) * k, Stats(0, 0, 1, 0.0)
     if first_step is None:
