@@ -111,6 +111,8 @@ def total(y: Any) -> Any:
         return sum(total(e) for e in y)
     if isinstance(y, (bool, int, str)) or y is None:
         return 0.0
+    if not isinstance(y, (float, complex)) and not hasattr(y, "dtype"):
+        return total(vars(y))
     return getattr(y, "real", y) if not hasattr(y, "sum") or not np.ndim(y) else y.real.sum()
 
 
