@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import re
 from types import CodeType
 from typing import Any
 
@@ -21,6 +22,8 @@ COMPARISONS = {"<": ast.Lt, "<=": ast.LtE, "==": ast.Eq, "!=": ast.NotEq, ">": a
 UNARY = {"UNARY_NEGATIVE": ast.USub, "UNARY_POSITIVE": ast.UAdd, "UNARY_INVERT": ast.Invert, "UNARY_NOT": ast.Not}
 SKIPPED = {"RESUME", "NOP", "PRECALL", "CACHE", "COPY_FREE_VARS", "TO_BOOL", "NOT_TAKEN"}
 MOST_INSTRUCTIONS = 2000  # a branch is read once for each way that leads to it
+MOVE = re.compile("(?:LOAD|STORE)_FAST(?:_BORROW)?")
+JUMPS = {*dis.hasjrel, *dis.hasjabs}
 NULL = object()  # what Python pushes beside a callable that is not bound
 
 
@@ -75,8 +78,21 @@ def _as_one_expression(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _instructions(code: CodeType) -> list[tuple[str, Any]]:
-    """What tells two pieces of code apart: operations with their arguments, a constant with its type."""
-    return [(i.opname, repr(i.argval)) for i in dis.get_instructions(code) if i.opname not in ("NOP", "CACHE")]
+    """What tells two pieces of code apart: operations with their arguments, a constant with its type.
+
+    Which moves are fused to one instruction depends on the lines of the source, so they are taken apart.
+    """
+    result: list[tuple[str, Any]] = []
+    places: dict[int, int] = {}
+    for i in dis.get_instructions(code):
+        places[i.offset] = len(result)
+        if isinstance(i.argval, tuple) and "_FAST" in i.opname:
+            result += zip(MOVE.findall(i.opname), map(repr, i.argval))
+        elif i.opcode in JUMPS:
+            result.append((i.opname, i.argval))
+        elif i.opname not in ("NOP", "CACHE"):
+            result.append((i.opname, repr(i.argval)))
+    return [(name, places[value] if isinstance(value, int) else value) for name, value in result]
 
 
 def _arguments(code: CodeType) -> ast.arguments:

@@ -15,7 +15,7 @@ from .rules.table import Model
 from .tape import Tape
 from .values import NO_KEYWORDS, evaluate
 
-LINEAR = Model(lambda interpolator, points, values, x, fill: interpolator(x), linear_in_simplex)
+LINEAR = Model(lambda interpolator, points, values, x, fill, options: interpolator(x, **options), linear_in_simplex)
 
 
 @handles(LinearNDInterpolator)
@@ -33,13 +33,13 @@ def make_linear(tape: Tape, points: Any, values: Any, *more: Any, **options: Any
     return interpolator
 
 
-def _call_linear(tape: Tape, interpolator: Any, *args: Any) -> Any:
+def _call_linear(tape: Tape, interpolator: Any, *args: Any, **options: Any) -> Any:
     if interpolator not in tape.memory:
-        return call_opaque(tape, interpolator, args, NO_KEYWORDS)
+        return call_opaque(tape, interpolator, args, options)
     x = args[0] if len(args) == 1 else call(tape, np.stack, call(tape, np.broadcast_arrays, *args), axis=-1)
     x = call(tape, np.asarray, x)
     points, values, fill = tape.memory[interpolator]
-    return call_model(tape, LINEAR, (interpolator, points, values, x, fill), NO_KEYWORDS)
+    return call_model(tape, LINEAR, (interpolator, points, values, x, fill, options), NO_KEYWORDS)
 
 
 CALLERS[LinearNDInterpolator] = _call_linear

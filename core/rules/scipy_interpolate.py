@@ -430,12 +430,13 @@ model(compiled("scipy.interpolate", "_fitpack.curfit"), given_or_fitted_curve)  
 # Linear interpolation in a triangulation, whose simplices stay the same
 
 
-def containing(triangulation: Any, x: Any) -> Any:
-    return triangulation.find_simplex(x)
+def containing(triangulation: Any, x: Any, simplex_tolerance: float = 1.0) -> Any:
+    """The tolerance is in units of that by which SciPy finds simplices."""
+    return triangulation.find_simplex(x, tol=simplex_tolerance * 100 * np.finfo(float).eps)
 
 
-def linear_in_simplex(interpolator, points, values, x, fill):
-    simplex = containing(interpolator.tri, x)
+def linear_in_simplex(interpolator, points, values, x, fill, options):
+    simplex = containing(interpolator.tri, x, **options)
     vertices = interpolator.tri.simplices[np.maximum(simplex, 0)]
     corners = points[vertices]
     edges = np.swapaxes(corners[..., :-1, :] - corners[..., -1:, :], -1, -2)
