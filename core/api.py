@@ -16,7 +16,7 @@ from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
 from .operate import evaluate
-from .pullback import Back, CompiledBack, check_function, few_collections, kind_of, record
+from .pullback import Back, CompiledBack, check_function, kind_of, record
 from .source import describe
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
@@ -181,15 +181,13 @@ def _value_and_gradients(
     check_function(f)
     if argnums is not None:
         argnums = _positions(f, argnums, args)
-    with few_collections():
-        y, back = record(parent, f, args, kwargs, argnums)
-        if has_aux:
-            if not isinstance(y, tuple) or len(y) != 2:
-                raise BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")
-            gradients = back.run(parent, (_unit(f, y[0]), None))
-        else:
-            gradients = back.run(parent, _unit(f, y))
-        del back  # the tape goes before garbage is looked for
+    y, back = record(parent, f, args, kwargs, argnums)
+    if has_aux:
+        if not isinstance(y, tuple) or len(y) != 2:
+            raise BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")
+        gradients = back.run(parent, (_unit(f, y[0]), None))
+    else:
+        gradients = back.run(parent, _unit(f, y))
     return y, gradients
 
 

@@ -212,6 +212,8 @@ def same_number(x: Any) -> Any:
 
 def is_structure_of_numbers(x: Any) -> bool:
     """Whether ``x`` holds anything that a gradient can be taken of."""
+    if type(x) is float:
+        return True
     if isinstance(x, (bool, np.bool_, *OPAQUE)) or x is None:
         return False
     if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, np.integer):
