@@ -24,6 +24,7 @@ from .construct import CONTAINERS, construct, initialise_dataclass, make, maker,
 from .dispatch import dispatched
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all
+from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
 from .opaque import Recording, call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
@@ -220,13 +221,12 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     if any(type(x) is Int for x in values):
                         y = Int(y) if type(y) is int else enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
-                    if (
-                        _deep
-                        and compiled.is_fixed
-                        and function.__closure__ is None
-                        and all(type(x) in REAL for x in values)
-                    ):
-                        known.functions.settle(function, _of_numbers(function, compiled), compiled.is_current)
+                    of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
+                    if _deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
+                        rest = values[len(args) :]
+                        if all(type(x) in STATIC for x in rest):
+                            found = _of_numbers(function, compiled, len(args), rest)
+                            known.functions.settle(function, found, compiled.is_current)
                     return y
     try:
         recorded = instrument(function)
@@ -244,22 +244,25 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         return recorded(tape, *args, **kwargs)
 
 
-def _of_numbers(function: FunctionType, compiled: Any) -> Handler:
-    """A call of a compiled function, which asks for its types again only where an argument is no real number."""
+def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:
+    """A call of a compiled function, which asks for its types again only where an argument is no real number.
+
+    After the ``given`` arguments it takes ``rest``, defaults that are no numbers.
+    """
     from .fused import body
 
-    whole = body(function, _call_python)
+    whole = body(function, _call_python, given)
     if whole is not None:
         return whole
-    forward, expected = compiled.forward, len(compiled.active)
+    forward = compiled.forward
 
     def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == expected and not kwargs and tape.parent is None and compiled.is_current():
+        if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
             if all(type(x) in REAL for x in args):
                 try:
-                    y, saved = forward(*args)
+                    y, saved = forward(*args, *rest)
                     if compiled.fits(y):
-                        tape.records.append((_pull_compiled, y, compiled, saved, args, function))
+                        tape.records.append((_pull_compiled, y, compiled, saved, (*args, *rest), function))
                         return y
                 except Exception:
                     pass  # the recorded form raises it again, on the user's lines

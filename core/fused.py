@@ -110,10 +110,13 @@ class Body:
 
     functions = ()
 
-    def __init__(self, python: FunctionType, general: Callable[..., Any]) -> None:
+    def __init__(self, python: FunctionType, general: Callable[..., Any], given: int) -> None:
         self.python, self.general = python, general
         self.variants: dict[Any, Any] = {}
-        self.lowered, self.guards = lower(python)
+        defaults = enumerate(reversed(python.__defaults__ or ()), start=1)
+        last = python.__code__.co_argcount
+        self.lowered, self.guards = lower(python, {last - i: x for i, x in defaults if last - i >= given})
+        del self.lowered.parameters[given:]
 
     def function(self, types: Sequence[Type]) -> Function:
         for i, parameter in enumerate(self.lowered.parameters):
@@ -132,19 +135,20 @@ class Body:
         pull_again(table, lambda tape: instrument(self.python)(tape, *leaves), dy)
 
 
-def body(function: FunctionType, general: Callable[..., Any]) -> Callable[..., Any] | None:
+def body(function: FunctionType, general: Callable[..., Any], given: int) -> Callable[..., Any] | None:
     """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None.
+
+    It takes the first ``given`` arguments; those after them have defaults that are no numbers.
 
     Where it does not apply, it goes on to ``general(tape, function, args, kwargs)``.
     """
     # The defaults are those of one function object: two may be equal, and have different derivatives.
-    key = function.__code__, id(function.__globals__), id(function.__defaults__)
+    key = function.__code__, id(function.__globals__), id(function.__defaults__), given
     made, run = _bodies.get(key, (None, None))
     if made is None or not made.is_current():
         try:
-            made = Body(function, general)
-            n = function.__code__.co_argcount
-            run = _print(made, (type_of(1.0),) * n, (True,) * n)
+            made = Body(function, general, given)
+            run = _print(made, (type_of(1.0),) * given, (True,) * given)
         except Exception:  # whatever it is, the general way of a call finds it too
             run = None
         if len(_bodies) > MOST_SITES:

@@ -7,6 +7,7 @@ changes for most of a program, and asking anew each time would cost more than th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType, NoneType
 from typing import Any
 
@@ -76,9 +77,21 @@ def classes(kind: str, name: str) -> set[Any]:
     return _by_name.setdefault((kind, name), set())
 
 
-def methods(name: str) -> dict[type, Any]:
-    """class -> its method ``name``, a function written in Python, which an attribute of the instance may hide."""
-    return _by_name.setdefault(("method", name), {})
+class Methods(dict[type, Any]):
+    """class -> its method of one name, a function written in Python, which an attribute of the instance may hide."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __missing__(self, cls: type) -> Any:
+        return getattr(cls, self.name)  # the run of another thread has ended since it was found here
+
+
+def methods(name: str) -> Methods:
+    """The methods of that name."""
+    found = _by_name.get(("method", name))
+    return _by_name.setdefault(("method", name), Methods(name)) if found is None else found
 
 
 def is_plain(kind: str, cls: type, name: str) -> None:
@@ -117,7 +130,8 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
     while _filled:
-        _filled.pop().clear()
+        with suppress(IndexError):  # another thread forgets too
+            _filled.pop().clear()
 
 
 def forget() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from math import sin as sine
 
 import numpy as np
@@ -100,6 +101,17 @@ def test_names_of_the_users_do_not_meet_those_of_the_engine():
 @pytest.mark.parametrize("args", [(0.3, 1.7), (1.7, -0.3)])
 def test_results_in_a_tuple(args):
     check_often(lambda x, y: [sum(two_results(x, y)) * x, two_results(y, x)[0] * two_results(x, y)[1]], *args)
+
+
+def with_a_method(x, method=None, name="double"):
+    return x * x if method is None and name == "double" else x
+
+
+def test_defaults_that_are_no_numbers():
+    def f(x):
+        return [with_a_method(x), with_a_method(x, None, "single"), with_a_method(x, name="none"), with_a_method(x) * x]
+
+    check_often(f, 1.3)
 
 
 # Order
@@ -286,3 +298,25 @@ def test_in_place_on_an_array_is_not_taken_for_a_sum():
         return a.sum() + (b * b).sum()
 
     check_often(f, 1.3)
+
+
+def test_runs_in_several_threads_do_not_forget_for_each_other():
+    def f(x):
+        points = [Plain(x * k) for k in range(20)]
+        return sum(p.scaled(p.x) + p.x * helper(p.x) for p in points)
+
+    expected = mo.gradient(f, 1.3)
+    found: list[object] = []
+
+    def work():
+        try:
+            found.extend(mo.gradient(f, 1.3) == expected for _ in range(40))
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [True] * 160
