@@ -113,7 +113,8 @@ def total(y: Any) -> Any:
         return 0.0
     if not isinstance(y, (float, complex)) and not hasattr(y, "dtype"):
         return total(vars(y))
-    return getattr(y, "real", y) if not hasattr(y, "sum") or not np.ndim(y) else y.real.sum()
+    part: Any = getattr(y, "real", y)
+    return part.sum() if hasattr(part, "sum") and np.ndim(part) else part
 
 
 def differentiated(arguments: tuple[Any, ...]) -> list[int]:

@@ -50,12 +50,13 @@ def pow_backward(saved, dr):
 >>> gradient(pow, 5, 3)
 (75, 0)
 
-That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.  Any
-other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each operation in the
-syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do, ``standard_library`` and ``mutation`` know
-Python's and NumPy's own functions, ``fused`` makes one operation of an expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which arrays share theirs, and
-``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a call, ``held`` keeps for it what others may
-overwrite, ``custom`` holds derivatives given by hand, and ``api`` is what users see.
+That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.
+Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each
+operation in the syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do,
+``standard_library`` and ``mutation`` know Python's and NumPy's own functions, ``fused`` makes one operation of an
+expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which arrays share theirs, and
+``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a call, ``held`` keeps for it what
+others may overwrite, ``custom`` holds derivatives given by hand, and ``api`` is what users see.
 """
 
 from __future__ import annotations

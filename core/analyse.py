@@ -105,9 +105,6 @@ def type_of(x: Any) -> Type:
     return PASSIVE if isinstance(x, np.integer) else OBJECT
 
 
-Callee = Callable[[FunctionType, tuple[Any, ...], tuple[bool, ...]], Any]
-
-
 class Inference:
     """Types of the values of one function, in place; user functions that it calls are typed through ``specialise``."""
 

@@ -7,7 +7,7 @@ into an array that both know (a global, an attribute, a buffer that was returned
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,8 +18,6 @@ from .opaque import Opaque
 from .structured import Compiled
 from .tape import Tape
 from .values import NUMBERS, PASSIVE, evaluate
-
-Write = Callable[[np.ndarray, Any, Any], None]
 
 
 class Held:
