@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from importlib import import_module
 from math import comb, perm
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -346,8 +347,9 @@ def distances(x: Any, y: Any) -> Any:
 
 model(compiled("scipy.interpolate", "_rgi_cython.find_indices"), find_indices)
 model(compiled("scipy.interpolate", "_rgi_cython.evaluate_linear_2d"), evaluate_linear_2d, into=4)
-model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_system"), radial_system)
-model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_evaluation_coefficients"), radial_coefficients)
+if isinstance(compiled("scipy.interpolate", "_rbfinterp_xp"), ModuleType):
+    model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_system"), radial_system)
+    model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_evaluation_coefficients"), radial_coefficients)
 
 
 # FITPACK: splines of two variables, and the spline of one that goes through all points

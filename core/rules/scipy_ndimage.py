@@ -12,10 +12,10 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import _nd_image, _rank_filter_1d  # pyright: ignore[reportAttributeAccessIssue]
+from scipy.ndimage import _nd_image  # pyright: ignore[reportAttributeAccessIssue]
 
 from ..errors import NoDerivative
-from .table import joint, model, vjp
+from .table import compiled, joint, model, vjp
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
 PADDING = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect"}
@@ -123,7 +123,7 @@ model(_nd_image.uniform_filter1d, uniform_filter1d, into=3)
 model(_nd_image.min_or_max_filter1d, min_or_max_filter1d, into=3)
 model(_nd_image.min_or_max_filter, min_or_max_filter, into=3)
 model(_nd_image.rank_filter, rank_filter, into=3)
-model(_rank_filter_1d.rank_filter, rank_filter_1d, into=3)
+model(compiled("scipy.ndimage", "_rank_filter_1d.rank_filter"), rank_filter_1d, into=3)
 model(_nd_image.generic_filter, generic_filter, into=3)
 
 

@@ -20,7 +20,7 @@ from scipy import special
 
 import morula.core.rules as rules
 from morula.core.rules import find_rule
-from morula.core.rules.table import RULES
+from morula.core.rules.table import RULES, compiled
 
 find_rule(special.erf)
 
@@ -100,3 +100,9 @@ def test_scipy_is_not_imported_by_the_rules_of_numpy():
     for name in ("operators", "scalar_math", "ufuncs"):
         lines = (folder / f"{name}.py").read_text().splitlines()
         assert not [line for line in lines if line.startswith(("import scipy", "from scipy"))], name
+
+
+def test_a_rule_of_a_compiled_function_that_is_not_there_fails_no_other():
+    assert compiled("math", "not_there", "exp") is math.exp
+    assert compiled("no_such_library", "part.function") not in RULES
+    assert compiled("math", "not_there") == ("math", ("not_there",))
