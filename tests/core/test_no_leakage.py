@@ -13,6 +13,7 @@ import pickle
 import random
 import statistics
 import sys
+import threading
 import types
 import warnings
 import weakref
@@ -206,3 +207,35 @@ def test_the_tape_and_what_was_recorded_are_freed():
     gc.collect()
     assert argument() is None
     assert sum(isinstance(x, Tape) for x in gc.get_objects()) == before
+
+
+def test_runs_of_threads_that_overlap_leave_the_collector_as_it_was():
+    before = gc.get_threshold()
+    first_has_started, second_has_started, first_has_ended = (threading.Event() for _ in range(3))
+
+    def first(x):
+        node = Node(x)
+        first_has_started.set()
+        second_has_started.wait(10)
+        return node.value()
+
+    def second(x):
+        node = Node(x)
+        second_has_started.set()
+        first_has_ended.wait(10)
+        return node.value()
+
+    def run_first():
+        mo.gradient(first, 1.5)
+        first_has_ended.set()
+
+    def run_second():
+        first_has_started.wait(10)
+        mo.gradient(second, 1.5)
+
+    threads = [threading.Thread(target=run_first), threading.Thread(target=run_second)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert gc.get_threshold() == before
