@@ -71,8 +71,8 @@ def caller(function: Any) -> Handler:
     return lambda tape, /, *args, **kwargs: call(tape, function, *args, **kwargs)
 
 
-def method_caller(x: Any, name: str) -> Handler:
-    """``call_method`` of an object and a name, before its arguments are known; it is given the object again."""
+def method_caller(name: str) -> Handler:
+    """``call_method`` of a name, before the object and its arguments are known."""
     return lambda tape, x, /, *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
 
 

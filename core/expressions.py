@@ -263,7 +263,7 @@ class Expressions(ast.NodeTransformer):
         ]
         test = ast.BoolOp(ast.And(), [ast.Compare(kinds, [ast.In()], [table]), ast.BoolOp(ast.Or(), unhidden)])
         found = ast.Subscript(self.runtime_name("known"), ast.Subscript(table, kind, ast.Load()), ast.Load())
-        other = ast.Call(self.runtime_name("method_caller"), [copy.deepcopy(again), ast.Constant(name)], [])
+        other = ast.Call(self.runtime_name("method_caller"), [ast.Constant(name)], [])
         return ast.Call(ast.IfExp(test, found, other), [self.tape(), again, *arguments], [])
 
     def runtime_name(self, name: str) -> ast.Name:

@@ -12,9 +12,6 @@ derivative, an exception), and has then done nothing: the caller computes operat
 from __future__ import annotations
 
 import ast
-import itertools
-import linecache
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import CellType, FunctionType
@@ -25,7 +22,7 @@ import numpy as np
 from .analyse import Inference, Type, type_of
 from .apply import SINGULAR, apply_rule
 from .cotangents import conform
-from .emit.python import Printer
+from .emit.python import Printer, load
 from .frontend import lower
 from .fusible import Tree
 from .instrument import instrument
@@ -34,10 +31,8 @@ from .reverse import reverse
 from .rules import find_rule
 from .tape import Cotangents, Tape, pull_again
 from .values import AGAIN, NO_KEYWORDS, REAL
+from .vocabulary import hold
 
-SEQUENCES = {list, tuple, dict}
-CHANGED = {list, dict}
-CONTAINERS = {list, tuple, dict, set, str, deque}
 MOST_SITES = 4096
 MOST_VARIANTS = 32
 """Of one site, for other types than real numbers; beyond that it computes operation by operation."""
@@ -128,7 +123,7 @@ class Body:
         return self.general(tape, self.python, (*(x for x in given if x is not AGAIN), *more), named)
 
     def is_current(self) -> bool:
-        return all(namespace.get(name) is value for namespace, name, value in self.guards)
+        return hold(self.guards)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
         """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
@@ -197,9 +192,6 @@ def _function(tree: Tree, types: Sequence[Type]) -> Function:
     return Function("expression", parameters, block, "<expression>")
 
 
-_serial = itertools.count(1)
-
-
 def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
     """The compiled ``run`` of an expression for leaves of these types; its pullbacks stand beside it."""
     function = site_.function(types)
@@ -225,11 +217,8 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
     namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
     text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements))
-    filename = f"<morula expression {next(_serial)}>"
-    namespace["__name__"] = "morula.core.generated"
-    exec(compile(text, filename, "exec"), namespace)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return namespace["run"]
+    # Part of the engine, as it stands between the user's lines in a traceback.
+    return load("expression", text, {**namespace, "__name__": "morula.core.generated"})["run"]
 
 
 def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:

@@ -23,6 +23,7 @@ from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
 from .source import describe, syntax_tree
 from .values import AGAIN, NUMBERS, PASSIVE
+from .vocabulary import hold
 
 
 @dataclass
@@ -35,10 +36,7 @@ class Template:
     assumed: list[tuple[dict[str, Any], str, Any]]  # globals, by what they stood for when the function was rewritten
 
     def is_current(self) -> bool:
-        for space, name, found in self.assumed:
-            if space.get(name) is not found:
-                return False
-        return True
+        return hold(self.assumed)
 
     bound: tuple[FunctionType, FunctionType] | None = None  # the last function that was bound, with its recorded form
 
@@ -89,7 +87,7 @@ def instrumented_source(function: FunctionType) -> str:
 def _compile(function: FunctionType) -> Template:
     from .call import bound, call, call_method, caller, enter, method_caller
     from .construct import class_made
-    from .fused import CHANGED, CONTAINERS, SEQUENCES, awaited
+    from .fused import awaited
 
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
@@ -98,15 +96,15 @@ def _compile(function: FunctionType) -> Template:
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
-    names |= {"again": AGAIN, "type": type, "sequences": SEQUENCES, "known": known.functions, "caller": caller}
-    names |= {"method_caller": method_caller, "bound": bound, "containers": CONTAINERS}
+    names |= {"again": AGAIN, "type": type, "sequences": known.SEQUENCES, "known": known.functions, "caller": caller}
+    names |= {"method_caller": method_caller, "bound": bound, "containers": known.CONTAINERS}
     names |= {
         "hashable": known.HASHABLE,
         "slotted": known.slotted,
         "compared": PASSIVE | NUMBERS - {np.ndarray},
         "int": int,
     }
-    names |= {"changed": CHANGED}
+    names |= {"changed": known.CHANGED}
     names |= {"getitem": access.getitem, "setitem": stores.setitem, "delitem": stores.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
     names |= {"delattr": stores.delete_attribute}

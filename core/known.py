@@ -6,6 +6,7 @@ changes for most of a program, and asking anew each time would cost more than th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType, NoneType
@@ -16,6 +17,14 @@ import numpy as np
 HASHABLE = {FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum)}
 """Classes of callable objects that are equal only to themselves."""
 
+SEQUENCES = {list, tuple, dict}
+"""Classes whose items are loaded without running code written in Python."""
+
+CHANGED = {list, dict}
+"""Classes in which an item is stored so."""
+
+CONTAINERS = {list, tuple, dict, set, str, deque}
+"""Classes whose methods only move references."""
 
 MOST_LASTING = 4096
 

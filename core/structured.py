@@ -22,7 +22,7 @@ from .ir import Operation, verify
 from .reverse import Link, reverse
 from .source import NoSource
 from .values import NUMBERS
-from .vocabulary import Unstructured
+from .vocabulary import Unstructured, hold
 
 
 @dataclass(eq=False)
@@ -44,10 +44,7 @@ class Compiled:
 
     def is_current(self) -> bool:
         """Whether every global that was read while compiling is still the same object."""
-        for namespace, name, found in self.guards:
-            if namespace.get(name) is not found:
-                return False
-        return all(function.__code__ is code for function, code in self.called)
+        return hold(self.guards) and all(function.__code__ is code for function, code in self.called)
 
     def fits(self, y: Any) -> bool:
         """Whether a result is of the kind that was inferred; if not, the run is recorded instead."""

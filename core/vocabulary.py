@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
@@ -47,6 +48,14 @@ class Defaults:
 
     def get(self, name: str) -> Any:
         return self.function.__defaults__
+
+
+def hold(guards: Iterable[tuple[Any, str, Any]]) -> bool:
+    """Whether each name is still bound to the object that was found, in (namespace, name, object)."""
+    for namespace, name, found in guards:
+        if namespace.get(name) is not found:
+            return False
+    return True
 
 
 def larger(a: Any, b: Any) -> Any:

@@ -314,11 +314,16 @@ def build(function: Function) -> tuple[FunctionType, str, dict[str, Link], dict[
     """The Python function that ``function`` prints as, its text, and the callees that are still to be linked."""
     printer = Printer(function)
     text = printer.text()
-    filename = f"<morula {function.name} {next(_serial)}>"
-    namespace = {**printer.namespace, "__name__": "morula.generated"}
+    namespace = load(function.name, text, {**printer.namespace, "__name__": "morula.generated"})
+    return namespace[printer.name], text, printer.links, namespace
+
+
+def load(name: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """``namespace`` with what ``text`` defines; tracebacks show the lines, and they can be differentiated again."""
+    filename = f"<morula {name} {next(_serial)}>"
     exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return namespace[printer.name], text, printer.links, namespace
+    return namespace
 
 
 def _hashable(x: Any) -> bool:
