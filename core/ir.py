@@ -7,6 +7,7 @@ or the name of a control structure, operands, nested blocks and results.  Consta
     if       operand: condition; blocks: then, else; results: what the branch taken gives
     while    operands: initial values; blocks: condition and body, both with the carried values as parameters
     for      operands: iterable, initial values; block: body, with ``items`` parameters for the element, then the carried
+    range    operands: start, stop, step, initial values; block: body, with the index and the carried values as parameters
 
 Everything else is a call: ``a * b`` of ``operator.mul``, ``x.y`` of ``getattr``, ``a[i] = v`` of ``operator.setitem``.
 """
@@ -241,9 +242,18 @@ def _fits_for(op: Operation) -> bool:
     return len(body.parameters) == n + op.items and len(body.results) == len(op.results) == n
 
 
+def _fits_range(op: Operation) -> bool:
+    if len(op.blocks) != 1:
+        return False
+    (body,) = op.blocks
+    n = len(op.operands) - 3
+    return len(body.parameters) == n + 1 and len(body.results) == len(op.results) == n
+
+
 _SHAPES: dict[str, Callable[[Operation], bool]] = {
     "call": lambda op: op.callee is not None and not op.blocks,
     "if": _fits_if,
     "while": _fits_while,
     "for": _fits_for,
+    "range": _fits_range,
 }

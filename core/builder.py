@@ -1,0 +1,313 @@
+"""Writes typed IR: one method for each kind of operation, which finds the type of the result and puts casts where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import typed
+from .errors import BadInput
+from .ir import Block, Operation, Value
+from .typed import BOOL, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
+
+Shape = tuple[int | Dim, ...]
+_PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
+
+
+class Builder:
+    """Appends operations to the block that is open; ``line`` is the user's line that they come from.
+
+    Operations whose operands are all small constants are computed at once.
+    """
+
+    def __init__(self) -> None:
+        self.out: list[Operation] = []
+        self.line = 0
+
+    # Blocks
+
+    @contextmanager
+    def block(self, parameters: Sequence[Value] = ()) -> Iterator[Block]:
+        """Open a block; set its results before it is closed."""
+        made = Block(list(parameters))
+        outer, self.out = self.out, made.operations
+        try:
+            yield made
+        finally:
+            self.out = outer
+
+    def operation(
+        self,
+        kind: str,
+        callee: Any,
+        operands: Sequence[Value],
+        types: Sequence[Any],
+        names: Sequence[str] = (),
+        **more: Any,
+    ) -> list[Value]:
+        """Append an operation with one result for each of ``types``; ``names`` are the results' names."""
+        results = [Value(n, t) for n, t in zip([*names, *[""] * len(types)], types)]
+        constants = {k: more.pop(k) for k in list(more) if k not in ("blocks", "may_raise")}
+        values = [*operands, *(Value(constant=c) for c in constants.values())]
+        made = Operation(kind, callee, values, tuple(constants), results=results, line=self.line, **more)
+        made.may_raise = made.may_raise or getattr(callee, "effect", False)
+        self.out.append(made)
+        return results
+
+    def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
+        """A call with results of the given types; constants are passed by keyword."""
+        return self.operation("call", callee, operands, types, **constants)
+
+    def if_(
+        self, condition: Value, then: Callable[[], Sequence[Value]], other: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """Both functions write their block and return its results, which have the same types in the same order."""
+        blocks = []
+        for branch in (then, other):
+            with self.block() as block:
+                block.results = list(branch())
+            blocks.append(block)
+        return self.operation("if", None, [condition], [v.type for v in blocks[0].results], blocks=blocks)
+
+    def while_(
+        self,
+        condition: Callable[..., Value],
+        body: Callable[..., Sequence[Value]],
+        initial: Sequence[Value],
+    ) -> list[Value]:
+        """Both functions take the carried values; the condition returns a bool, the body what is carried on, of the same types."""
+        with self.block([Value(v.name, v.type) for v in initial]) as test:
+            test.results = [condition(*test.parameters)]
+        with self.block([Value(v.name, v.type) for v in initial]) as loop:
+            loop.results = list(body(*loop.parameters))
+        return self.operation("while", None, initial, [v.type for v in initial], blocks=[test, loop])
+
+    def range_(
+        self, start: Value, stop: Value, step: Value, body: Callable[..., Sequence[Value]], initial: Sequence[Value]
+    ) -> list[Value]:
+        """The body takes the index and the carried values, and returns what is carried on, of the same types."""
+        with self.block([Value("i", INT64), *(Value(v.name, v.type) for v in initial)]) as loop:
+            loop.results = list(body(*loop.parameters))
+        operands = [start, stop, step, *initial]
+        return self.operation("range", None, operands, [v.type for v in initial], blocks=[loop])
+
+    # Values
+
+    def constant(self, x: Any, dtype: Any = None) -> Value:
+        """A constant; a Python number is weak, unless a dtype is given."""
+        if dtype is None and type(x) in (int, float, complex):
+            dtype = np.dtype(type(x) if type(x) is not int else np.int64)
+            return Value(type=ArrayType(dtype, (), True), constant=dtype.type(x))
+        array = np.asarray(x, dtype)
+        return Value(
+            type=ArrayType(array.dtype, array.shape), constant=array if array.ndim else array.dtype.type(array[()])
+        )
+
+    def length(self, n: int | Dim) -> Value:
+        """The length of a dimension, as an int64."""
+        return n.value if isinstance(n, Dim) else self.constant(n, np.int64)
+
+    def cast(self, x: Value, dtype: Any) -> Value:
+        """x with elements of this dtype, no longer weak; x itself if that is what it is."""
+        dtype = np.dtype(dtype)
+        if x.type.dtype == dtype and not x.type.weak:
+            return x
+        if x.is_constant:
+            return self.constant(np.asarray(x.constant).astype(dtype))
+        if x.type.dtype == dtype:
+            return self.call(typed.cast, [x], [ArrayType(dtype)], dtype=dtype)[0]
+        return self.call(typed.cast, [x], [ArrayType(dtype, x.type.shape)], dtype=dtype)[0]
+
+    # Element by element
+
+    def ufunc(self, function: np.ufunc, *operands: Value) -> Any:
+        """A ufunc of one result (a value) or several (a list), with NumPy's promotion."""
+        operands_ = [typed_ if typed_.type is not None else self.constant(typed_.constant) for typed_ in operands]
+        dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
+        weak = all(v.type.weak for v in operands_) and all(d.kind in "ifc" for d in results)
+        shape = self.broadcast_shape([v.type.shape for v in operands_])
+        values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
+        types = [ArrayType(d, shape, weak and d.kind in "ifc") for d in results]
+        if all(v.is_constant and np.size(v.constant) <= 64 for v in values):
+            with np.errstate(all="ignore"):
+                found = function(*(v.constant for v in values))
+            folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
+            return folded if function.nout > 1 else folded[0]
+        made = self.call(function, values, types)
+        return made if function.nout > 1 else made[0]
+
+    def where(self, condition: Value, x: Value, y: Value) -> Value:
+        """x where the condition holds, else y, in their common dtype."""
+        dtype = result_dtype(x.type, y.type)
+        shape = self.broadcast_shape([v.type.shape for v in (condition, x, y)])
+        weak = x.type.weak and y.type.weak and not shape
+        values = [v if v.type.dtype == dtype else self.cast(v, dtype) for v in (x, y)]
+        return self.call(np.where, [condition, *values], [ArrayType(dtype, shape, weak)])[0]
+
+    def broadcast_shape(self, shapes: Sequence[Shape]) -> Shape:
+        """The common shape.  Lengths known only at run time must agree with what they meet: that is checked then.
+
+        Raises:
+            BadInput: lengths differ and neither is 1.
+        """
+        ndim = max(map(len, shapes), default=0)
+        found: list[int | Dim] = []
+        for position in range(-ndim, 0):
+            n: int | Dim = 1
+            for shape in shapes:
+                if len(shape) < -position or shape[position] == n or _is_one(shape[position]):
+                    continue
+                m = shape[position]
+                if _is_one(n):
+                    n = m
+                elif isinstance(n, Dim) or isinstance(m, Dim):
+                    self.same_length(n, m)
+                    n = m if isinstance(n, Dim) else n
+                else:
+                    written = " ".join(map(text_of_shape, shapes))
+                    raise BadInput(f"operands could not be broadcast together with shapes {written}")
+            found.append(n)
+        return tuple(found)
+
+    def same_length(self, n: int | Dim, m: int | Dim) -> None:
+        """Raise ValueError when the program runs if two lengths differ."""
+        values = [self.length(n), self.length(m)]
+        differ = self.ufunc(np.not_equal, *values)
+        text = "operands could not be broadcast together: lengths {} and {}"
+        self.call(typed.raise_if, [differ, *values], [], exception=ValueError, text=text)
+
+    # Arrays
+
+    def full(self, shape: Shape, x: Value) -> Value:
+        """An array of which every element is the number x."""
+        return self.call(typed.full, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def zeros(self, shape: Shape, dtype: Any) -> Value:
+        return self.full(shape, self.constant(0, dtype)) if shape else self.constant(0, dtype)
+
+    def broadcast_to(self, x: Value, shape: Shape) -> Value:
+        if x.type.shape == tuple(shape):
+            return x
+        if not x.type.shape:
+            return self.full(shape, x)
+        return self.call(typed.broadcast_to, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def reshape(self, x: Value, shape: Shape) -> Value:
+        if x.type.shape == tuple(shape):
+            return x
+        return self.call(typed.reshape, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def transpose(self, x: Value, axes: Sequence[int]) -> Value:
+        if list(axes) == list(range(x.type.ndim)):
+            return x
+        kind = ArrayType(x.type.dtype, tuple(x.type.shape[i] for i in axes))
+        return self.call(typed.transpose, [x], [kind], axes=tuple(axes))[0]
+
+    def iota(self, n: int | Dim) -> Value:
+        return self.call(typed.iota, [], [ArrayType(np.dtype(np.int64), (n,))])[0]
+
+    def reduce(self, function: Callable[..., Any], x: Value, axes: Sequence[int], dtype: Any = None) -> Value:
+        """``np.sum prod max min any all`` over axes that are not negative and go; ``dtype``: of the result, if not NumPy's."""
+        natural = np.dtype(bool) if function in (np.any, np.all) else x.type.dtype
+        if function in (np.sum, np.prod):
+            natural = np.dtype(dtype) if dtype is not None else function(np.zeros(0, x.type.dtype)).dtype
+            x = x if x.type.dtype == natural else self.cast(x, natural)
+        shape = tuple(n for i, n in enumerate(x.type.shape) if i not in axes)
+        if not axes and natural == x.type.dtype:
+            return x
+        return self.call(function, [x], [ArrayType(natural, shape)], axis=tuple(axes))[0]
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        """``np.matmul`` of two vectors, or of two stacks of matrices with the same batch dimensions; dtypes equal."""
+        shape = () if a.type.ndim == 1 else (*a.type.shape[:-1], b.type.shape[-1])
+        return self.call(np.matmul, [a, b], [ArrayType(a.type.dtype, shape)])[0]
+
+    def concatenate(self, parts: Sequence[Value], axis: int, length: int | Dim) -> Value:
+        """Parts of one dtype joined along an axis that is not negative; ``length`` is the sum of their lengths there."""
+        shape = list(parts[0].type.shape)
+        shape[axis] = length
+        return self.call(typed.concatenate, parts, [ArrayType(parts[0].type.dtype, tuple(shape))], axis=axis)[0]
+
+    # Parts of arrays (``typed.Spec``)
+
+    def getitem(self, x: Value, index: Sequence[Value], spec: Spec, lengths: Sequence[int | Dim]) -> Value:
+        """The part; ``lengths`` are those of the slices, in order, whole dimensions (``":"``) left out."""
+        shape = part_shape(x.type.shape, [v.type.shape for v in index], spec, lengths)
+        return self.call(typed.getitem, [x, *index], [ArrayType(x.type.dtype, shape)], spec=spec)[0]
+
+    def setitem(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
+        """x with the part replaced by v, which has the part's shape and the dtype of x."""
+        return self.call(typed.setitem, [x, *index, v], [x.type], spec=spec)[0]
+
+    def add_at(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
+        """x with v added to the part."""
+        return self.call(typed.add_at, [x, *index, v], [x.type], spec=spec)[0]
+
+    # Stacks and effects
+
+    def push(self, stack: Value, values: Sequence[Value]) -> Value:
+        return self.call(typed.stack_push, [stack, *values], [STACK])[0]
+
+    def pop(self, stack: Value, types: Sequence[Any]) -> list[Value]:
+        """The values last pushed, in the order in which they were pushed, and then the stack."""
+        return self.call(typed.stack_pop, [stack], [*types, STACK], n=len(types))
+
+    def raise_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
+        """Raise when the program runs; braces in the text stand for values."""
+        if condition.type != BOOL:
+            condition = self.ufunc(np.not_equal, condition, self.constant(0, condition.type.dtype))
+        self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
+
+
+def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths: Sequence[int | Dim]) -> Shape:
+    """The shape of the part of an array that a spec names."""
+    arrays = [s for e, s in zip([e for e in spec if e != ":"], index_shapes) if e == "a"]
+    advanced: Shape = ()
+    for s in arrays:
+        advanced = tuple(np.broadcast_shapes(advanced, s)) if s != advanced else s  # type: ignore[arg-type]
+    places = part_dimensions(spec, len(advanced))
+    left, part = list(lengths), {}
+    for i, entry in enumerate(spec):
+        if entry == ":":
+            part[places[i]] = shape[i]
+        elif isinstance(entry, tuple):
+            part[places[i]] = left.pop(0)
+    rest = list(advanced)
+    return tuple(part[i] if i in part else rest.pop(0) for i in range(len(part) + len(advanced)))
+
+
+def result_dtype(*types: ArrayType) -> np.dtype:
+    """The dtype in which values of these types meet (NEP 50)."""
+    if all(t.weak for t in types):
+        return np.result_type(*(t.dtype for t in types))
+    return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak else t.dtype for t in types))
+
+
+@lru_cache(maxsize=4096)
+def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
+    """The dtypes of a ufunc's operands and results for operands of these dtypes, Python's types for weak ones."""
+    if all(isinstance(a, type) for a in asked):  # Python numbers among themselves are NumPy's default dtypes
+        asked = tuple(np.dtype(a) for a in asked)
+    try:
+        found = function.resolve_dtypes((*asked, *[None] * function.nout))
+    except TypeError as error:
+        raise BadInput(str(error)) from None
+    return found[: function.nin], found[function.nin :]
+
+
+def _asked(kind: ArrayType) -> Any:
+    return _PYTHON[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def _is_one(n: int | Dim) -> bool:
+    return not isinstance(n, Dim) and n == 1
+
+
+def text_of_shape(shape: Shape) -> str:
+    """A shape as in NumPy's messages."""
+    inner = ",".join(map(str, shape))
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"

@@ -1,0 +1,234 @@
+"""The values that stand for numbers and arrays while a program is specialised, and what they are made of.
+
+``Scalar`` stands for a number, which cannot change; ``Array`` for an array, which can: it looks into a ``Storage``, and a
+view looks into the same one through an index.  A write replaces the storage's value by a new one (typed IR has no
+mutation), so that every view of it sees the change.
+
+Both have Python's operators and NumPy's protocols, so that code which is not interpreted (a C function that calls back,
+a generated ``__init__``) can handle them too; what needs a concrete number raises ``NeedsConcrete``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .builder import Builder
+from .errors import BadInput
+from .ir import Value
+from .typed import ArrayType, Dim
+
+
+class NeedsConcrete(BadInput):
+    """A number has to be known while the program is compiled; ``value`` is the one that is not."""
+
+    def __init__(self, value: Value, what: str) -> None:
+        super().__init__(what)
+        self.value = value
+
+
+class Storage:
+    """The memory of arrays: its present value, an array with C order."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class View:
+    """How an array looks into a storage: the part ``spec`` of it, then transposed or reshaped.
+
+    ``read`` gives the array's value from the storage's, ``write`` the storage's new value from the array's new value.
+    """
+
+    __slots__ = ("read", "write")
+
+    def __init__(self, read: Callable[[Value], Value], write: Callable[[Value, Value], Value]) -> None:
+        self.read = read
+        self.write = write
+
+
+class Traced:
+    """A number or an array of the program that is specialised."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __array_priority__ = 1000
+    type: ArrayType
+
+    shape = property(lambda self: tuple(length(n) for n in self.type.shape))
+    dtype = property(lambda self: self.type.dtype)
+    ndim = property(lambda self: self.type.ndim)
+
+    def __bool__(self) -> bool:
+        raise NeedsConcrete(current().value(self), "the truth of a number that is not known while compiling")
+
+    def __index__(self) -> int:
+        return current().concrete(self, "an integer that is not known while compiling")
+
+    def __int__(self) -> int:
+        return self.__index__()
+
+    def __float__(self) -> float:
+        raise NeedsConcrete(
+            current().value(self), "a number that is not known while compiling, made a float by compiled code"
+        )
+
+    __complex__ = __float__
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NeedsConcrete(current().value(self), "an array that is not known while compiling, read by compiled code")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return current().call(function, *inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return current().call(function, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return current().attribute(self, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return current().call(operator.getitem, self, index)
+
+    def __setitem__(self, index: Any, x: Any) -> None:
+        current().call(operator.setitem, self, index, x)
+
+    def __iter__(self) -> Any:
+        return current().iterate(self)
+
+    def __len__(self) -> int:
+        if not self.type.shape:
+            raise TypeError("object of type 'float' has no len()")
+        n = self.type.shape[0]
+        if isinstance(n, Dim):
+            raise NeedsConcrete(n.value, "the length of an array that is not known while compiling")
+        return n
+
+
+class Scalar(Traced):
+    """A number: Python's own if its type is weak, else NumPy's."""
+
+    __slots__ = ("ir",)
+
+    def __init__(self, ir: Value) -> None:
+        self.ir = ir
+
+    @property
+    def type(self) -> ArrayType:  # type: ignore[override]
+        return self.ir.type
+
+
+class Array(Traced):
+    """An array (of no dimensions too, as ``np.zeros(())``), or a view of one."""
+
+    __slots__ = ("storage", "view", "type")
+
+    def __init__(self, storage: Storage, view: View | None = None, type: ArrayType | None = None) -> None:
+        self.storage = storage
+        self.view = view
+        self.type = type or storage.value.type
+
+
+def length(n: int | Dim) -> Any:
+    """The length of a dimension as a Python int, or the number that stands for it."""
+    return Scalar(n.value) if isinstance(n, Dim) else n
+
+
+class Trace:
+    """What is going on while a program is specialised; ``specialise.interpreter`` has the rest of it."""
+
+    builder: Builder
+    stack: ClassVar[list[Trace]] = []
+
+    def value(self, x: Any) -> Value:
+        """The value of a traced number or array, or of a constant: a number, an array, a (nested) list of these."""
+        raise NotImplementedError
+
+    def wrap(self, value: Value) -> Any:
+        """What stands for a value: a new array of its own, or a number (a constant one is itself)."""
+        raise NotImplementedError
+
+    def write(self, array: Array, value: Value) -> None:
+        """Replace an array's elements; ``value`` has exactly its type."""
+        raise NotImplementedError
+
+    def concrete(self, x: Any, what: str) -> Any:
+        """x as a Python int, if it is known while compiling.
+
+        Raises:
+            NeedsConcrete: it is not; ``what`` says what it was needed for.
+        """
+        raise NotImplementedError
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call any function from here: traced if it has arguments that are, else as it is."""
+        raise NotImplementedError
+
+    def attribute(self, x: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def iterate(self, x: Any) -> Any:
+        raise NotImplementedError
+
+
+def current() -> Trace:
+    """The trace that is going on."""
+    return Trace.stack[-1]
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""What a function does on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of traced numbers and arrays: ``METHODS["sum"](trace, x, axis=0)``."""
+
+ATTRIBUTES: dict[str, Callable[..., Any]] = {}
+"""Attributes of traced numbers and arrays: ``ATTRIBUTES["T"](trace, x)``."""
+
+
+def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what functions do on traced values."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        FUNCTIONS.update(dict.fromkeys(functions, body))
+        return body
+
+    return register
+
+
+def _binary(function: Any) -> tuple[Any, Any]:
+    return lambda a, b: current().call(function, a, b), lambda a, b: current().call(function, b, a)
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    _function = getattr(operator, _name + "_" if _name in ("and", "or") else _name)
+    _forward, _reflected = _binary(_function)
+    setattr(Traced, f"__{_name}__", _forward)
+    setattr(Traced, f"__r{_name}__", _reflected)
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Traced, f"__{_name}__", _binary(getattr(operator, _name))[0])
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Traced, f"__{_name}__", lambda a, _function=getattr(operator, _name): current().call(_function, a))
+Traced.__hash__ = object.__hash__  # type: ignore[method-assign]
