@@ -14,8 +14,6 @@ import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .builder import Builder
 from .errors import BadInput
 from .ir import Value
@@ -208,6 +206,10 @@ def _binary(function: Any) -> tuple[Any, Any]:
     return lambda a, b: current().call(function, a, b), lambda a, b: current().call(function, b, a)
 
 
+def _unary(function: Any) -> Any:
+    return lambda a: current().call(function, a)
+
+
 for _name in (
     "add",
     "sub",
@@ -230,5 +232,5 @@ for _name in (
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Traced, f"__{_name}__", _binary(getattr(operator, _name))[0])
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Traced, f"__{_name}__", lambda a, _function=getattr(operator, _name): current().call(_function, a))
+    setattr(Traced, f"__{_name}__", _unary(getattr(operator, _name)))
 Traced.__hash__ = object.__hash__  # type: ignore[method-assign]
