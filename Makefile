@@ -14,7 +14,7 @@ help:
 	@echo "make test-thirdparty  differentiate packages that were never written for it"
 	@echo "make lint             check style, formatting and types"
 	@echo "make format           put the sources into the formatter's form"
-	@echo "make bench            time the eager path against its peers"
+	@echo "make bench            time the eager and the compiled path against their peers"
 	@echo "make clean            remove .venv and what was built"
 
 demo: .venv/installed-examples
@@ -39,6 +39,7 @@ format: .venv/installed-test
 bench: .venv/installed-bench .venv/installed-thirdparty
 	$(BIN)/python benchmarks/eager.py
 	$(BIN)/python benchmarks/generality.py
+	$(BIN)/python -m benchmarks.jit
 
 clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis

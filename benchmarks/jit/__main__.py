@@ -1,0 +1,74 @@
+"""Runs the races and prints and writes the report; see the package's docstring."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import date
+from pathlib import Path
+
+from ..eager import machine, markdown
+from . import report
+from .contenders import CONTENDERS
+from .program import GROUPS, programs
+from .race import MAIN, Outcome, Stable, race
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.jit", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="three repeats, and no file written")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs or groups; no file written")
+    parser.add_argument("--with", nargs="+", dest="contenders", choices=list(CONTENDERS), default=list(MAIN))
+    parser.add_argument("--memory", action="store_true", help="measure peaks too")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds that a call may take")
+    parser.add_argument("--cores", type=int, default=1, help="processor cores to use")
+    options = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.cores :])
+    contenders = ["hand", *(c for c in options.contenders if c != "hand")]
+
+    title = (
+        f"# Compiled gradients, {date.today()}\n\n{machine()}; {options.cores} used; all float64 unless said otherwise"
+    )
+    sections = [title]
+    stable = Stable(options.limit)
+    try:
+        for group in GROUPS:
+            chosen = [
+                p for n, p in programs(group).items() if not options.only or n in options.only or group in options.only
+            ]
+            outcomes: list[Outcome] = []
+            for program in chosen:
+                print(f"{program.name} ...", file=sys.stderr, flush=True)
+                outcomes.append(race(program, stable, contenders, 3 if options.quick else 9, options.memory))
+            if outcomes:
+                sections += _sections(group, outcomes, contenders)
+    finally:
+        stable.close()
+    text = "\n\n".join(sections) + "\n"
+    print(text)
+    if not options.quick and not options.only:
+        path = RESULTS / f"jit-{date.today()}.md"
+        path.write_text(text)
+        print(f"written: {path}")
+
+
+def _sections(group: str, outcomes: list[Outcome], contenders: list[str]) -> list[str]:
+    made = [f"## Value and gradient: {group}", markdown(report.table(outcomes, contenders))]
+    for heading, rows in (
+        ("Nanoseconds for an innermost iteration", report.iterations(outcomes, contenders)),
+        ("Compilation: seconds of the first call beyond a later one", report.compilation(outcomes, contenders)),
+        ("Peak memory of a call", report.memory(outcomes, contenders)),
+    ):
+        if len(rows) > 1:
+            made += [f"### {heading}: {group}", markdown(rows)]
+    failures = report.failures(outcomes)
+    if failures:
+        made += [f"### What has no time: {group}", "\n".join(f" - {line}" for line in failures)]
+    return made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Array programs: whole arrays or planes at a time."""

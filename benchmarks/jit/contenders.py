@@ -1,0 +1,83 @@
+"""Who takes part: how each is called, and the environment that its process needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .program import Program
+
+SWITCH = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=10000000000"
+"""Has XLA compile large loops on the CPU as one function; read once, when its client starts."""
+
+Call = Callable[[], Any]
+"""Computes (value, gradients) and is done with it when it returns."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """``start`` gives, for a program and its arguments, a call that is complete when it returns."""
+
+    name: str
+    start: Callable[[Program, tuple[Any, ...]], Call]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def _by_hand(program: Program, args: tuple[Any, ...]) -> Call:
+    return lambda: program.hand(*args)
+
+
+def _eager(program: Program, args: tuple[Any, ...]) -> Call:
+    import morula as mo
+
+    gradient = mo.value_and_grad(program.numpy, program.argnums)
+    return lambda: gradient(*args)
+
+
+def _compiled(target: str) -> Callable[[Program, tuple[Any, ...]], Call]:
+    def start(program: Program, args: tuple[Any, ...]) -> Call:
+        import morula as mo
+
+        gradient = mo.jit(mo.value_and_grad(program.numpy, program.argnums), target=target)
+        if target == "native":
+            return lambda: gradient(*args)
+        import jax
+
+        return lambda: jax.block_until_ready(gradient(*args))
+
+    return start
+
+
+def _in_jax(which: str) -> Callable[[Program, tuple[Any, ...]], Call]:
+    def start(program: Program, args: tuple[Any, ...]) -> Call:
+        import jax
+
+        static = tuple(i for i, a in enumerate(args) if isinstance(a, int))
+        gradient = jax.jit(jax.value_and_grad(getattr(program, which), program.argnums), static_argnums=static)
+        on_device = [jax.device_put(a) if isinstance(a, np.ndarray) else a for a in args]
+        return lambda: jax.block_until_ready(gradient(*on_device))
+
+    return start
+
+
+_JAX = {"JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+_MORULA = {"MORULA_CACHE": "0", "JAX_PLATFORMS": "cpu"}
+
+CONTENDERS = {
+    c.name: c
+    for c in (
+        Contender("hand", _by_hand),
+        Contender("JAX", _in_jax("jax_fair"), _JAX),
+        Contender(
+            "JAX, switch", _in_jax("jax_fair"), {**_JAX, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {SWITCH}"}
+        ),
+        Contender("JAX, literal", _in_jax("jax_literal"), _JAX),
+        Contender("native", _compiled("native"), _MORULA),
+        Contender("xla", _compiled("xla"), _MORULA),
+        Contender("eager", _eager),
+    )
+}

@@ -1,0 +1,1 @@
+"""Loop programs: sequential recurrences, element-wise writes, slices with loop bounds, ``while``."""

@@ -1,0 +1,56 @@
+"""A program to differentiate and to compile, and what its gradient is held against."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+GROUPS = ("loops", "arrays")
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program.  All functions take the arguments that ``inputs`` makes.
+
+    name: as in the tables.
+    numpy: plain NumPy; returns the loss, a number.  It may not change its arguments.
+    inputs: the arguments for a size; ints among them are static for JAX.
+    size, small: the size that is timed (1 to 50 ms by hand), and one at which differences and the eager path are fast.
+    argnums: the arguments to differentiate.
+    hand: the best adjoint by hand: returns the loss, and a tuple with the gradient for each of ``argnums``.
+    jax_fair: the loss in jax.numpy as an expert would rewrite it for JAX.
+    jax_literal: the same, statement by statement, where that is a thing to know.
+    iterations: how many innermost iterations a size has, for programs that are judged by the time for each.
+    rtol: how far results may be apart, relative to the largest number in them.
+    """
+
+    name: str
+    numpy: Callable[..., Any]
+    inputs: Callable[[Any], tuple[Any, ...]]
+    size: Any
+    small: Any
+    argnums: tuple[int, ...]
+    hand: Callable[..., tuple[float, tuple[Any, ...]]]
+    jax_fair: Callable[..., Any]
+    jax_literal: Callable[..., Any] | None = None
+    iterations: Callable[[Any], int] | None = None
+    rtol: float = 1e-9
+
+
+def programs(group: str) -> dict[str, Program]:
+    """The programs of a group by name, in the order of its modules' names: each has a tuple PROGRAMS."""
+    package = importlib.import_module(f"{__package__}.{group}")
+    modules = sorted(m.name for m in pkgutil.iter_modules(package.__path__))
+    return {p.name: p for m in modules for p in importlib.import_module(f"{package.__name__}.{m}").PROGRAMS}
+
+
+def find(name: str) -> Program:
+    """The program of this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {n: p for group in GROUPS for n, p in programs(group).items()}[name]

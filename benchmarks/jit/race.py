@@ -1,0 +1,148 @@
+"""The contenders of a program compute the same thing, are held against each other, and are timed in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+
+from .contenders import CONTENDERS
+from .program import Program
+from .worker import Failure, Started, Worker
+
+MAIN = ("hand", "JAX", "native", "xla")
+LEAST = 2e-3
+"""Seconds that a measurement takes at least."""
+
+
+@dataclass
+class Outcome:
+    """What came of one program: by contender, seconds for a call and for the first one, peak bytes, or why not."""
+
+    program: Program
+    seconds: dict[str, float] = field(default_factory=dict)
+    first: dict[str, float] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    small: dict[str, float] = field(default_factory=dict)
+
+    def ratio(self, contender: str) -> float | None:
+        """Its time over that of the one by hand."""
+        if contender in self.seconds and "hand" in self.seconds:
+            return self.seconds[contender] / self.seconds["hand"]
+        return None
+
+    def compilation(self, contender: str) -> float | None:
+        """The seconds of the first call that are not those of any call."""
+        if contender in self.first and contender in self.seconds:
+            return max(0.0, self.first[contender] - self.seconds[contender])
+        return None
+
+
+class Stable:
+    """The contenders' processes."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.workers = {c.name: Worker(c.name, c.environment) for c in CONTENDERS.values()}
+
+    def order(self, contender: str, what: str, *details: object) -> object:
+        return self.workers[contender].order(what, *details, limit=self.limit)
+
+    def close(self) -> None:
+        for worker in self.workers.values():
+            worker.stop()
+
+
+def race(program: Program, stable: Stable, contenders: Sequence[str], repeats: int, memory: bool = False) -> Outcome:
+    """Check, then time.
+
+    At the small size: the eager gradient against differences of the plain program, and the one by hand against the eager
+    one.  At the full size: everyone against the one by hand.  Who is wrong is not timed.
+    """
+    outcome = Outcome(program)
+    if not _small(program, stable, outcome, repeats):
+        return outcome
+    reference = stable.order("hand", "start", program.name, program.size)
+    if isinstance(reference, Failure):
+        outcome.failures["hand"] = reference
+        return outcome
+    assert isinstance(reference, Started)
+    running = ["hand"]
+    outcome.first.setdefault("hand", reference.seconds)
+    for contender in contenders:
+        if contender == "hand" or (contender == "JAX, literal" and program.jax_literal is None):
+            continue
+        answer = stable.order(contender, "start", program.name, program.size)
+        wrong = answer if isinstance(answer, Failure) else differs(answer, reference, program.rtol)
+        if wrong:
+            outcome.failures[contender] = wrong
+        else:
+            running.append(contender)
+            outcome.first[contender] = answer.seconds  # type: ignore[union-attr]
+    outcome.seconds = _timed(stable, running, repeats, outcome)
+    if memory:
+        for contender in running:
+            answer = stable.order(contender, "memory")
+            if isinstance(answer, int):
+                outcome.memory[contender] = answer
+    return outcome
+
+
+def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> bool:
+    """Whether the one by hand is right; times of it and of the eager path at the small size."""
+    slopes = stable.order("eager", "slope", program.name, program.small)
+    eager = stable.order("eager", "start", program.name, program.small)
+    if isinstance(slopes, Failure):
+        outcome.failures["eager"] = slopes
+    elif isinstance(eager, Started):
+        slope, differences, error = slopes  # type: ignore[misc]
+        if not abs(slope - differences) <= 1e-5 * abs(differences) + 100 * error:
+            text = f"slope {slope:.12g} by the eager gradient, {differences:.12g} by differences"
+            outcome.failures["eager"] = Failure("wrong against differences", text)
+    hand = stable.order("hand", "start", program.name, program.small)
+    if isinstance(hand, Failure):
+        outcome.failures["hand"] = hand
+        return False
+    assert isinstance(hand, Started)
+    outcome.first["hand"] = hand.seconds
+    if isinstance(eager, Started):
+        wrong = differs(hand, eager, program.rtol)
+        if wrong:
+            outcome.failures["hand"] = wrong
+            return False
+        outcome.small = _timed(stable, ["hand", "eager"], min(repeats, 3), outcome)
+    return True
+
+
+def _timed(stable: Stable, contenders: Sequence[str], repeats: int, outcome: Outcome) -> dict[str, float]:
+    """The median over repeats, taken in turn so that a slow moment of the machine hits all alike."""
+    rounds = {c: stable.order(c, "rounds", LEAST) for c in contenders}
+    times: dict[str, list[float]] = {c: [] for c in contenders}
+    for _ in range(repeats):
+        for contender in contenders:
+            count = rounds[contender]
+            answer = count if isinstance(count, Failure) else stable.order(contender, "time", count)
+            if isinstance(answer, float):
+                times[contender].append(answer)
+            elif isinstance(answer, Failure):
+                outcome.failures[contender] = answer
+    return {c: median(t) for c, t in times.items() if len(t) == repeats}
+
+
+def differs(answer: object, reference: Started, rtol: float) -> Failure | None:
+    """How an answer departs from another, if it does."""
+    assert isinstance(answer, Started)
+    pairs = [("value", np.array(answer.value), np.array(reference.value))]
+    pairs += [(f"gradient {i}", *pair) for i, pair in enumerate(zip(answer.gradients, reference.gradients))]
+    if len(answer.gradients) != len(reference.gradients):
+        return Failure("wrong: number of gradients", f"{len(answer.gradients)} for {len(reference.gradients)}")
+    for what, found, expected in pairs:
+        if found.shape != expected.shape:
+            return Failure(f"wrong: shape of {what}", f"{found.shape} for {expected.shape}")
+        worst, largest = np.max(np.abs(found - expected), initial=0.0), np.max(np.abs(expected), initial=0.0)
+        if not worst <= rtol * largest:
+            return Failure(f"wrong: {what}", f"{what} is off by {worst:.3g} where the largest is {largest:.3g}")
+    return None

@@ -1,0 +1,92 @@
+"""Tables of outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .race import Outcome
+
+Table = list[list[str]]
+
+
+def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
+    """Times: the one by hand in ms, the others over it; last row: geometric means over the programs that run."""
+    others = [c for c in contenders if c != "hand"]
+    rows = [["program", "by hand, ms", *(f"{c}, x" for c in others), "native / JAX", "eager, x (small)"]]
+    for o in outcomes:
+        hand = f"{o.seconds['hand'] * 1e3:.3g}" if "hand" in o.seconds else _why(o, "hand")
+        cells = [f"{r:.2f}" if (r := o.ratio(c)) is not None else _why(o, c) for c in others]
+        rows.append([o.program.name, hand, *cells, _over(o), _eager(o)])
+    means = [_mean([o.ratio(c) for o in outcomes]) for c in others]
+    return [*rows, ["geometric mean", "", *means, "", _mean([_eager_ratio(o) for o in outcomes])]]
+
+
+def compilation(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
+    """Seconds of the first call beyond those of a later one, by contender."""
+    rows = [["program", *(f"{c}, s" for c in contenders)]]
+    for o in outcomes:
+        found = [o.compilation(c) for c in contenders]
+        rows.append([o.program.name, *("" if s is None else f"{s:.3f}" for s in found)])
+    return rows
+
+
+def iterations(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
+    """Nanoseconds for one innermost iteration, value and gradient."""
+    rows = [["program", "iterations", *(f"{c}, ns" for c in contenders)]]
+    for o in outcomes:
+        if o.program.iterations is not None:
+            n = o.program.iterations(o.program.size)
+            cells = [f"{o.seconds[c] / n * 1e9:.2f}" if c in o.seconds else _why(o, c) for c in contenders]
+            rows.append([o.program.name, f"{n:,}", *cells])
+    return rows
+
+
+def memory(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
+    """Peak of a call over what the process held before it, in MB."""
+    rows = [["program", *(f"{c}, MB" for c in contenders)]]
+    for o in outcomes:
+        if o.memory:
+            rows.append([o.program.name, *(f"{o.memory[c] / 1e6:.1f}" if c in o.memory else "" for c in contenders)])
+    return rows
+
+
+def failures(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each contender that has no time, with the cause."""
+    return [
+        f"{o.program.name}, {contender}: {failure.text.strip().splitlines()[-1] if failure.text else failure.reason}"
+        for o in outcomes
+        for contender, failure in o.failures.items()
+    ]
+
+
+def _why(outcome: Outcome, contender: str) -> str:
+    if contender not in outcome.failures:
+        return ""
+    return "wrong" if outcome.failures[contender].reason.startswith("wrong") else "fails"
+
+
+def _over(outcome: Outcome) -> str:
+    if {"native", "JAX"} <= outcome.seconds.keys():
+        return f"{outcome.seconds['native'] / outcome.seconds['JAX']:.2f}"
+    return ""
+
+
+def _eager_ratio(outcome: Outcome) -> float | None:
+    if {"hand", "eager"} <= outcome.small.keys():
+        return outcome.small["eager"] / outcome.small["hand"]
+    return None
+
+
+def _eager(outcome: Outcome) -> str:
+    ratio = _eager_ratio(outcome)
+    return _why(outcome, "eager") if ratio is None else f"{ratio:.0f}"
+
+
+def _mean(ratios: Sequence[float | None]) -> str:
+    """The geometric mean, and of how many where that is not all."""
+    known = [r for r in ratios if r is not None]
+    if not known:
+        return ""
+    mean = math.exp(sum(map(math.log, known)) / len(known))
+    return f"{mean:.2f}" + (f" (of {len(known)})" if len(known) < len(ratios) else "")
