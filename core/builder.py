@@ -11,6 +11,7 @@ import numpy as np
 
 from . import typed
 from .errors import BadInput
+from .integer_bounds import Bounds
 from .ir import Block, Operation, Value
 from .typed import BOOL, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
 
@@ -21,12 +22,38 @@ _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 class Builder:
     """Appends operations to the block that is open; ``line`` is the user's line that they come from.
 
-    Operations whose operands are all small constants are computed at once.
+    Operations whose operands are all small constants are computed at once, and integer arithmetic that gives what a value
+    in scope already holds gives that value.  ``integers`` is what is known of the program's integers so far.
     """
 
     def __init__(self) -> None:
-        self.out: list[Operation] = []
         self.line = 0
+        self.integers = Bounds()
+        self.open: list[tuple[list[Operation], int]] = [([], 0)]
+        self.made: dict[Any, tuple[Value, list[Operation]]] = {}
+
+    @property
+    def out(self) -> list[Operation]:
+        """The operations of the block that is open.  Setting it opens another, or closes those opened since it was."""
+        return self.open[-1][0]
+
+    @out.setter
+    def out(self, operations: list[Operation]) -> None:
+        for depth, (opened, _) in enumerate(self.open):
+            if opened is operations:
+                if depth + 1 < len(self.open):
+                    self.integers.undo(self.open[depth + 1][1])
+                    del self.open[depth + 1 :]
+                return
+        self.open.append((operations, len(self.integers.trail)))
+
+    def once(self, key: Any, make: Callable[[], Value]) -> Value:
+        """The value made before for this key, if it is in scope, else a new one; only for what has no effect."""
+        value, where = self.made.get(key, (None, None))
+        if value is None or not any(where is opened for opened, _ in self.open):
+            value = make()
+            self.made[key] = value, self.out
+        return value
 
     # Blocks
 
@@ -55,8 +82,12 @@ class Builder:
         values = [*operands, *(Value(constant=c) for c in constants.values())]
         made = Operation(kind, callee, values, tuple(constants), results=results, line=self.line, **more)
         made.may_raise = made.may_raise or getattr(callee, "effect", False)
-        self.out.append(made)
+        self.append(made)
         return results
+
+    def append(self, operation: Operation) -> None:
+        self.out.append(operation)
+        self.integers.define(operation)
 
     def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
         """A call with results of the given types; constants are passed by keyword."""
@@ -67,8 +98,9 @@ class Builder:
     ) -> list[Value]:
         """Both functions write their block and return its results, which have the same types in the same order."""
         blocks = []
-        for branch in (then, other):
+        for branch, holds in ((then, True), (other, False)):
             with self.block() as block:
+                self.integers.assume(condition, holds)
                 block.results = list(branch())
             blocks.append(block)
         return self.operation("if", None, [condition], [v.type for v in blocks[0].results], blocks=blocks)
@@ -91,6 +123,7 @@ class Builder:
     ) -> list[Value]:
         """The body takes the index and the carried values, and returns what is carried on, of the same types."""
         with self.block([Value("i", INT64), *(Value(v.name, v.type) for v in initial)]) as loop:
+            self.integers.index(loop.parameters[0], start, stop, step)
             loop.results = list(body(*loop.parameters))
         operands = [start, stop, step, *initial]
         return self.operation("range", None, operands, [v.type for v in initial], blocks=[loop])
@@ -99,7 +132,7 @@ class Builder:
 
     def constant(self, x: Any, dtype: Any = None) -> Value:
         """A constant; a Python number is weak, unless a dtype is given."""
-        if dtype is None and type(x) in (int, float, complex):
+        if dtype is None and type(x) in (bool, int, float, complex):
             dtype = np.dtype(type(x) if type(x) is not int else np.int64)
             return Value(type=ArrayType(dtype, (), True), constant=dtype.type(x))
         array = np.asarray(x, dtype)
@@ -128,17 +161,30 @@ class Builder:
         """A ufunc of one result (a value) or several (a list), with NumPy's promotion."""
         operands_ = [typed_ if typed_.type is not None else self.constant(typed_.constant) for typed_ in operands]
         dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
-        weak = all(v.type.weak for v in operands_) and all(d.kind in "ifc" for d in results)
+        weak = all(v.type.weak for v in operands_)
         shape = self.broadcast_shape([v.type.shape for v in operands_])
         values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
-        types = [ArrayType(d, shape, weak and d.kind in "ifc") for d in results]
+        types = [ArrayType(d, shape, weak) for d in results]
         if all(v.is_constant and np.size(v.constant) <= 64 for v in values):
             with np.errstate(all="ignore"):
                 found = function(*(v.constant for v in values))
             folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
             return folded if function.nout > 1 else folded[0]
+        if function.nout == 1 and not shape and all(d.kind in "iub" for d in dtypes):
+            return self._integer(function, values, types[0])
         made = self.call(function, values, types)
         return made if function.nout > 1 else made[0]
+
+    def _integer(self, function: np.ufunc, operands: Sequence[Value], kind: ArrayType) -> Value:
+        form = self.integers.result_of(function, operands, kind)
+        if form is not None and not form.terms:
+            return Value(type=kind, constant=kind.dtype.type(form.constant))
+        if form is not None and form.constant == 0 and len(form.terms) == 1:
+            ((atom, k),) = form.terms
+            if k == 1 and atom.type == kind:
+                return atom
+        key = (kind, form) if form is not None else (kind, function, *map(_identity, operands))
+        return self.once(key, lambda: self.call(function, operands, [kind])[0])
 
     def where(self, condition: Value, x: Value, y: Value) -> Value:
         """x where the condition holds, else y, in their common dtype."""
@@ -258,9 +304,12 @@ class Builder:
 
     def raise_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
         """Raise when the program runs; braces in the text stand for values."""
-        if condition.type != BOOL:
+        if condition.type.dtype != BOOL.dtype:
             condition = self.ufunc(np.not_equal, condition, self.constant(0, condition.type.dtype))
+        if self.integers.truth(condition) is False:
+            return
         self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
+        self.integers.assume(condition, False)
 
 
 def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths: Sequence[int | Dim]) -> Shape:
@@ -301,6 +350,10 @@ def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype,
 
 def _asked(kind: ArrayType) -> Any:
     return _PYTHON[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def _identity(x: Value) -> Any:
+    return (x.type, x.constant.item()) if x.is_constant else x
 
 
 def _is_one(n: int | Dim) -> bool:

@@ -50,8 +50,8 @@ class Dim:
 class ArrayType:
     """A number (``shape == ()``) or an array.
 
-    ``weak`` marks a Python number (bool excepted), whose dtype gives way to that of what it meets: NEP 50.  A weak
-    value is int64, float64 or complex128 and has no dimensions.
+    ``weak`` marks a Python number, whose dtype gives way to that of what it meets: NEP 50.  A weak value is bool, int64,
+    float64 or complex128 and has no dimensions.
     """
 
     dtype: np.dtype
@@ -76,8 +76,11 @@ class ArrayType:
         return not any(isinstance(d, Dim) for d in self.shape)
 
     def __str__(self) -> str:
-        kind = self.dtype.name if not self.weak else {"i": "int", "f": "float", "c": "complex"}[self.dtype.kind]
+        kind = self.dtype.name if not self.weak else _PYTHON[self.dtype.kind]
         return f"{kind}[{', '.join(map(str, self.shape))}]" if self.shape else kind
+
+
+_PYTHON = {"b": "python bool", "i": "int", "f": "float", "c": "complex"}
 
 
 class StackType:
