@@ -236,5 +236,15 @@ debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.f
 callback = Primitive("callback", lambda shape, *values, function: function(*values), effect=True)
 """callback(*values, function=): the Python function's arrays, one for each result of the operation."""
 
+# Derivatives given by hand
+
+custom = Primitive("custom", lambda shape, *values, n, m, backward: values[:n] if n > 1 else values[0])
+"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=ir.Function): the n values y as they are.
+
+On the way back their cotangents reach x and nothing else: ``backward(*residuals, *dy)`` gives those of x, with one dy for
+each inexact y and one result for each inexact x, of its type.  An operation is of the innermost derivative that is taken
+of it: the forward sweep has y itself in its place.  What is not differentiated has none (``transforms.without_custom``).
+"""
+
 SHAPED = (full, broadcast_to, reshape, iota, getitem)
 """Primitives that read the shape of their result from its type."""
