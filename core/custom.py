@@ -24,6 +24,9 @@ from .tape import Cotangents, Int, Record, Tape, snapshot, sweep
 
 Function = Callable[..., Any]
 
+ADJOINTS: dict[Any, Function] = {}
+"""What ``adjoint`` has been given: the definition, for each function."""
+
 
 def adjoint(f: Function) -> Callable[[Function], Function]:
     """Give ``f`` a pullback: decorate a function of the same arguments that returns ``(y, back)``.
@@ -56,6 +59,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             return y
 
         HANDLERS[f] = handler
+        ADJOINTS[f] = definition
         forget()
         known.forget_all()
         return definition

@@ -1,0 +1,166 @@
+"""``callback``: a call of Python from a compiled program, for what cannot be compiled.
+
+In plain Python it is a call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the function called;
+a program that is compiled holds a place from which Python is called.  Each checks that the result is of the form told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .builder import Builder
+from .call import HANDLERS, call, handles
+from .cotangents import conform
+from .custom import ADJOINTS
+from .errors import BadInput
+from .ir import Function, Value
+from .layout import build, layout_of, scan
+from .opaque import call_opaque
+from .pullback import check_function, kind_of
+from .source import describe
+from .tape import Tape
+from .traced import Array, Scalar, Trace, Traced, traces
+from .typed import ArrayType, callback as operation, custom
+
+
+def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
+    """``f(*args)``, run by Python also where the caller is compiled.
+
+    Args:
+        f: any function of numbers, arrays and containers of these.  It is differentiated by its ``@adjoint`` alone, which
+            is run once more on the way back.
+        result_like: what has the structure, shapes and dtypes of its result: numbers, arrays, and containers of these.
+        *args: the arguments.
+
+    Raises:
+        BadInput: the result is not as ``result_like`` says.
+        NoDerivative: a cotangent reaches the result, and ``f`` has no ``@adjoint``.
+
+    >>> callback(lambda x: [float(e) for e in sorted(x)], [0.0, 0.0], np.array([3.0, 1.0]))
+    [1.0, 3.0]
+    """
+    check_function(f)
+    return fitted(f, f(*args), result_like)
+
+
+@handles(callback)
+def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
+    check_function(f)
+    y = call(tape, f, *args) if f in HANDLERS else call_opaque(tape, f, args, {})
+    fitted(f, y, result_like)
+    return y
+
+
+def fitted(f: Any, y: Any, like: Any) -> Any:
+    """The result of a callback, if it has the structure, the shapes and the dtypes of ``like``."""
+    (found, form), (told, expected) = scan(y), scan(like)
+    if form != expected:
+        raise BadInput(
+            f"callback: {describe(f)} returned {_text(found)}, where result_like says {_text(told)}; let result_like have the "
+            "structure, shapes and dtypes of what the function returns"
+        )
+    return y
+
+
+def _text(leaves: Sequence[Any]) -> str:
+    kinds = [f"{kind_of(x)} of shape {x.shape}" if isinstance(x, np.ndarray) else kind_of(x) for x in leaves]
+    return ", ".join(kinds) or "no numbers"
+
+
+def type_of(x: Any) -> ArrayType:
+    """The type of a leaf: an array, a number of NumPy's, or one of Python's, which is weak."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ArrayType(x.dtype, x.shape)
+    return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)
+
+
+def native_form(x: Any, leaf: Any) -> Any:
+    """The value of a typed program as the number or array that a leaf is."""
+    if isinstance(leaf, np.ndarray):
+        return np.asarray(x)
+    x = np.asarray(x)[()]
+    return x if isinstance(leaf, np.generic) else x.item()
+
+
+class Call:
+    """What compiled code calls: the arguments' leaves come in as arrays, and the result's go out."""
+
+    def __init__(self, f: Callable[..., Any], layout: Any, forms: Sequence[Any], like: Any) -> None:
+        self.f, self.layout, self.forms, self.like = f, layout, forms, like
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+
+    def arguments(self, values: Sequence[Any]) -> Any:
+        return build(self.layout, [native_form(np.array(x), form) for x, form in zip(values, self.forms)])
+
+    def __call__(self, *values: Any) -> Any:
+        leaves = scan(fitted(self.f, self.f(*self.arguments(values)), self.like))[0]
+        results = [np.asarray(x) for x in leaves]
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+class PullBack(Call):
+    """The pullback that an ``@adjoint`` gives, as compiled code calls it: arguments and cotangents in, cotangents out."""
+
+    def __call__(self, *values: Any) -> Any:
+        n = len(self.forms)
+        args = self.arguments(values[:n])
+        y, back = ADJOINTS[self.f](*args)
+        given = iter(values[n:])
+        leaves = [native_form(next(given), y) if type_of(y).is_inexact else None for y in scan(self.like)[0]]
+        found = back(build(layout_of(self.like), leaves))
+        found = found if isinstance(found, tuple) and len(found) == len(args) else (found,)
+        results: list[Any] = []
+        for x, dx in zip(args, found, strict=True):
+            parts = scan(x)[0]
+            cotangents = [None] * len(parts) if dx is None else [dx] if len(parts) == 1 else scan(dx)[0]
+            for part, cotangent in zip(parts, cotangents, strict=True):
+                if type_of(part).is_inexact:
+                    zero = np.zeros(np.shape(part), type_of(part).dtype)
+                    results.append(zero if cotangent is None else np.asarray(conform(cotangent, part), zero.dtype))
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+@traces(callback)
+def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
+    check_function(f)
+    leaves, _ = scan(args, Traced)
+    told, _ = scan(result_like, Traced)
+    types = [x.type if isinstance(x, Traced) else type_of(x) for x in told]
+    if not types:
+        raise BadInput(
+            "callback needs a result_like with a number or an array: what returns nothing is morula.debug.print"
+        )
+    operands = [trace.value(x) for x in leaves]
+    forms = [_form(x) for x in leaves]
+    like = build(layout_of(result_like, Traced), [_form(x) for x in told])
+    function = Call(f, layout_of(args, Traced), forms, like)
+    y = trace.builder.call(operation, operands, types, function=function)
+    if f in ADJOINTS and getattr(trace, "level", 0):
+        y = with_pullback(trace.builder, y, operands, PullBack(f, function.layout, forms, like))
+    return build(layout_of(result_like, Traced), [trace.wrap(v) for v in y])
+
+
+def _form(x: Any) -> Any:
+    """A number or an array of the class, the dtype and the shape that a leaf will have."""
+    if isinstance(x, Array):
+        return np.zeros(x.type.bounds, x.type.dtype)
+    if isinstance(x, Scalar):
+        number = x.type.dtype.type(0)
+        return number.item() if x.type.weak else number
+    return x
+
+
+def with_pullback(builder: Builder, y: list[Value], x: list[Value], back: PullBack) -> list[Value]:
+    """y as the results of an operation on x whose pullback is a callback."""
+    parameters = [Value(v.name, v.type) for v in x]
+    cotangents = [Value("dy", v.type) for v in y if v.type.is_inexact]
+    types = [v.type for v in x if v.type.is_inexact]
+    if not types or not cotangents:
+        return y
+    with builder.block() as block:
+        block.results = builder.call(operation, [*parameters, *cotangents], types, function=back)
+    backward = Function(f"{back.__name__}_backward", [*parameters, *cotangents], block)
+    return builder.call(custom, [*y, *x, *x], [v.type for v in y], n=len(y), m=len(x), backward=backward)

@@ -1,0 +1,115 @@
+"""Printing from compiled code: ``debug.print`` shows values when the program runs, not when it is compiled."""
+
+from __future__ import annotations
+
+import builtins
+import string
+import warnings
+from typing import Any
+
+from .call import handles
+from .errors import BadInput
+from .source import user_frame
+from .traced import Trace, Traced, traces
+from .typed import debug_print
+
+__all__ = ["print"]
+
+
+def print(text: str, *values: Any, **named: Any) -> None:
+    """Print ``text.format(*values, **named)``, in compiled code at each time that the program comes by.
+
+    Values are numbers, arrays, strings, and lists, tuples or dicts of these.
+
+    >>> print("x = {}, y = {y:.2f}", 1.5, y=2.0)
+    x = 1.5, y = 2.00
+    """
+    builtins.print(text.format(*values, **named))
+
+
+@handles(print)
+def _recorded(tape: Any, text: str, *values: Any, **named: Any) -> None:
+    print(text, *values, **named)
+
+
+@traces(print)
+def _traced(trace: Trace, text: str, *values: Any, **named: Any) -> None:
+    written, operands = format_of(text, values, named)
+    if not operands:
+        trace.builder.call(debug_print, [], [], text=written)
+        return
+    trace.builder.call(debug_print, [trace.value(x) for x in operands], [], text=written)
+
+
+def format_of(text: str, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, list[Any]]:
+    """A format whose fields are traced values alone, in order, and these values; all else is written out.
+
+    Raises:
+        BadInput: a field takes a part of a value, or the text asks for more values than there are.
+    """
+    written: list[str] = []
+    operands: list[Any] = []
+    automatic = iter(range(len(values)))
+    for literal, field, spec, conversion in string.Formatter().parse(text):
+        written.append(_escaped(literal))
+        if field is None:
+            continue
+        if spec and "{" in spec or field and not (field.isdigit() or field.isidentifier()):
+            raise BadInput(
+                f"debug.print takes plain fields such as {{}}, {{0}}, {{x:.3f}}, not {{{field}}}: pass the part itself"
+            )
+        try:
+            x = values[next(automatic) if not field else int(field)] if not field.isidentifier() else named[field]
+        except (StopIteration, IndexError, KeyError):
+            raise BadInput(f"debug.print was given no value for {{{field}}} in {text!r}") from None
+        written.append(_field(x, spec or "", conversion, operands))
+    return "".join(written), operands
+
+
+def _field(x: Any, spec: str, conversion: str | None, operands: list[Any]) -> str:
+    if isinstance(x, Traced):
+        operands.append(x)
+        return f"{{{':' + spec if spec else ''}}}"
+    if isinstance(x, (list, tuple)) and _holds_traced(x):
+        inner = ", ".join(_field(e, spec, None, operands) for e in x)
+        return f"[{inner}]" if isinstance(x, list) else f"({inner}{',' if len(x) == 1 else ''})"
+    if isinstance(x, dict) and _holds_traced(x):
+        inner = ", ".join(f"{_escaped(repr(k))}: {_field(e, spec, None, operands)}" for k, e in x.items())
+        return f"{{{{{inner}}}}}"
+    return _escaped(f"{{{'!' + conversion if conversion else ''}{':' + spec if spec else ''}}}".format(x))
+
+
+def _holds_traced(x: Any) -> bool:
+    if isinstance(x, dict):
+        return any(map(_holds_traced, x.values()))
+    return isinstance(x, Traced) or isinstance(x, (list, tuple)) and any(map(_holds_traced, x))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+@traces(builtins.print)
+def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
+    """``print`` of values that are not known while compiling: they are printed when the program runs, and a warning says so."""
+    filename, line = user_frame()
+    _warn_once(trace, filename, trace.builder.line or line)
+    sep, end = options.get("sep"), options.get("end")
+    if options.get("file") is not None or end not in (None, "\n"):
+        raise BadInput("compiled code prints whole lines to the standard output: use morula.debug.print")
+    fields = (" " if sep is None else sep).replace("{", "{{").replace("}", "}}").join("{}" for _ in values)
+    _traced(trace, fields, *values)
+
+
+def _warn_once(trace: Trace, filename: str, line: int) -> None:
+    if (filename, line) not in _warned:
+        _warned.add((filename, line))
+        warnings.warn(
+            f"print in compiled code (line {line}) prints values that are not known while compiling: it runs with the program, "
+            "at each call; morula.debug.print says so plainly, and formats",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+_warned: set[tuple[str, int]] = set()
