@@ -192,6 +192,10 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 """Attributes of traced numbers and arrays: ``ATTRIBUTES["T"](trace, x)``."""
 
 
+# A callable object whose class has ``__morula_trace__(self, trace, *args, **kwargs)`` says itself what it does on traced
+# values, as derivatives and compiled functions do.
+
+
 def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register what functions do on traced values."""
 
