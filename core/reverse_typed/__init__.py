@@ -1,0 +1,112 @@
+"""Reverse mode on typed IR: a program becomes a forward sweep and a backward sweep, both typed IR again.
+
+    activity        which values have a cotangent
+    sweep           the adjoint of blocks: calls, branches, loops
+    elementwise     adjoints of ufuncs, from the table of rules (``formulas`` writes its formulas as typed IR)
+    structural      adjoints of indexing, shapes, reductions, products
+    cotangents      sums of what flows to each value
+    residuals       what is saved and what is computed again: a ``minimum_cut``
+    stacks          the stack that loops push on, threaded through the program
+
+Results of the sweeps are ordinary values, so that the sweeps can be inlined into one program, compiled apart, or reversed
+again.  Stacks have cotangents too: that of a push is a pop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import typed
+from ..errors import BadInput
+from ..inline import copy_function
+from ..ir import Block, Function, Operation, Value
+from ..typed import STACK
+from .activity import active_values, has_cotangent
+from .cotangents import Cotangents, strong
+from .residuals import size
+from .stacks import thread, touches
+from .sweep import Sweep, rename
+
+__all__ = ["Sweeps", "reverse"]
+
+
+@dataclass
+class Sweeps:
+    """``forward`` takes the function's parameters and gives its results and then what is saved; ``backward`` takes what
+    is saved and then a cotangent for each inexact result, and gives one for each active parameter, of its type."""
+
+    forward: Function
+    backward: Function
+
+
+def reverse(function: Function, active: Sequence[bool], target: str = "native") -> Sweeps:
+    """The forward and backward sweep of a typed function.
+
+    Args:
+        function: typed IR; it is not changed.
+        active: for each parameter, whether its cotangent is wanted.
+        target: ``"native"``: loops push what they save on a stack; ``"xla"``: memory of a size that is known.
+
+    For complex values the convention is that of the gradient dL/dx + i dL/dy: a pullback multiplies by the conjugate of
+    the derivative.
+
+    Raises:
+        NoDerivative: a cotangent reaches a call whose rule does not compile.
+        BadInput: an active parameter is neither a float nor complex, or an array of these.
+    """
+    wanted = [p for p, on in zip(function.parameters, active, strict=True) if on]
+    for p in wanted:
+        if not has_cotangent(p):
+            raise BadInput(f"a gradient with respect to {p.name}, which is {p.type}: give floats or complex numbers")
+    made = copy_function(function)
+    values = active_values(made, active)
+    sweep = Sweep(made.block, made.parameters, values)
+    builder = sweep.builder
+    seeds = [Value(f"d{v.name}", v.type) for v in made.block.results if v.type is STACK or v.type.is_inexact]
+    cotangents = Cotangents(builder, values)
+    with builder.block() as adjoint:
+        given = iter(seeds)
+        for result in made.block.results:
+            if result.type is STACK or result.type.is_inexact:
+                cotangents.add(result, next(given))
+        sweep.block(made.block, cotangents)
+        for p, on in zip(made.parameters, active):
+            if on:
+                g = cotangents.filled(p)
+                weak = p.type is not STACK and p.type.weak
+                adjoint.results.append(
+                    builder.call(typed.cast, [g], [p.type], dtype=p.type.dtype)[0] if weak else g
+                )  # fmt: skip
+    saved: list[Value] = []
+
+    def keep(values: list[Value]) -> None:
+        saved.extend(values)
+        sweep.restored.update((v, Value(v.name, v.type)) for v in values)
+
+    sweep.finish(made.block, adjoint, _Weights(made.parameters).of, keep)
+    parameters = [sweep.restored[v] for v in saved]
+    made.block.results += saved
+    rename(adjoint, sweep.restored)
+    for p in parameters:
+        rename(Block([p]), sweep.restored)
+    if touches(made.block):
+        stack = Value("stack", STACK)
+        made.block.operations.insert(0, Operation("call", typed.stack_new, results=[stack]))
+        made.block.results.append(thread(made.block, stack))
+        parameters.append(Value("stack", STACK))
+        thread(adjoint, parameters[-1])
+    backward = Function(f"{function.name}_backward", [*parameters, *seeds], adjoint, function.filename)
+    return Sweeps(Function(f"{function.name}_forward", made.parameters, made.block, function.filename), backward)
+
+
+class _Weights:
+    """What it costs to save a value of the outermost block: numbers stay in registers, arguments are there anyway."""
+
+    def __init__(self, parameters: Sequence[Value]) -> None:
+        self.parameters = set(parameters)
+
+    def of(self, value: Value) -> float:
+        if value in self.parameters:
+            return 1e-6 * size(value.type)
+        return size(value.type) * (1 if value.type is STACK or value.type.shape else 0.01)
