@@ -1,0 +1,87 @@
+"""Compiled programs on disk: what their key tells apart, how they are kept, and when they go."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from morula.core import compilation_cache as cache
+from morula.core.builder import Builder
+from morula.core.ir import Function, Value
+from morula.core.typed import FLOAT64, ArrayType, callback
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MORULA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("MORULA_CACHE", raising=False)
+    return tmp_path / "native"
+
+
+def program(ufunc=np.add, constant=2.0, kind=FLOAT64, name="x", function=None):
+    x = Value(name, kind)
+    b = Builder()
+    with b.block() as block:
+        y = b.ufunc(ufunc, x, b.constant(constant))
+        if function is not None:
+            (y,) = b.call(callback, [y], [y.type], function=function)
+        block.results = [y]
+    return Function("f", [x], block)
+
+
+def test_the_key_is_that_of_the_meaning():
+    assert cache.fingerprint(program()) == cache.fingerprint(program(name="y"))
+    others = [
+        program(np.subtract),
+        program(constant=3.0),
+        program(constant=np.arange(5.0)),
+        program(constant=np.arange(1, 6.0)),
+        program(kind=ArrayType(np.dtype(float), (2,))),
+        program(kind=ArrayType(np.dtype(np.float32))),
+    ]
+    keys = [cache.fingerprint(f) for f in (program(), *others)]
+    assert len(set(keys)) == len(keys) and None not in keys
+    assert cache.fingerprint(program(), "checked") != keys[0]
+
+
+def test_a_program_that_calls_back_is_of_its_process():
+    assert cache.fingerprint(program(function=lambda x: x)) is None
+
+
+def test_entries_are_found_again_and_damaged_ones_are_not(folder):
+    key = "ab" * 32
+    assert cache.load("native", key) is None
+    cache.store("native", key, b"code")
+    assert cache.load("native", key) == b"code" and [p.name for p in folder.iterdir()] == [key]
+    (folder / key).write_bytes(b"half of it")
+    assert cache.load("native", key) is None
+
+
+def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
+    keys = [f"0000000{i}" * 8 for i in (1, 2, 3)]
+    for age, key in enumerate(keys):
+        cache.store("native", key, bytes(1000))
+        os.utime(folder / key, (1000 + age, 1000 + age))
+    cache.load("native", keys[0])
+    monkeypatch.setenv("MORULA_CACHE_SIZE", str(3000 / 2**20))
+    cache.shrink(folder)
+    assert sorted(p.name for p in folder.iterdir()) == [keys[0], keys[2]]
+
+
+def test_the_cache_can_be_turned_off_and_need_not_be_writable(folder, monkeypatch):
+    folder.parent.joinpath("native").write_text("a file where the folder should be")
+    cache.store("native", "ab" * 32, b"code")
+    assert cache.load("native", "ab" * 32) is None
+    monkeypatch.setenv("MORULA_CACHE", "0")
+    assert cache.folder("native") is None
+    cache.store("native", "ab" * 32, b"code")
+
+
+def test_the_folder_is_the_users(monkeypatch):
+    monkeypatch.delenv("MORULA_CACHE", raising=False)
+    monkeypatch.delenv("MORULA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.sep + "somewhere")
+    monkeypatch.setattr(cache.sys, "platform", "linux")
+    assert str(cache.folder("xla")) == os.path.join(os.sep + "somewhere", "morula", "xla")
