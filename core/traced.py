@@ -29,12 +29,17 @@ class NeedsConcrete(BadInput):
 
 
 class Storage:
-    """The memory of arrays: its present value, an array with C order."""
+    """The memory of arrays: its present value, an array with C order.
 
-    __slots__ = ("value",)
+    ``tied`` says why it must not be written to: it may or may not be the same memory as another.
+    """
+
+    __slots__ = ("region", "tied", "value")
 
     def __init__(self, value: Value) -> None:
         self.value = value
+        self.tied = ""
+        self.region = current().region if Trace.stack else None
 
 
 class View:
@@ -144,6 +149,7 @@ class Trace:
     """What is going on while a program is specialised; ``specialise.interpreter`` has the rest of it."""
 
     builder: Builder
+    region: Any = None  # of the program, in which what is made now is new
     stack: ClassVar[list[Trace]] = []
 
     def value(self, x: Any) -> Value:

@@ -1,0 +1,22 @@
+"""A Python function and the types of its arguments -> a typed program.
+
+The user's syntax tree is interpreted once.  What is known while compiling (containers, functions, shapes, strings, numbers
+that do not depend on an argument) is handled by Python itself; numbers and arrays that are not known are ``traced``
+values, and what is done with them is written as typed IR.
+
+    arguments     Python arguments <-> the parameters and results of a typed function
+    state         what a region of the program has changed, so that it can be undone, merged and carried
+    expressions   expressions
+    statements    statements, and how ``return``, ``break`` and ``continue`` pass through traced conditions
+    regions       ``if`` and loops on traced conditions
+    sequences     what a loop can walk by index: ranges, arrays, zip, enumerate, reversed
+    calls         calls: Python functions are interpreted in their turn, classes instantiated, NumPy's looked up
+    outside       what is read from outside of the function: guards, and arrays that become inputs
+    program       the whole
+"""
+
+from __future__ import annotations
+
+from .program import Program, specialise
+
+__all__ = ["Program", "specialise"]

@@ -1,0 +1,164 @@
+"""Conditions on traced values: both branches are interpreted, and what they have changed is merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir import Block, Value
+from ..traced import Storage, Trace
+from .merging import NUMBERS, After, Merger, is_instance
+from .scopes import UNBOUND
+from .state import Changes, put
+
+
+@dataclass
+class Jump:
+    """How control leaves a list of statements: for each kind (return, break, continue) on which condition.
+
+    ``True`` is a certain one.  ``dead``: it does not go on at all, since an exception was raised.
+    """
+
+    conditions: dict[str, Any] = field(default_factory=dict)
+    value: Any = UNBOUND
+    dead: bool = False
+
+    @property
+    def certain(self) -> bool:
+        return self.dead or any(c is True for c in self.conditions.values())
+
+
+@dataclass
+class Region:
+    """A part of the program that was interpreted apart: its operations, its outcome and what it changed."""
+
+    block: Block
+    changes: Changes
+    result: Any = None
+    after: After = field(default_factory=dict)
+
+
+class Branches(Trace):
+    """The part of the interpreter that runs regions."""
+
+    changes: list[Changes]
+    made: dict[int, tuple[Any, Any]]
+
+    def touch(self, holder: Any) -> None:
+        """To be called before anything that can hold values changes."""
+        self.outside.refuse_change(holder)  # type: ignore[attr-defined]
+        if self.changes:
+            self.changes[-1].touch(holder)
+
+    def made_in(self, x: Any) -> Any:
+        """The region in which a storage or an object was made."""
+        region = x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1]
+        while region is not None and region.part_of is not region:
+            region = region.part_of
+        return region
+
+    def note_made(self, x: Any, region: Any) -> None:
+        if isinstance(x, Storage):
+            x.region = region
+        else:
+            self.made[id(x)] = x, region
+
+    def run_region(self, run: Callable[[Region], Any]) -> Region:
+        """Interpret something apart and take its changes back."""
+        changes = Changes()
+        outer = self.region
+        self.changes.append(changes)
+        self.region = changes
+        out = self.builder.out
+        made = Region(Block(), changes)
+        self.builder.out = made.block.operations
+        try:
+            made.result = run(made)
+        finally:
+            self.builder.out = out
+            made.after = changes.undo()
+            self.changes.pop()
+            self.region = outer
+        return made
+
+    def commit(self, region: Region) -> None:
+        """Let a region have been run here."""
+        self.builder.out += region.block.operations
+        for holder, held in region.after.values():
+            self.touch(holder)
+            put(holder, held)
+        region.changes.part_of = self.region
+
+    def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
+        sides = [self.run_region(lambda _, way=way: way()) for way in (then, other)]
+        dead = [isinstance(s.result, Jump) and s.result.dead for s in sides]
+        merger = Merger(
+            self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides]
+        )
+        if any(dead):
+            alive = sides[dead.index(False)] if False in dead else sides[0]
+            return self.one_way(merger, sides, alive)
+        result = self.merged_outcome(merger, *(s.result for s in sides))
+        holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
+        for key, holder in holders.items():
+            held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
+            merged = self.merged_content(merger, holder, *held)
+            self.touch(holder)
+            put(holder, merged)
+        merger.finish()
+        return result
+
+    def one_way(self, merger: Merger, sides: list[Region], alive: Region) -> Any:
+        """The other way has raised: what is alive goes on, its values leaving the operation unmerged."""
+        here = sides.index(alive)
+        empty = 1 - here
+        merger.afters[empty] = {}
+        result = alive.result
+        if isinstance(result, Jump) and result.dead:
+            merger.finish()
+            return result
+        blocks = merger.blocks
+        # What follows an exception is not reached, so the operations of the other way need no condition.
+        blocks_before = blocks[here].operations
+        merger.blocks[here] = Block()
+        merger.finish()
+        self.builder.out += blocks_before
+        for holder, held in alive.after.values():
+            self.touch(holder)
+            put(holder, held)
+        alive.changes.part_of = self.region
+        return result
+
+    def merged_outcome(self, merger: Merger, a: Any, b: Any) -> Any:
+        if not isinstance(a, Jump) and not isinstance(b, Jump):
+            return merger.merge(a, b)
+        a, b = a or Jump(), b or Jump()
+        conditions = {}
+        for kind in {**a.conditions, **b.conditions}:
+            conditions[kind] = merger.merge(a.conditions.get(kind, False), b.conditions.get(kind, False))
+        value = merger.merge(a.value, b.value)
+        return Jump(conditions, getattr(value, "x", value))
+
+    def merged_content(self, merger: Merger, holder: Any, a: Any, b: Any) -> Any:
+        if isinstance(holder, Storage):
+            found = merger.leaf(a, b)
+            return found if found is not None else a
+        if isinstance(holder, list):
+            if len(a) == len(b):
+                return [merger.merge(x, y) for x, y in zip(a, b)]
+            return [merger.conflict(a, b, "a list")]
+        if isinstance(holder, set):
+            return a if a == b else {merger.conflict(a, b, "a set")}
+        keys = {**a, **b}
+        return {k: merger.merge(a.get(k, UNBOUND), b.get(k, UNBOUND), k if isinstance(k, str) else "") for k in keys}
+
+
+def _held(holder: Any) -> Any:
+    if isinstance(holder, Storage):
+        return holder.value
+    return holder.__dict__ if is_instance(holder) and not isinstance(holder, (dict, list, set)) else holder
+
+
+__all__ = ["NUMBERS", "Branches", "Jump", "Region"]

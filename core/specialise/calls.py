@@ -1,0 +1,594 @@
+"""Calls: Python functions are interpreted in their turn, classes instantiated, NumPy's functions looked up in ``traced``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..source import NoSource, describe
+from ..traced import ATTRIBUTES, FUNCTIONS, METHODS, Array, NeedsConcrete, Scalar, Traced
+from .merging import is_instance
+from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
+from .sequences import Sequence, sequence_of, traced_range, walked
+from .statements import StatementsOf
+
+_LIBRARIES = ("numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "itertools", "builtins", "copy", "collections")
+_CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
+_BINARY = {
+    getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+}
+_IN_PLACE = {getattr(operator, "i" + names[0].strip("_")): (f, f"__i{names[0][2:]}") for f, names in _BINARY.items()}
+_COMPARISONS = {
+    operator.lt: ("__lt__", "__gt__"),
+    operator.le: ("__le__", "__ge__"),
+    operator.gt: ("__gt__", "__lt__"),
+    operator.ge: ("__ge__", "__le__"),
+    operator.eq: ("__eq__", "__eq__"),
+    operator.ne: ("__ne__", "__ne__"),
+}
+_UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__", abs: "__abs__", operator.abs: "__abs__"}
+_ITERATORS = (enumerate, zip, reversed)
+
+
+class TracedMethod:
+    """A method of a traced number or array."""
+
+    def __init__(self, body: Callable[..., Any], x: Traced) -> None:
+        self.body = body
+        self.x = x
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from ..traced import current
+
+        return self.body(current(), self.x, *args, **kwargs)
+
+
+class Calls(StatementsOf):
+    """The part of the interpreter that calls."""
+
+    def eval_Call(self, node: ast.Call) -> Any:
+        function = self.expression(node.func)
+        if function is super and not node.args:
+            return self.super_()
+        args = self.elements(node.args)
+        kwargs: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                kwargs.update(self.expression(k.value))
+            else:
+                kwargs[k.arg] = self.expression(k.value)
+        self.builder.line = node.lineno
+        return self.call(function, *args, **kwargs)
+
+    def super_(self) -> Any:
+        scope = self.scope
+        root = scope
+        while root.parent is not None:
+            root = root.parent
+        first = next(iter(root.vars.values()))
+        return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call any function: interpreted, traced, or as it is."""
+        try:
+            special = SPECIAL.get(function)
+            body = FUNCTIONS.get(function)
+        except TypeError:  # not hashable
+            special = body = None
+        if special is not None:
+            found = special(self, *args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        if body is not None and (function in _CREATE or has_traced(args) or has_traced(kwargs)):
+            if not self.overloaded(function, args):
+                return body(self, *args, **kwargs)
+        kind = type(function)
+        if kind is types.FunctionType:
+            return self.call_function(function, args, kwargs)
+        if kind is Closure:
+            return self.call_closure(function, args, kwargs)
+        if kind is types.MethodType:
+            return self.call(function.__func__, function.__self__, *args, **kwargs)
+        if kind is TracedMethod:
+            return function.body(self, function.x, *args, **kwargs)
+        if kind is functools.partial:
+            return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+        if isinstance(function, type):
+            return self.construct(function, args, kwargs)
+        if function in _BINARY or function in _COMPARISONS or function in _IN_PLACE or function in _UNARY:
+            return self.operator(function, args)
+        if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
+            return self.call_builtin(function, args, kwargs)
+        handler = getattr(function, "__morula_trace__", None)
+        if handler is not None:
+            return handler(self, *args, **kwargs)
+        if kind is functools._lru_cache_wrapper:
+            return self.call(function.__wrapped__, *args, **kwargs)
+        implementation = getattr(function, "_implementation", None)
+        if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
+            return self.call_function(implementation, args, kwargs, always=True)
+        method = getattr(kind, "__call__", None)
+        if isinstance(method, types.FunctionType) and not kind.__module__.startswith(_LIBRARIES):
+            return self.call(method, function, *args, **kwargs)
+        return self.call_real(function, args, kwargs)
+
+    def overloaded(self, function: Any, args: Any) -> bool:
+        """Whether an operator is one that a user's class defines."""
+        if function not in _BINARY and function not in _COMPARISONS and function not in _UNARY and function not in _IN_PLACE:
+            return False
+        return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
+
+    # Python functions
+
+    def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
+        module = function.__module__ or ""
+        if not always and module.partition(".")[0] in _LIBRARIES and not has_traced(args) and not has_traced(kwargs):
+            return self.call_real(function, args, kwargs)
+        if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):
+            return function.__morula_trace__(self, *args, **kwargs)
+        try:
+            node = definition_of(function)
+        except NoSource:
+            return self.call_real(function, args, kwargs)
+        if isinstance(node, ast.AsyncFunctionDef):
+            raise BadInput(f"{describe(function)} is a coroutine, which cannot be compiled")
+        scope = Scope(local_names(node), None, function, function.__qualname__)
+        self.bind(scope, node, args, kwargs, function.__defaults__ or (), function.__kwdefaults__ or {}, function)
+        return self.run_body(scope, node)
+
+    def call_closure(self, function: Closure, args: Any, kwargs: Any) -> Any:
+        scope = Scope(local_names(function.node), function.scope, None, function.__name__)
+        self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
+        return self.run_body(scope, function.node)
+
+    def run_body(self, scope: Scope, node: Any) -> Any:
+        self.note_made(scope.vars, self.region)
+        self.scopes.append(scope)
+        line = self.builder.line
+        tries, self.tries = self.tries, []
+        try:
+            if isinstance(node, ast.Lambda):
+                return self.expression(node.body)
+            if is_generator(node):
+                return self.generator(node)
+            jump = self.run(node.body)
+        finally:
+            self.scopes.pop()
+            self.builder.line = line
+            self.tries = tries
+        return None if jump is None else self.returned(jump)
+
+    def returned(self, jump: Any) -> Any:
+        if jump.dead:
+            return UNBOUND
+        condition = jump.conditions.get("return", False)
+        if condition is True:
+            return jump.value
+        return self.branch(self.value(condition), lambda: jump.value, lambda: None)
+
+    def generator(self, node: Any) -> Iterator[Any]:
+        """The values that a generator yields; it is run at once, so it may not change what others see."""
+        found: list[Any] = []
+        scope = self.scope
+        self.yields.append(found)
+        region = self.run_region(lambda _: self.run(node.body))
+        self.yields.pop()
+        if any(holder is not scope.vars and self.made_in(holder) is not region.changes for holder in region.changes.holders):
+            raise BadInput("a generator that changes what is outside of it cannot be compiled")
+        self.commit(region)
+        return iter(found)
+
+    def eval_Yield(self, node: ast.Yield) -> Any:
+        if len(self.changes) and self.yields and False:
+            raise AssertionError
+        self.yields[-1].append(self.expression(node.value) if node.value is not None else None)
+
+    def eval_YieldFrom(self, node: ast.YieldFrom) -> Any:
+        self.yields[-1].extend(self.iterate(self.expression(node.value)))
+
+    def bind(self, scope: Scope, node: Any, args: Any, kwargs: Any, defaults: Any, by_name: Any, function: Any) -> None:
+        """Bind a call's arguments to the parameters, as Python does."""
+        a = node.args
+        name = getattr(node, "name", "<lambda>")
+        parameters = [*a.posonlyargs, *a.args]
+        names = [p.arg for p in parameters]
+        given = dict(zip(names, args))
+        if len(args) > len(names):
+            if a.vararg is None:
+                raise TypeError(f"{name}() takes {len(names)} positional arguments but {len(args)} were given")
+            given[a.vararg.arg] = tuple(args[len(names) :])
+        elif a.vararg is not None:
+            given[a.vararg.arg] = ()
+        rest = {}
+        allowed = {p.arg for p in (*a.args, *a.kwonlyargs)}
+        for k, x in kwargs.items():
+            if k in allowed:
+                if k in given:
+                    raise TypeError(f"{name}() got multiple values for argument '{k}'")
+                given[k] = x
+            elif a.kwarg is not None:
+                rest[k] = x
+            else:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
+        if a.kwarg is not None:
+            given[a.kwarg.arg] = rest
+        for p, x in zip(reversed(names), reversed(defaults)):
+            if p not in given:
+                given[p] = self.outside.read(self, function.__defaults__, defaults.index(x) if False else _place(defaults, x), x) if function is not None else x
+        for p, x in by_name.items():
+            if p not in given:
+                given[p] = x
+        missing = [p for p in (*names, *(k.arg for k in a.kwonlyargs)) if p not in given]
+        if missing:
+            raise TypeError(f"{name}() missing {len(missing)} required arguments: {', '.join(map(repr, missing))}")
+        scope.vars.update(given)
+
+    # Classes and objects
+
+    def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
+        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or type(cls) is not type:
+            made = self.call_real(cls, args, kwargs)
+            return made
+        new, init = cls.__new__, cls.__init__
+        if isinstance(new, types.FunctionType):
+            made = self.call_function(new, (cls, *args), kwargs)
+            if not isinstance(made, cls):
+                return made
+        elif new is object.__new__:
+            made = object.__new__(cls)
+        else:
+            return self.call_real(cls, args, kwargs)
+        self.note_made(made, self.region)
+        if dataclasses.is_dataclass(cls) and _is_generated(init):
+            self.fill_dataclass(made, cls, args, kwargs)
+        elif isinstance(init, types.FunctionType):
+            self.call_function(init, (made, *args), kwargs)
+        return made
+
+    def fill_dataclass(self, made: Any, cls: Any, args: Any, kwargs: Any) -> None:
+        bound = inspect.signature(cls).bind(*args, **kwargs).arguments
+        later = []
+        for f in dataclasses.fields(cls):
+            if f.name in bound:
+                x = bound[f.name]
+            elif f.default is not dataclasses.MISSING:
+                x = f.default
+            elif f.default_factory is not dataclasses.MISSING:
+                x = self.call(f.default_factory)
+            else:
+                continue
+            made.__dict__[f.name] = x
+        for name, kind in getattr(cls, "__annotations__", {}).items():
+            if isinstance(kind, dataclasses.InitVar) and name in bound:
+                later.append(bound[name])
+        post = getattr(cls, "__post_init__", None)
+        if isinstance(post, types.FunctionType):
+            self.call_function(post, (made, *later), {})
+
+    def attribute(self, x: Any, name: str) -> Any:
+        if isinstance(x, Traced):
+            if name in ATTRIBUTES:
+                return ATTRIBUTES[name](self, x)
+            if name in METHODS:
+                return TracedMethod(METHODS[name], x)
+            raise AttributeError(f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'")
+        if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
+            return x.bounds[("start", "stop", "step").index(name)]
+        if isinstance(x, (types.ModuleType, type)):
+            found = getattr(x, name)
+            if isinstance(x, types.ModuleType) and not (x.__name__ or "").partition(".")[0] in _LIBRARIES:
+                return self.outside.read(self, x.__dict__, name, found)
+            return found
+        held = getattr(x, "__dict__", None)
+        if isinstance(held, dict) and name in held:
+            if not isinstance(inspect.getattr_static(type(x), name, None), property):
+                found = self.settled(held, name)
+                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
+        static = inspect.getattr_static(type(x), name, UNBOUND)
+        if isinstance(static, property) and static.fget is not None:
+            return self.call(static.fget, x)
+        if isinstance(static, functools.cached_property):
+            found = self.call(static.func, x)
+            if not self.outside.is_outside(x):
+                self.touch(x)
+                x.__dict__[name] = found
+            return found
+        if static is UNBOUND and not isinstance(x, super):
+            lookup = getattr(type(x), "__getattr__", None)
+            if isinstance(lookup, types.FunctionType):
+                return self.call_function(lookup, (x, name), {})
+        return getattr(x, name)
+
+    def set_attribute(self, x: Any, name: str, value: Any) -> None:
+        if isinstance(x, Traced):
+            if name == "shape":
+                raise BadInput("compiled code cannot set the shape of an array; use reshape")
+            raise AttributeError(f"cannot set {name}")
+        static = inspect.getattr_static(type(x), name, None)
+        if isinstance(static, property) and static.fset is not None:
+            self.call(static.fset, x, value)
+            return
+        setter = type(x).__setattr__
+        if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
+            self.call_function(setter, (x, name, value), {})
+            return
+        if not hasattr(x, "__dict__"):
+            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which has __slots__")
+        self.touch(x)
+        setattr(x, name, value)
+
+    # Operators and built-in functions
+
+    def operator(self, function: Any, args: Any) -> Any:
+        """An operator whose operands are not traced themselves."""
+        if function in _UNARY:
+            method = getattr(type(args[0]), _UNARY[function], None)
+            return self.call(method, *args) if isinstance(method, types.FunctionType) else self.call_real(function, args, {})
+        a, b = args
+        if function in _IN_PLACE:
+            plain, name = _IN_PLACE[function]
+            method = getattr(type(a), name, None)
+            if isinstance(method, types.FunctionType):
+                return self.call(method, a, b)
+            if isinstance(a, (list, dict, set)):
+                self.touch(a)
+                return self.call_real(function, args, {})
+            return self.call(plain, a, b)
+        names = _BINARY.get(function) or _COMPARISONS[function]
+        for x, y, name in ((a, b, names[0]), (b, a, names[1])):
+            method = getattr(type(x), name, None)
+            if isinstance(method, types.FunctionType) and not isinstance(x, Traced):
+                found = self.call(method, x, y)
+                if found is not NotImplemented:
+                    return found
+        if function is operator.eq and _are_containers(a, b):
+            return self.equal(a, b)
+        return self.call_real(function, args, {})
+
+    def equal(self, a: Any, b: Any) -> Any:
+        if len(a) != len(b):
+            return False
+        pairs = zip(a, b) if isinstance(a, (list, tuple)) else ((a[k], b.get(k, UNBOUND)) for k in a)
+        result: Any = True
+        for x, y in pairs:
+            result = self.both(result, self.call(operator.eq, x, y))
+        return result
+
+    def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, (list, dict, set)):
+            self.touch(owner)
+            if any(isinstance(a, Scalar) for a in args[:1]) and function.__name__ in ("pop", "get", "index", "count", "remove", "setdefault"):
+                raise NeedsConcrete(self.value(args[0]), f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling")
+        return self.call_real(function, args, kwargs)
+
+    def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call something as Python does; arrays that it makes are taken in."""
+        if function in _BINARY or function in _COMPARISONS or function in _UNARY or isinstance(function, np.ufunc):
+            if has_traced(args):  # these would only call back
+                raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+        try:
+            found = function(*args, **kwargs)
+        except NeedsConcrete as error:
+            error.args = (f"{describe(function)}: {error.args[0]}",)
+            raise
+        return self.take_in(found)
+
+    def take_in(self, x: Any) -> Any:
+        if type(x) is np.ndarray and x.dtype.kind in "biufc":
+            return self.constant_array(x)
+        if type(x) in (tuple, list) and any(type(e) is np.ndarray for e in x):
+            return type(x)(self.take_in(e) for e in x)
+        return x
+
+    def constant_array(self, x: np.ndarray) -> Any:
+        raise NotImplementedError
+
+    def iterate(self, x: Any) -> Iterator[Any]:
+        """Iterate over anything whose length is known."""
+        if isinstance(x, Scalar):
+            raise TypeError("'float' object is not iterable")
+        if isinstance(x, (Array, Sequence)):
+            sequence = sequence_of(self, x)
+            if sequence is None:
+                raise TypeError("iteration over a 0-d array")
+            if not isinstance(sequence.length, (int, np.integer)):
+                raise NeedsConcrete(self.value(sequence.length), "the number of iterations, which is not known while compiling")
+            return (sequence.item(i) for i in range(int(sequence.length)))
+        method = getattr(type(x), "__iter__", None)
+        if isinstance(method, types.FunctionType):
+            return self.walk_iterator(self.call(method, x))
+        if self.outside.is_outside(x) and isinstance(x, (list, tuple)):
+            return iter([self.outside.read(self, x, i, e) for i, e in enumerate(x)])
+        return iter(x)
+
+    def walk_iterator(self, x: Any) -> Iterator[Any]:
+        step = getattr(type(x), "__next__", None)
+        if not isinstance(step, types.FunctionType):
+            yield from x
+            return
+        while True:
+            try:
+                item = self.call(step, x)
+            except StopIteration:
+                return
+            yield item
+
+
+def has_traced(x: Any, depth: int = 4) -> bool:
+    """Whether a traced number or array is in an argument."""
+    if isinstance(x, Traced):
+        return True
+    if depth and isinstance(x, (list, tuple)):
+        return any(has_traced(e, depth - 1) for e in x)
+    if depth and isinstance(x, dict):
+        return any(has_traced(e, depth - 1) for e in x.values())
+    return depth > 0 and isinstance(x, slice) and any(map(has_traced, (x.start, x.stop, x.step)))
+
+
+def is_generator(node: Any) -> bool:
+    waiting = list(node.body)
+    while waiting:
+        n = waiting.pop()
+        if isinstance(n, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(n, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(n)
+    return False
+
+
+def _is_generated(function: Any) -> bool:
+    return function.__code__.co_filename.startswith("<") if isinstance(function, types.FunctionType) else False
+
+
+def _are_containers(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (list, tuple, dict)) and (has_traced(a) or has_traced(b))
+
+
+def _place(values: Any, x: Any) -> int:
+    return next(i for i, v in enumerate(values) if v is x)
+
+
+# Functions of Python that look at what they are given
+
+
+def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
+    return issubclass(python_type(x), kinds) if isinstance(x, Traced) else isinstance(x, kinds)
+
+
+def _type(trace: Any, x: Any, *rest: Any) -> Any:
+    return python_type(x) if isinstance(x, Traced) else type(x, *rest) if rest else type(x)
+
+
+def python_type(x: Traced) -> type:
+    """The type of what a traced value stands for."""
+    if isinstance(x, Array):
+        return np.ndarray
+    if x.type.weak:
+        return {"i": int, "f": float, "c": complex}[x.type.dtype.kind]
+    return bool if x.type.dtype.kind == "b" else x.type.dtype.type
+
+
+def _range(trace: Any, *args: Any) -> Any:
+    return traced_range(trace, *args) if has_traced(args) else NotImplemented
+
+
+def _walk(kind: Any) -> Any:
+    return lambda trace, *args, **kwargs: NotImplemented if kwargs else walked(trace, kind, *args) or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
+
+
+def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
+    try:
+        return trace.attribute(x, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(trace: Any, x: Any, name: str) -> bool:
+    try:
+        trace.attribute(x, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(trace: Any, x: Any, name: str, value: Any) -> None:
+    trace.set_attribute(x, name, value)
+
+
+def _callable(trace: Any, x: Any) -> bool:
+    return callable(x)
+
+
+def _map(trace: Any, function: Any, *iterables: Any) -> Any:
+    return iter([trace.call(function, *xs) for xs in zip(*map(trace.iterate, iterables))])
+
+
+def _filter(trace: Any, function: Any, iterable: Any) -> Any:
+    kept = []
+    for x in trace.iterate(iterable):
+        test = trace.truth(x if function is None else trace.call(function, x))
+        if not isinstance(test, bool):
+            raise NeedsConcrete(trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where")
+        kept += [x] * test
+    return iter(kept)
+
+
+def _collect(kind: Any) -> Any:
+    def collect(trace: Any, *args: Any) -> Any:
+        return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
+
+    return collect
+
+
+def _getitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    if isinstance(x, Sequence):
+        return x.item(index)
+    method = getattr(type(x), "__getitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index)
+    if isinstance(index, Scalar) and index.type.dtype.kind in "iu":
+        if isinstance(x, (list, tuple)):
+            return trace.call(operator.getitem, trace.call(np.array, x), index)
+        raise NeedsConcrete(trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling")
+    if type(x) is dict:
+        found = trace.settled(x, index)
+    else:
+        found = x[index]
+    if trace.outside.is_outside(x) and not isinstance(index, slice):
+        return trace.outside.read(trace, x, index, found)
+    return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
+
+
+def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    method = getattr(type(x), "__setitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index, value)
+    if has_traced((index,)):
+        raise BadInput(
+            f"compiled code writes to a {type(x).__name__} at an index that is not known while compiling; use an array"
+        )
+    trace.touch(x)
+    x[index] = value
+    return None
+
+
+SPECIAL: dict[Any, Callable[..., Any]] = {
+    isinstance: _isinstance,
+    type: _type,
+    range: _range,
+    getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _setattr,
+    callable: _callable,
+    map: _map,
+    filter: _filter,
+    list: _collect(list),
+    tuple: _collect(tuple),
+    operator.getitem: _getitem,
+    operator.setitem: _setitem,
+    iter: lambda trace, x: trace.iterate(x),
+    bool: lambda trace, x=False: trace.truth(x),
+    operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
+    **{kind: _walk(kind) for kind in _ITERATORS},
+}
+"""Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""
+
+__all__ = ["SPECIAL", "Calls", "TracedMethod", "builtins", "has_traced", "python_type"]

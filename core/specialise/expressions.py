@@ -1,0 +1,350 @@
+"""Expressions: each node of the syntax tree gives a Python object or a traced value."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir import Operation
+from ..traced import Array, NeedsConcrete, Scalar, Traced
+from ..typed import Primitive, raise_if
+from .branches import Branches
+from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
+
+BINARY: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+IN_PLACE: dict[type, Any] = {
+    kind: getattr(operator, "i" + function.__name__.rstrip("_")) for kind, function in BINARY.items()
+}
+UNARY: dict[type, Any] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+COMPARE: dict[type, Any] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class Expressions(Branches):
+    """The part of the interpreter that evaluates expressions."""
+
+    scopes: list[Scope]
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    def expression(self, node: Any) -> Any:
+        return getattr(self, f"eval_{type(node).__name__}", self.unknown)(node)
+
+    def unknown(self, node: Any) -> Any:
+        raise NotImplementedError
+
+    # Names
+
+    def load(self, name: str) -> Any:
+        scope: Scope | None = self.scope
+        root = scope
+        while scope is not None:
+            if name in scope.local:
+                if name in scope.vars:
+                    return self.settled(scope.vars, name)
+                kind = UnboundLocalError if scope is self.scope else NameError
+                raise kind(f"cannot access local variable '{name}' where it is not associated with a value")
+            root, scope = scope, scope.parent
+        assert root is not None
+        if name in root.cells:
+            cell = root.cells[name]
+            try:
+                found = cell.cell_contents
+            except ValueError:
+                raise NameError(f"cannot access free variable '{name}' where it is not associated with a value") from None
+            return self.outside.read(self, cell, None, found)
+        if name in root.globals:
+            return self.outside.read(self, root.globals, name, root.globals[name])
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise NameError(f"name '{name}' is not defined")
+
+    def settled(self, holder: dict[Any, Any], key: Any) -> Any:
+        """What a place holds, if that has one meaning."""
+        x = holder[key]
+        if isinstance(x, Conflict):
+            raise BadInput(x.text)
+        if isinstance(x, Late):
+            self.builder.call(
+                raise_if, [self.value(x.absent)], [], exception=UnboundLocalError,
+                text=f"cannot access local variable '{key}' where it is not associated with a value",
+            )  # fmt: skip
+            self.touch(holder)
+            holder[key] = x.x
+            return x.x
+        return x
+
+    def store(self, name: str, x: Any) -> None:
+        scope: Scope | None = self.scope
+        while scope is not None and (name not in scope.local):
+            scope = scope.parent
+        if scope is None:
+            raise BadInput(f"compiled code assigns to '{name}', a variable of outside; return the value instead")
+        self.touch(scope.vars)
+        scope.vars[name] = x
+
+    def eval_Name(self, node: ast.Name) -> Any:
+        return self.load(node.id)
+
+    def eval_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def eval_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        x = self.expression(node.value)
+        self.store(node.target.id, x)
+        return x
+
+    def eval_Lambda(self, node: ast.Lambda) -> Any:
+        return self.closure(node)
+
+    def closure(self, node: Any) -> Closure:
+        raise NotImplementedError
+
+    # Operators
+
+    def eval_BinOp(self, node: ast.BinOp) -> Any:
+        return self.call(BINARY[type(node.op)], self.expression(node.left), self.expression(node.right))
+
+    def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        x = self.expression(node.operand)
+        if isinstance(node.op, ast.Not):
+            test = self.truth(x)
+            return not test if isinstance(test, bool) else self.call(operator.not_, test)
+        return self.call(UNARY[type(node.op)], x)
+
+    def eval_Compare(self, node: ast.Compare) -> Any:
+        left = self.expression(node.left)
+        right = self.expression(node.comparators[0])
+        result = self.compare(node.ops[0], left, right)
+        for op, comparator in zip(node.ops[1:], node.comparators[1:]):
+            left = right
+            right = self.expression(comparator)
+            result = self.both(result, self.compare(op, left, right))
+        return result
+
+    def both(self, a: Any, b: Any) -> Any:
+        a, b = self.truth(a), self.truth(b)
+        if isinstance(a, bool):
+            return b if a else False
+        if isinstance(b, bool):
+            return a if b else False
+        return self.call(operator.and_, a, b)
+
+    def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = a is b
+            return same if isinstance(op, ast.Is) else not same
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self.contains(b, a)
+            return found if isinstance(op, ast.In) else self.call(operator.not_, found)
+        return self.call(COMPARE[type(op)], a, b)
+
+    def contains(self, container: Any, x: Any) -> Any:
+        if isinstance(container, Array):
+            return self.call(np.any, self.call(operator.eq, container, x))
+        if not isinstance(x, Traced) and not (isinstance(container, (list, tuple)) and any(isinstance(e, Traced) for e in container)):
+            return x in container
+        found: Any = False
+        for e in container:
+            same = self.truth(self.call(operator.eq, e, x))
+            found = same if found is False else self.call(operator.or_, found, same) if same is not False else found
+        return found
+
+    def truth(self, x: Any) -> Any:
+        """The truth of an object: a bool, or a traced one."""
+        if isinstance(x, Scalar):
+            return x if x.type.dtype.kind == "b" else self.call(operator.ne, x, x.type.dtype.type(0).item())
+        if isinstance(x, Array):
+            if np.prod(x.type.bounds) != 1 or not x.type.is_static:
+                raise ValueError(
+                    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+                )
+            return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
+        kind = type(x)
+        if kind.__module__ not in ("builtins", "numpy") and not isinstance(x, (list, dict, tuple)):
+            for name in ("__bool__", "__len__"):
+                method = getattr(kind, name, None)
+                if hasattr(method, "__code__"):
+                    return self.truth(self.call(method, x))
+        return bool(x)
+
+    def eval_BoolOp(self, node: ast.BoolOp) -> Any:
+        return self.bool_operator(isinstance(node.op, ast.And), node.values)
+
+    def bool_operator(self, is_and: bool, values: list[ast.expr]) -> Any:
+        x = self.expression(values[0])
+        if len(values) == 1:
+            return x
+        test = self.truth(x)
+        if isinstance(test, bool):
+            return self.bool_operator(is_and, values[1:]) if test is is_and else x
+        region = self.run_region(lambda _: self.bool_operator(is_and, values[1:]))
+        y = region.result
+        if not region.after and isinstance(y, Scalar) and y.type.dtype.kind == "b" and x is test and _is_cheap(region.block.operations):
+            self.builder.out += region.block.operations
+            return self.call(operator.and_ if is_and else operator.or_, test, y)
+        rest = lambda: self.bool_operator(is_and, values[1:])  # noqa: E731
+        return self.branch(self.value(test), rest if is_and else lambda: x, (lambda: x) if is_and else rest)
+
+    def eval_IfExp(self, node: ast.IfExp) -> Any:
+        test = self.truth(self.expression(node.test))
+        if isinstance(test, bool):
+            return self.expression(node.body if test else node.orelse)
+        found = self.branch(self.value(test), lambda: self.expression(node.body), lambda: self.expression(node.orelse))
+        if isinstance(found, Conflict):
+            raise BadInput(found.text)
+        return found
+
+    # Containers
+
+    def elements(self, nodes: list[ast.expr]) -> list[Any]:
+        found = []
+        for n in nodes:
+            if isinstance(n, ast.Starred):
+                found += list(self.iterate(self.expression(n.value)))
+            else:
+                found.append(self.expression(n))
+        return found
+
+    def eval_Tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self.elements(node.elts))
+
+    def eval_List(self, node: ast.List) -> Any:
+        return self.new(self.elements(node.elts))
+
+    def eval_Set(self, node: ast.Set) -> Any:
+        return self.new(set(self.elements(node.elts)))
+
+    def eval_Dict(self, node: ast.Dict) -> Any:
+        made: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                made.update(self.expression(value))
+            else:
+                k = self.expression(key)
+                if isinstance(k, Traced):
+                    raise NeedsConcrete(self.value(k), "a key of a dict that is not known while compiling")
+                made[k] = self.expression(value)
+        return self.new(made)
+
+    def new(self, x: Any) -> Any:
+        """Note that an object was made here."""
+        self.note_made(x, self.region)
+        return x
+
+    def eval_Subscript(self, node: ast.Subscript) -> Any:
+        return self.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
+
+    def eval_Slice(self, node: ast.Slice) -> Any:
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if p is None else self.expression(p) for p in parts))
+
+    def eval_Attribute(self, node: ast.Attribute) -> Any:
+        name = node.attr
+        return self.attribute(self.expression(node.value), name)
+
+    def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        return "".join(str(self.expression(v)) for v in node.values)
+
+    def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        x = self.expression(node.value)
+        if isinstance(x, Traced):
+            return f"<{x.type}>"
+        convert: Callable[[Any], Any] = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda x: x)
+        return format(convert(x), self.expression(node.format_spec) if node.format_spec is not None else "")
+
+    # Comprehensions
+
+    def eval_ListComp(self, node: ast.ListComp) -> Any:
+        found: list[Any] = []
+        self.comprehend(node, lambda: found.append(self.expression(node.elt)))
+        return self.new(found)
+
+    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        found: list[Any] = []
+        self.comprehend(node, lambda: found.append(self.expression(node.elt)))
+        return iter(found)
+
+    def eval_SetComp(self, node: ast.SetComp) -> Any:
+        found: set[Any] = set()
+        self.comprehend(node, lambda: found.add(self.expression(node.elt)))
+        return self.new(found)
+
+    def eval_DictComp(self, node: ast.DictComp) -> Any:
+        found: dict[Any, Any] = {}
+
+        def add() -> None:
+            key = self.expression(node.key)
+            found[key] = self.expression(node.value)
+
+        self.comprehend(node, add)
+        return self.new(found)
+
+    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
+        first = self.expression(node.generators[0].iter)
+        scope = Scope(local_names(node), self.scope, None, self.scope.name)
+        self.scopes.append(scope)
+        try:
+            self.generate(node.generators, 0, first, add)
+        finally:
+            self.scopes.pop()
+
+    def generate(self, generators: list[ast.comprehension], depth: int, iterable: Any, add: Callable[[], None]) -> None:
+        if depth == len(generators):
+            add()
+            return
+        here = generators[depth]
+        for x in self.iterate(iterable if depth == 0 else self.expression(here.iter)):
+            self.assign(here.target, x)
+            tests = [self.truth(self.expression(test)) for test in here.ifs]
+            traced = next((t for t in tests if not isinstance(t, bool)), None)
+            if traced is not None:
+                raise NeedsConcrete(
+                    self.value(traced),
+                    "which elements a comprehension has depends on numbers that are not known while compiling; use np.where",
+                )
+            if all(tests):
+                self.generate(generators, depth + 1, None, add)
+
+    def assign(self, target: ast.expr, x: Any) -> None:
+        raise NotImplementedError
+
+
+def _is_cheap(operations: list[Operation]) -> bool:
+    """Whether it does no harm, and costs nothing, to run operations whose result may not be wanted."""
+    return all(
+        op.kind == "call" and not op.may_raise and (isinstance(op.callee, (np.ufunc, Primitive)))
+        and not any(r.type.shape for r in op.results)
+        for op in operations
+    )  # fmt: skip
+
+
+__all__ = ["BINARY", "COMPARE", "IN_PLACE", "UNBOUND", "Expressions"]

@@ -1,0 +1,412 @@
+"""Loops on traced conditions: what an iteration changes is carried, and has one type from the start.
+
+A loop is interpreted until nothing new is found: at first with the variables that its body assigns carried, then with what
+else an iteration has changed.  Each carried place (a variable, an array's elements, an entry of a container) is a *slot*:
+
+    carried   it has a value of one form before the loop and after every iteration
+    late      it has none before, or one of another form: an iteration that reads it before it assigns it is refused
+    local     its forms cannot be one: it can be used inside of an iteration only
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir import Block, Operation, Value
+from ..traced import Array, NeedsConcrete, Scalar, Storage
+from ..typed import INT, ArrayType, Dim
+from .branches import Branches, Jump, Region
+from .merging import NUMBERS, convert, describe, is_instance, join, same_constant
+from .scopes import UNBOUND, Conflict, Late
+from .sequences import Sequence
+from .state import content, put
+
+
+class Retry(Exception):
+    """An iteration has shown that something else has to be carried."""
+
+
+@dataclass(eq=False)
+class Slot:
+    """A place that a loop carries: ``holder`` itself for arrays' storages, else ``holder[key]`` or its attribute."""
+
+    holder: Any
+    key: Any
+    form: str  # carried, late or local
+    first: Any = UNBOUND  # the object there before the loop
+    types: list[ArrayType] | None = None
+    reason: str = ""
+    last: Any = None  # the object there after an iteration, for what is late
+    parameters: list[Value] = field(default_factory=list)
+    initial: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.key if isinstance(self.key, str) else ""
+
+
+def leaves(x: Any, found: list[Any]) -> list[Any]:
+    """The numbers and arrays in an object, in order."""
+    if isinstance(x, (Scalar, Array, *NUMBERS)):
+        found.append(x)
+    elif isinstance(x, (list, tuple)):
+        for e in x:
+            leaves(e, found)
+    elif isinstance(x, dict):
+        for e in x.values():
+            leaves(e, found)
+    elif is_instance(x) and not isinstance(x, (Conflict, Late)):
+        leaves(x.__dict__, found)
+    return found
+
+
+def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
+    """An object of the form of x with other numbers and arrays; ``keep`` gives what stands for a container that is new."""
+    if isinstance(x, (Scalar, Array, *NUMBERS)):
+        return next(parts)
+    if isinstance(x, (list, tuple)):
+        new = [rebuilt(e, parts, keep) for e in x]
+        return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
+    if isinstance(x, dict):
+        return keep(type(x)((k, rebuilt(e, parts, keep)) for k, e in x.items()))
+    if is_instance(x) and not isinstance(x, (Conflict, Late)):
+        made = object.__new__(type(x))
+        made.__dict__.update({k: rebuilt(e, parts, keep) for k, e in x.__dict__.items()})
+        return keep(made)
+    return x
+
+
+def same_form(a: Any, b: Any) -> bool:
+    """Whether two objects differ in numbers and in the elements of arrays only."""
+    number = (Scalar, *NUMBERS)
+    if isinstance(a, number) and isinstance(b, number):
+        return True
+    if isinstance(a, Array) and isinstance(b, Array):
+        return a.type.shape == b.type.shape
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same_form, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same_form(a[k], b[k]) for k in a)
+    if isinstance(a, (Conflict, Late)):
+        return False
+    if is_instance(a):
+        return list(a.__dict__) == list(b.__dict__) and all(same_form(x, b.__dict__[k]) for k, x in a.__dict__.items())
+    return same_constant(a, b)
+
+
+class Loop:
+    """One loop while it is interpreted; ``step(index)`` interprets an iteration and gives whether it goes on.
+
+    ``trips``: start, stop and step, as int64 values, of a loop that counts; None for a ``while``, whose ``go`` is what the
+    iteration gives (True, False or a traced bool).
+    """
+
+    def __init__(
+        self, trace: Branches, step: Callable[[Any], Any], trips: tuple[Value, Value, int] | None, go: Any, predicted: list[Slot]
+    ) -> None:
+        self.trace = trace
+        self.step = step
+        self.trips = trips
+        self.go = {"go": go}
+        self.slots = list(predicted)
+        if trips is None:
+            self.slots.append(Slot(self.go, "go", "carried"))
+
+    def run(self) -> None:
+        """Write the loop; afterwards every slot holds what it does after the last iteration.
+
+        Raises:
+            NeedsConcrete: an iteration needs a number that is carried.
+            BadInput: something has no one form.
+        """
+        for slot in self.slots:
+            slot.first = self.held(slot)
+        for _ in range(12):
+            try:
+                self.attempt()
+                return
+            except Retry:
+                continue
+        raise BadInput("the types of what a loop carries do not settle: " + ", ".join(s.name for s in self.slots if s.name))
+
+    # Slots
+
+    def held(self, slot: Slot, after: Region | None = None) -> Any:
+        holder = slot.holder
+        x = after.after[id(holder)][1] if after is not None and id(holder) in after.after else None
+        if isinstance(holder, Storage):
+            return Array(Storage(x if x is not None else holder.value))
+        if x is None:
+            x = holder if isinstance(holder, (dict, list, set)) else holder.__dict__
+        if slot.key is None:  # a whole list
+            return list(x)
+        return x.get(slot.key, UNBOUND)
+
+    def set(self, slot: Slot, x: Any) -> None:
+        trace, holder = self.trace, slot.holder
+        trace.touch(holder)
+        if isinstance(holder, Storage):
+            holder.value = x.storage.value
+        elif slot.key is None:
+            holder[:] = x
+        else:
+            place = holder if isinstance(holder, dict) else holder.__dict__
+            if x is UNBOUND:
+                place.pop(slot.key, None)
+            else:
+                place[slot.key] = x
+
+    def general(self, slot: Slot) -> Any:
+        """The object of a slot at the start of an iteration, on new parameters."""
+        found = leaves(slot.first, [])
+        if slot.types is None:
+            slot.types = [self.first_type(x) for x in found]
+        slot.parameters = [Value(slot.name, kind) for kind in slot.types]
+        new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
+        return rebuilt(slot.first, iter(new), self.note)
+
+    def note(self, x: Any) -> Any:
+        if is_instance(x) or isinstance(x, (list, dict)):
+            self.trace.made[id(x)] = x, self.trace.region
+        return x
+
+    def first_type(self, x: Any) -> ArrayType:
+        if isinstance(x, (Scalar, Array)):
+            return x.type
+        return self.trace.value(x).type
+
+    # Iterations
+
+    def attempt(self) -> None:
+        trace = self.trace
+        index = Value("i", INT)
+
+        def run(region: Region) -> Any:
+            for slot in self.slots:
+                if slot.form == "carried":
+                    self.set(slot, self.general(slot))
+                else:
+                    self.set(slot, Conflict(slot.reason) if slot.reason else UNBOUND)
+            start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
+            go = self.step(Scalar(index))
+            if self.trips is None:
+                trace.touch(self.go)
+                self.go["go"] = go
+            return start
+
+        region = trace.run_region(run)
+        self.find_new(region)
+        self.check_identity(region)
+        if any([self.close(slot, region) for slot in self.slots]):
+            raise Retry
+        self.write(region.block, index)
+
+    def find_new(self, region: Region) -> None:
+        """Places that the iteration changed and that are not slots yet."""
+        known = {(id(s.holder), s.key) for s in self.slots}
+        start = region.result
+        new = []
+        for key, (holder, after) in region.after.items():
+            before = start.get(key, region.changes.before[key][1])
+            if isinstance(holder, Storage):
+                if (key, None) not in known and after is not before:
+                    new.append(Slot(holder, None, "carried"))
+            elif isinstance(holder, list):
+                if (key, None) not in known and not _same_entries(before, after):
+                    new.append(Slot(holder, None, "carried"))
+            elif isinstance(holder, set):
+                if after != before:
+                    raise BadInput("a set that changes from iteration to iteration of a loop that is not unrolled")
+            else:
+                for k in {**before, **after}:
+                    if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
+                        new.append(Slot(holder, k, "carried"))
+        for slot in new:
+            slot.first = self.held(slot)
+            if slot.first is UNBOUND or isinstance(slot.first, (Conflict, Late)):
+                slot.form = "late"
+        self.slots += new
+        if new:
+            raise Retry
+
+    def check_identity(self, region: Region) -> None:
+        """Arrays that are one after an iteration and were not before would be carried as several."""
+        owner: dict[int, str] = {}
+        for slot in self.slots:
+            if slot.form == "local" or isinstance(slot.holder, Storage):
+                continue
+            for x in leaves(self.held(slot, region), []):
+                if not isinstance(x, Array):
+                    continue
+                storage = x.storage
+                other = owner.setdefault(id(storage), slot.name or "an array")
+                older = self.trace.made_in(storage) is not region.changes
+                written = id(storage) in region.after or any(s.holder is storage for s in self.slots)
+                if other != (slot.name or "an array") or older and written:
+                    other = other if other != slot.name else "an array from before the loop"
+                    raise BadInput(
+                        f"{slot.name or 'an array'} and {other} are the same array after an iteration of this loop, and were not "
+                        "before; copy one of them: x = y.copy()"
+                    )
+                if older:
+                    storage.tied = f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
+
+    def close(self, slot: Slot, region: Region) -> bool:
+        """Find what a slot carries on; True if its form or types have to change, and the iteration be interpreted again."""
+        trace = self.trace
+        slot.initial, slot.results = [], []
+        last = self.held(slot, region)
+        if slot.form == "local":
+            return False
+        if slot.form == "late":
+            last = last.x if isinstance(last, Late) else last
+            found = leaves(last, [])
+            if isinstance(last, (Conflict, type(UNBOUND))) or not self.can_leave(found, region):
+                slot.form = "local"
+                slot.reason = slot.reason or f"{slot.name} is assigned inside of a loop and used outside, or before it is assigned"
+                return True
+            slot.types = [self.first_type(x) for x in found]
+            slot.last = last
+            slot.parameters = [Value(slot.name, kind) for kind in slot.types]
+            for x, kind in zip(found, slot.types):
+                zero = Value(type=kind, constant=kind.dtype.type(0))
+                slot.initial.append(trace.builder.zeros(kind.shape, kind.dtype) if kind.shape else zero)
+                slot.results.append(self.inside(region.block, lambda x=x: self.read(x, region)))
+            return False
+        if not same_form(slot.first, last):
+            slot.reason = f"{slot.name or 'a value'} is {describe(slot.first)} before a loop and {describe(last)} after an iteration"
+            slot.form = "late" if not isinstance(slot.holder, (Storage, list)) else "local"
+            if slot.key is None:
+                raise BadInput(slot.reason)
+            return True
+        assert slot.types is not None
+        redo = False
+        types = list(slot.types)
+        for position, (a, b) in enumerate(zip(leaves(slot.first, []), leaves(last, []))):
+            value = self.inside(region.block, lambda b=b: self.read(b, region))
+            kind = join(types[position], value.type)
+            if kind is None:
+                slot.reason = f"{slot.name or 'a value'} is {describe(slot.first)} before a loop and {describe(last)} after an iteration"
+                slot.form = "late"
+                return True
+            redo |= kind != types[position]
+            types[position] = kind
+            slot.results.append(self.inside(region.block, lambda v=value, kind=kind: convert(trace.builder, v, kind)))
+            slot.initial.append(convert(trace.builder, trace.value(a), kind))
+        slot.types = types
+        return redo
+
+    def can_leave(self, found: list[Any], region: Region) -> bool:
+        """Whether the shapes of arrays are known outside of the iteration."""
+        return not any(isinstance(n, Dim) for x in found if isinstance(x, Array) for n in x.type.shape)
+
+    def read(self, x: Any, region: Region) -> Value:
+        """The value of a number or array as the iteration has left it."""
+        if not isinstance(x, Array):
+            return self.trace.value(x)
+        present = region.after.get(id(x.storage), (None, x.storage.value))[1]
+        return present if x.view is None else x.view.read(present)
+
+    def inside(self, block: Block, write: Callable[[], Any]) -> Any:
+        builder = self.trace.builder
+        out, builder.out = builder.out, block.operations
+        try:
+            return write()
+        finally:
+            builder.out = out
+
+    # The operation
+
+    def write(self, body: Block, index: Value) -> None:
+        trace = self.trace
+        slots = [s for s in self.slots if s.form != "local"]
+        parameters = [p for s in slots for p in s.parameters]
+        initial = [v for s in slots for v in s.initial]
+        body.results = [v for s in slots for v in s.results]
+        made = [Value(p.name, p.type) for p in parameters]
+        line = trace.builder.line
+        if self.trips is not None:
+            start, stop, step = self.trips
+            body.parameters = [index, *parameters]
+            operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
+            trace.builder.out.append(Operation("range", None, operands, blocks=[body], results=made, line=line))
+        else:
+            body.parameters = parameters
+            test = Block([Value(p.name, p.type) for p in parameters])
+            (go,) = next(s.parameters for s in slots if s.holder is self.go)
+            test.results = [test.parameters[parameters.index(go)]]
+            trace.builder.out.append(Operation("while", None, initial, blocks=[test, body], results=made, line=line))
+        values = iter(made)
+        for slot in self.slots:
+            if slot.form == "carried":
+                assert slot.types is not None
+                new = [
+                    Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values))
+                    for x in leaves(slot.first, [])
+                ]
+                self.tie(slot)
+                self.set(slot, rebuilt(slot.first, iter(new), self.note))
+            elif slot.form == "late":
+                found = leaves(slot.last, [])
+                new = [Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in found]
+                self.set(slot, self.late(slot, rebuilt(slot.last, iter(new), self.note)))
+            else:
+                self.set(slot, Conflict(slot.reason))
+
+    def tie(self, slot: Slot) -> None:
+        """An array to which a variable referred before the loop may or may not be what it refers to afterwards."""
+        if isinstance(slot.holder, Storage):
+            return
+        for x in leaves(slot.first, []):
+            if isinstance(x, Array):
+                x.storage.tied = f"{slot.name or 'a variable'} may or may not be this array after a loop; copy one of them first"
+
+    def late(self, slot: Slot, x: Any) -> Any:
+        """What a variable holds that has been assigned if there was an iteration."""
+        if slot.holder.get("go", None) is not None and slot.key == "value":
+            return x
+        if self.trips is None:
+            # A while that has run at least once is not told from one that has not.
+            first = self.trace.call(operator.not_, self.first_go)
+        else:
+            start, stop, step = self.trips
+            compare = operator.ge if step > 0 else operator.le
+            first = self.trace.call(compare, Scalar(start) if not start.is_constant else start.constant,
+                                    Scalar(stop) if not stop.is_constant else stop.constant)  # fmt: skip
+        if isinstance(first, (bool, np.bool_)):
+            return x if not first else Conflict(f"{slot.name} is not assigned: the loop does not run")
+        return Late(x, first)
+
+    @property
+    def first_go(self) -> Any:
+        return next(s.first for s in self.slots if s.holder is self.go)
+
+
+def _same_entries(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(map(same_constant, a, b))
+
+
+def predicted_slots(trace: Any, body: list[ast.stmt]) -> list[Slot]:
+    """The variables that the statements of a loop assign and that hold numbers or arrays before it."""
+    scope = trace.scope
+    found: list[Slot] = []
+    names: dict[str, None] = {}
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                names[node.id] = None
+    for name in names:
+        x = scope.vars.get(name, UNBOUND)
+        if name in scope.local and isinstance(x, (Scalar, int, float, complex)):
+            found.append(Slot(scope.vars, name, "carried"))
+    return found

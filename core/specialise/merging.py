@@ -1,0 +1,194 @@
+"""The outcome of two branches as one: the results of an ``if`` operation, and Python objects that are built on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder, result_dtype, text_of_shape
+from ..ir import Block, Operation, Value
+from ..traced import Array, Scalar, Storage
+from ..typed import STACK, ArrayType
+from .scopes import UNBOUND, Conflict, Late
+
+NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
+After = dict[int, tuple[Any, Any]]
+
+
+def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
+    """The type that both can be cast to, or None."""
+    if a.shape != b.shape:
+        return None
+    if a == b:
+        return a
+    dtype = result_dtype(a, b)
+    weak = all(t.weak or t.dtype.kind == "b" for t in (a, b)) and dtype.kind != "b"
+    return ArrayType(dtype, a.shape, weak and not a.shape)
+
+
+def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
+    """x as a value of another type of the same shape."""
+    if x.type == kind:
+        return x
+    x = builder.cast(x, kind.dtype)
+    return Value(type=kind, constant=x.constant) if x.is_constant and kind.weak else x
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two objects can stand for each other: one object, or equal immutable ones (zeros of one sign)."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, (Scalar, Array, list, dict, np.ndarray)):
+        return False
+    try:
+        return bool(a == b) and repr(a) == repr(b)
+    except Exception:
+        return False
+
+
+def is_instance(x: Any) -> bool:
+    """Whether x is an object of a class written in Python, with attributes."""
+    kind = type(x)
+    return hasattr(x, "__dict__") and not isinstance(x, type) and kind.__module__ not in ("builtins", "types", "functools")
+
+
+class Merger:
+    """Makes one object of the two that a place holds after two branches."""
+
+    def __init__(self, trace: Any, condition: Value, blocks: list[Block], afters: list[After], regions: list[Any]) -> None:
+        self.trace = trace
+        self.condition = condition
+        self.blocks = blocks
+        self.afters = afters
+        self.regions = regions
+        self.results: list[Value] = []
+        self.known: dict[tuple[int, int], Any] = {}
+        self.kept: list[Any] = []  # what is known by identity must live as long
+
+    def finish(self) -> None:
+        """Append the operation; to be called once, after all merging, before what was merged is used."""
+        builder = self.trace.builder
+        has_effect = any(op.may_raise or op.blocks for block in self.blocks for op in block.operations)
+        if self.results or has_effect:
+            made = Operation("if", None, [self.condition], blocks=self.blocks, results=self.results, line=builder.line)
+            builder.out.append(made)
+
+    def leaf(self, a: Value, b: Value, name: str = "") -> Value | None:
+        if a.type is STACK or b.type is STACK:
+            return None
+        kind = join(a.type, b.type)
+        if kind is None:
+            return None
+        for x, block in zip((a, b), self.blocks):
+            block.results.append(self.inside(block, lambda x=x: convert(self.trace.builder, x, kind)))
+        self.results.append(Value(name, kind))
+        return self.results[-1]
+
+    def inside(self, block: Block, write: Any) -> Any:
+        builder = self.trace.builder
+        outer, builder.out = builder.out, block.operations
+        try:
+            return write()
+        finally:
+            builder.out = outer
+
+    def merge(self, a: Any, b: Any, name: str = "") -> Any:
+        """What stands for ``a`` if the condition holds and for ``b`` if not."""
+        if same_constant(a, b):
+            return a
+        key = id(a), id(b)
+        if key not in self.known:
+            self.kept += [a, b]
+            self.known[key] = self._merge(a, b, name)
+        return self.known[key]
+
+    def _merge(self, a: Any, b: Any, name: str) -> Any:
+        if isinstance(a, Conflict) or isinstance(b, Conflict):
+            return a if isinstance(a, Conflict) else b
+        if isinstance(a, Late) or isinstance(b, Late) or a is UNBOUND or b is UNBOUND:
+            return self.late(a, b, name)
+        if isinstance(a, (Scalar, *NUMBERS)) and isinstance(b, (Scalar, *NUMBERS)):
+            found = self.leaf(self.number(a, 0), self.number(b, 1), name)
+            return Scalar(found) if found is not None else self.conflict(a, b, name)
+        if isinstance(a, Array) and isinstance(b, Array):
+            return self.arrays(a, b, name)
+        if type(a) is type(b):
+            if isinstance(a, (list, tuple)) and len(a) == len(b):
+                parts = [self.merge(x, y, name) for x, y in zip(a, b)]
+                return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+            if type(a) is dict and a.keys() == b.keys():
+                return {k: self.merge(a[k], b[k], name) for k in a}
+            if is_instance(a) and a.__dict__.keys() == b.__dict__.keys() and self.are_new(a, b):
+                made = object.__new__(type(a))
+                made.__dict__.update({k: self.merge(x, b.__dict__[k], k) for k, x in a.__dict__.items()})
+                return made
+        return self.conflict(a, b, name)
+
+    def are_new(self, a: Any, b: Any) -> bool:
+        return all(self.trace.made_in(x) is region for x, region in zip((a, b), self.regions))
+
+    def number(self, x: Any, side: int) -> Value:
+        return self.inside(self.blocks[side], lambda: self.trace.value(x))
+
+    def arrays(self, a: Array, b: Array, name: str) -> Any:
+        if a.storage is b.storage and a.view is b.view:
+            return a
+        found = self.leaf(self.read(a, 0), self.read(b, 1), name)
+        if found is None:
+            return self.conflict(a, b, name)
+        made = Array(Storage(found))
+        older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
+        if older:
+            text = f"{name or 'an array'} may be one of two arrays, so writing to it or to them is refused; copy it first"
+            for storage in (made.storage, *older):
+                storage.tied = text
+        return made
+
+    def read(self, x: Array, side: int) -> Value:
+        """The elements of an array as a branch left them."""
+        present = self.afters[side].get(id(x.storage), (None, x.storage.value))[1]
+        return self.inside(self.blocks[side], lambda: present if x.view is None else x.view.read(present))
+
+    def late(self, a: Any, b: Any, name: str) -> Any:
+        absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
+        held = [UNBOUND if x is UNBOUND else x.x if isinstance(x, Late) else x for x in (a, b)]
+        if UNBOUND in held:
+            side = 0 if held[0] is UNBOUND else 1
+            held[side] = self.zeros(held[1 - side], 1 - side, side)
+        return Late(self.merge(*held, name), self.merge(*absent))
+
+    def zeros(self, x: Any, side: int, to: int) -> Any:
+        """Zeros of the form of x, for the branch in which nothing stands for it."""
+        trace = self.trace
+        if isinstance(x, Scalar):
+            return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()
+        if isinstance(x, Array):
+            made = self.inside(self.blocks[to], lambda: trace.builder.zeros(x.type.shape, x.type.dtype))
+            array = Array(Storage(made))
+            trace.note_made(array.storage, self.regions[to])
+            return array
+        if isinstance(x, (list, tuple)):
+            parts = [self.zeros(e, side, to) for e in x]
+            return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+        if type(x) is dict:
+            return {k: self.zeros(e, side, to) for k, e in x.items()}
+        return x
+
+    def conflict(self, a: Any, b: Any, name: str) -> Conflict:
+        return Conflict(f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another")
+
+
+def describe(x: Any) -> str:
+    """A value in a few words, for messages."""
+    if isinstance(x, Scalar):
+        return f"a number ({x.type})"
+    if isinstance(x, Array):
+        return f"an array of shape {text_of_shape(x.type.shape)} ({x.type.dtype})"
+    if x is UNBOUND:
+        return "not assigned"
+    if x is None or isinstance(x, (str, *NUMBERS)):
+        return repr(x)
+    if isinstance(x, (list, tuple, dict)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"a {type(x).__name__}"

@@ -1,0 +1,80 @@
+"""What a program reads from outside: globals, closures, and the objects and containers that they hold.
+
+An array that is found there becomes a hidden input, read again at every call from where it was found.  Everything else is a
+constant, and a guard says what must still be found there for the compiled program to be the right one.
+"""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..traced import Array, Traced
+
+_SETTLED = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, np.ufunc, np.dtype, str, bytes, type(None), type(...))
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+class Source:
+    """A place outside: ``holder[key]``, or a cell's content."""
+
+    def __init__(self, holder: Any, key: Any, found: Any) -> None:
+        self.holder = holder
+        self.key = key
+        self.found = found
+
+    def read(self) -> Any:
+        """What is there now.
+
+        Raises:
+            LookupError, ValueError: nothing.
+        """
+        return self.holder.cell_contents if isinstance(self.holder, CellType) else self.holder[self.key]
+
+    def holds(self) -> bool:
+        """Whether what was found is still there: the same object, or an equal number."""
+        try:
+            now = self.read()
+        except (LookupError, ValueError):
+            return False
+        if now is self.found:
+            return True
+        return isinstance(now, _NUMBERS) and type(now) is type(self.found) and (now == self.found or now != now != self.found)
+
+
+class Outside:
+    """The guards and the hidden inputs of one program."""
+
+    def __init__(self) -> None:
+        self.guards: dict[tuple[int, Any], Source] = {}
+        self.inputs: dict[int, tuple[Source, Array]] = {}
+        self.objects: dict[int, Any] = {}
+
+    def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
+        """What stands for ``x``, which was found at ``holder[key]`` outside."""
+        if isinstance(x, Traced):
+            return x
+        if type(x) is np.ndarray and x.dtype.kind in "biufc":
+            if id(x) not in self.inputs:
+                self.inputs[id(x)] = Source(holder, key, x), trace.hidden(x)
+            return self.inputs[id(x)][1]
+        place = id(holder), key if not isinstance(holder, CellType) else None
+        if place not in self.guards:
+            self.guards[place] = Source(holder, key, x)
+        if not isinstance(x, (*_SETTLED, *_NUMBERS)):
+            self.objects[id(x)] = x
+        return x
+
+    def is_outside(self, holder: Any) -> bool:
+        return id(holder) in self.objects
+
+    def refuse_change(self, holder: Any) -> None:
+        """A change of an object from outside would be made while compiling, and not at every call."""
+        if id(holder) in self.objects:
+            raise BadInput(
+                f"compiled code changes a {type(holder).__name__} that is not one of the function's arguments; pass it as an "
+                "argument (changes of arguments are visible after the call), or return what is new"
+            )

@@ -1,0 +1,125 @@
+"""Names: which scope of the user's code a name belongs to, and what stands for a function made while compiling."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from ..source import syntax_tree
+from ..traced import current
+
+Definition = ast.FunctionDef | ast.Lambda
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Scope:
+    """The variables of one call of a function, or of a comprehension in it."""
+
+    def __init__(self, local: frozenset[str], parent: Scope | None, function: FunctionType | None, name: str) -> None:
+        self.vars: dict[str, Any] = {}
+        self.local = local
+        self.parent = parent
+        self.name = name
+        if function is not None:
+            self.globals = function.__globals__
+            self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+            self.filename = function.__code__.co_filename
+        elif parent is not None:
+            self.globals, self.cells, self.filename = parent.globals, parent.cells, parent.filename
+
+
+class Closure:
+    """A function that the program being compiled has made by ``def`` or ``lambda``."""
+
+    def __init__(self, node: Definition, scope: Scope, defaults: list[Any], keyword_defaults: dict[str, Any]) -> None:
+        self.node = node
+        self.scope = scope
+        self.defaults = defaults
+        self.keyword_defaults = keyword_defaults
+        self.__name__ = getattr(node, "name", "<lambda>")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return current().call(self, *args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+
+class Conflict:
+    """What a variable holds when it has no one meaning, as after branches that disagree: an error if it is used."""
+
+    def __init__(self, text: str, error: type[Exception] | None = None) -> None:
+        self.text = text
+        self.error = error
+
+
+class Late:
+    """A variable that may not have been assigned: reading it raises when the program runs if ``absent`` holds."""
+
+    def __init__(self, x: Any, absent: Any) -> None:
+        self.x = x
+        self.absent = absent
+
+
+class Unbound:
+    """The content of a variable that has none."""
+
+
+UNBOUND = Unbound()
+
+_definitions: dict[CodeType, Definition] = {}
+_locals: dict[ast.AST, frozenset[str]] = {}
+
+
+def definition_of(function: FunctionType) -> Definition:
+    """The syntax tree of a function; do not change it.
+
+    Raises:
+        NoSource: it cannot be read.
+    """
+    code = function.__code__
+    if code not in _definitions:
+        _definitions[code] = syntax_tree(function)  # type: ignore[assignment]
+    return _definitions[code]
+
+
+def local_names(node: Any) -> frozenset[str]:
+    """The names that a function or a comprehension binds in its own scope."""
+    if node not in _locals:
+        if isinstance(node, _COMPREHENSIONS):
+            found = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        else:
+            found, elsewhere = _bound(node)
+            found -= elsewhere
+        _locals[node] = frozenset(found)
+    return _locals[node]
+
+
+def _bound(node: Any) -> tuple[set[str], set[str]]:
+    a = node.args
+    found = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
+    elsewhere: set[str] = set()
+    waiting: list[tuple[Any, bool]] = [(n, False) for n in (node.body if isinstance(node.body, list) else [node.body])]
+    while waiting:
+        n, inner = waiting.pop()
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(n.name)
+            waiting += [(d, inner) for d in n.decorator_list]
+            continue
+        if isinstance(n, ast.Lambda):
+            continue
+        if isinstance(n, ast.NamedExpr):
+            found.add(n.target.id)
+        elif isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and not inner:
+            found.add(n.id)
+        elif isinstance(n, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in n.names}
+        elif isinstance(n, ast.ExceptHandler) and n.name:
+            found.add(n.name)
+        elif isinstance(n, (ast.MatchAs, ast.MatchStar)) and n.name:
+            found.add(n.name)
+        elif isinstance(n, (ast.Global, ast.Nonlocal)):
+            elsewhere |= set(n.names)
+        waiting += [(child, inner or isinstance(n, _COMPREHENSIONS)) for child in ast.iter_child_nodes(n)]
+    return found, elsewhere

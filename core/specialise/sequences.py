@@ -1,0 +1,84 @@
+"""What a loop can walk by index without being unrolled: ranges with traced bounds, arrays, ``zip``, ``enumerate``, ``reversed``."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ..traced import Array, Scalar, Trace, length
+
+
+class Sequence:
+    """``length`` items (a number, maybe traced), the i-th of them ``item(i)`` for a traced or known i."""
+
+    def __init__(self, length: Any, item: Callable[[Any], Any], bounds: tuple[Any, Any, Any] | None = None) -> None:
+        self.length = length
+        self.item = item
+        self.bounds = bounds  # start, stop and step where the items are a range of integers
+
+    def __len__(self) -> int:
+        return operator.index(self.length)
+
+    def __iter__(self) -> Any:
+        return (self.item(i) for i in range(operator.index(self.length)))
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.item(i)
+
+
+def traced_range(trace: Trace, *arguments: Any) -> Any:
+    """``range`` of which a bound is traced."""
+    if not all(_is_integer(x) for x in arguments):
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    step = trace.concrete(step, "the step of a range") if isinstance(step, Scalar) else step
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    call = trace.call
+    if step == 1:
+        n = stop if isinstance(start, int) and start == 0 else call(operator.sub, stop, start)
+    else:
+        span = call(operator.sub, stop, start) if step > 0 else call(operator.sub, start, stop)
+        n = call(operator.floordiv, call(operator.add, span, abs(step) - 1), abs(step))
+    n = call(max, n, 0)
+
+    def item(i: Any) -> Any:
+        return call(operator.add, start, call(operator.mul, i, step))
+
+    return Sequence(n, item, (start, stop, step))
+
+
+def _is_integer(x: Any) -> bool:
+    return x.type.dtype.kind in "iu" and not x.type.shape if isinstance(x, (Scalar, Array)) else hasattr(x, "__index__")
+
+
+def sequence_of(trace: Trace, x: Any) -> Sequence | None:
+    """A sequence that can be walked by index, if x is one whose items all are of one form."""
+    if isinstance(x, Sequence):
+        return x
+    if isinstance(x, range):
+        return Sequence(len(x), lambda i: trace.call(operator.add, x.start, trace.call(operator.mul, i, x.step)), (x.start, x.stop, x.step))
+    if isinstance(x, Array) and x.type.ndim:
+        return Sequence(length(x.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
+    return None
+
+
+def walked(trace: Trace, kind: Any, *arguments: Any) -> Sequence | None:
+    """``enumerate``, ``zip`` or ``reversed`` of what can be walked by index; None if something cannot."""
+    call = trace.call
+    if kind is enumerate:
+        inner = sequence_of(trace, arguments[0])
+        start = arguments[1] if len(arguments) > 1 else 0
+        return inner and Sequence(inner.length, lambda i: (call(operator.add, i, start), inner.item(i)))
+    parts = [sequence_of(trace, x) for x in arguments]
+    if not parts or any(p is None for p in parts):
+        return None
+    if kind is reversed:
+        (only,) = parts
+        last = call(operator.sub, only.length, 1)  # type: ignore[union-attr]
+        return Sequence(only.length, lambda i: only.item(call(operator.sub, last, i)))  # type: ignore[union-attr]
+    n = parts[0].length  # type: ignore[union-attr]
+    for p in parts[1:]:
+        n = call(min, n, p.length)  # type: ignore[union-attr]
+    return Sequence(n, lambda i: tuple(p.item(i) for p in parts))  # type: ignore[union-attr]

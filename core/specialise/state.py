@@ -1,0 +1,59 @@
+"""What a region of a program changes: variables, arrays, lists, dicts, attributes of objects.
+
+Everything that can change is a *holder*: the dict of a scope's variables, a ``Storage``, a list, a dict, a set, an object
+with attributes.  The first change of a holder within a region saves what it held, so that a region can be run, its outcome
+taken away, and what was before put back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..traced import Storage
+
+
+def content(holder: Any) -> Any:
+    """A copy of what a holder holds."""
+    if isinstance(holder, Storage):
+        return holder.value
+    if isinstance(holder, (dict, list, set)):
+        return holder.copy() if type(holder) in (dict, list, set) else type(holder).copy(holder)
+    return dict(holder.__dict__)
+
+
+def put(holder: Any, held: Any) -> None:
+    """Let a holder hold this."""
+    if isinstance(holder, Storage):
+        holder.value = held
+    elif isinstance(holder, list):
+        holder[:] = held
+    elif isinstance(holder, (dict, set)):
+        holder.clear()
+        holder.update(held)
+    else:
+        holder.__dict__.clear()
+        holder.__dict__.update(held)
+
+
+class Changes:
+    """The holders that a region has changed, with what they held at its start, in the order of the first change."""
+
+    def __init__(self) -> None:
+        self.before: dict[int, tuple[Any, Any]] = {}
+        self.part_of: Any = self  # the region that it has become a part of, if what it did was done after all
+
+    def touch(self, holder: Any) -> None:
+        """Called before a change."""
+        if id(holder) not in self.before:
+            self.before[id(holder)] = holder, content(holder)
+
+    @property
+    def holders(self) -> list[Any]:
+        return [holder for holder, _ in self.before.values()]
+
+    def undo(self) -> dict[int, tuple[Any, Any]]:
+        """Put back what was before; gives what there was after the region."""
+        after = {key: (holder, content(holder)) for key, (holder, _) in self.before.items()}
+        for holder, held in self.before.values():
+            put(holder, held)
+        return after

@@ -1,0 +1,481 @@
+"""Statements, and how ``return``, ``break`` and ``continue`` pass through conditions that are not known."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence as Statements
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput, MorulaError
+from ..ir import Value
+from ..normalise import leaves
+from ..traced import Array, NeedsConcrete, Scalar, Traced
+from ..typed import raise_if
+from .branches import Jump
+from .expressions import IN_PLACE, Expressions
+from .loops import Loop, predicted_slots
+from .scopes import Closure, Conflict
+from .sequences import Sequence, sequence_of
+
+UNROLLED = 4
+"""Loops of at most so many iterations are unrolled."""
+
+LONG = 20_000
+"""An unrolled loop of more statements than this is warned of."""
+
+
+class StatementsOf(Expressions):
+    """The part of the interpreter that runs statements; each gives None or the Jump with which control leaves it."""
+
+    def run(self, statements: Statements[ast.stmt]) -> Jump | None:
+        """A list of statements."""
+        for i, statement in enumerate(statements):
+            rest = statements[i + 1 :]
+            if isinstance(statement, ast.If) and rest and _one_side_leaves(statement):
+                jump = self.if_(statement, rest)
+                return jump
+            jump = self.statement(statement)
+            if jump is None:
+                continue
+            if jump.certain:
+                return jump
+            return self.unless(jump, lambda rest=rest: self.run(rest)) if rest else jump
+        return None
+
+    def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
+        """What follows a jump that may have been taken."""
+        return self.branch(self.value(self.any_of(jump)), lambda: jump, rest)
+
+    def any_of(self, jump: Jump) -> Any:
+        found: Any = False
+        for condition in jump.conditions.values():
+            if condition is not False:
+                found = condition if found is False else self.call(operator.or_, found, condition)
+        return found
+
+    def statement(self, node: ast.stmt) -> Jump | None:
+        line = self.builder.line
+        self.builder.line = node.lineno
+        try:
+            return getattr(self, f"run_{type(node).__name__}", self.unknown)(node)
+        except MorulaError as error:
+            self.locate(error, node)
+            raise
+        finally:
+            self.builder.line = line
+
+    def locate(self, error: MorulaError, node: ast.AST) -> None:
+        """Add the user's function, file and line to a message, once."""
+        if not getattr(error, "is_located", False):
+            error.is_located = True  # type: ignore[attr-defined]
+            where = f"in {self.scope.name} ({self.scope.filename}:{getattr(node, 'lineno', self.builder.line)})"
+            error.args = (f"{error.args[0] if error.args else ''}\n  {where}", *error.args[1:])
+
+    def unknown(self, node: ast.AST) -> Any:
+        raise BadInput(f"compiled code cannot have {type(node).__name__}; put this part in a function of its own and call it by mo.callback")
+
+    # Plain ones
+
+    def run_Expr(self, node: ast.Expr) -> None:
+        self.expression(node.value)
+
+    def run_Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def run_Assign(self, node: ast.Assign) -> None:
+        x = self.expression(node.value)
+        for target in node.targets:
+            self.assign(target, x)
+
+    def run_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.expression(node.value))
+
+    def run_AugAssign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        function = IN_PLACE[type(node.op)]
+        if isinstance(target, ast.Name):
+            self.assign(target, self.in_place(function, self.load(target.id), self.expression(node.value)))
+        elif isinstance(target, ast.Attribute):
+            x = self.expression(target.value)
+            self.set_attribute(x, target.attr, self.in_place(function, self.attribute(x, target.attr), self.expression(node.value)))
+        else:
+            x, index = self.expression(target.value), self.expression(target.slice)
+            old = self.call(operator.getitem, x, index)
+            self.call(operator.setitem, x, index, self.in_place(function, old, self.expression(node.value)))
+
+    def in_place(self, function: Callable[..., Any], x: Any, y: Any) -> Any:
+        if isinstance(x, (list, dict, set)):
+            self.touch(x)
+        return self.call(function, x, y)
+
+    def run_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.touch(self.scope.vars)
+                self.scope.vars.pop(target.id, None)
+            elif isinstance(target, ast.Subscript):
+                x = self.expression(target.value)
+                self.touch(x)
+                del x[self.expression(target.slice)]
+            else:
+                x = self.expression(target.value)  # type: ignore[attr-defined]
+                self.touch(x)
+                delattr(x, target.attr)  # type: ignore[attr-defined]
+
+    def run_Global(self, node: ast.Global) -> None:
+        pass
+
+    run_Nonlocal = run_Global
+
+    def run_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            module = __import__(alias.name, self.scope.globals)
+            name = alias.asname or alias.name.partition(".")[0]
+            if alias.asname:
+                for part in alias.name.split(".")[1:]:
+                    module = getattr(module, part)
+            self.store(name, module)
+
+    def run_ImportFrom(self, node: ast.ImportFrom) -> None:
+        names = [alias.name for alias in node.names]
+        module = __import__(node.module or "", self.scope.globals, None, names, node.level)
+        for alias in node.names:
+            self.store(alias.asname or alias.name, getattr(module, alias.name))
+
+    def run_FunctionDef(self, node: ast.FunctionDef) -> None:
+        made: Any = self.closure(node)
+        for decorator in reversed(node.decorator_list):
+            made = self.call(self.expression(decorator), made)
+        self.store(node.name, made)
+
+    def closure(self, node: Any) -> Closure:
+        defaults = [self.expression(d) for d in node.args.defaults]
+        by_name = {a.arg: self.expression(d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None}
+        return Closure(node, self.scope, defaults, by_name)
+
+    # Assignment
+
+    def assign(self, target: ast.expr, x: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.store(target.id, x)
+        elif isinstance(target, ast.Subscript):
+            self.call(operator.setitem, self.expression(target.value), self.expression(target.slice), x)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(self.expression(target.value), target.attr, x)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self.unpack(target.elts, x)
+        else:
+            raise BadInput(f"an assignment to {ast.unparse(target)}")
+
+    def unpack(self, targets: list[ast.expr], x: Any) -> None:
+        parts = list(self.iterate(x))
+        starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+        if starred:
+            (i,) = starred
+            after = len(targets) - i - 1
+            if len(parts) < len(targets) - 1:
+                raise ValueError(f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(parts)})")
+            parts = [*parts[:i], parts[i : len(parts) - after], *parts[len(parts) - after :]]
+            targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
+        if len(parts) != len(targets):
+            many = "too many" if len(parts) > len(targets) else "not enough"
+            raise ValueError(f"{many} values to unpack (expected {len(targets)})")
+        for target, part in zip(targets, parts):
+            self.assign(target, part)
+
+    # Jumps
+
+    def run_Return(self, node: ast.Return) -> Jump:
+        return Jump({"return": True}, self.expression(node.value) if node.value is not None else None)
+
+    def run_Break(self, node: ast.Break) -> Jump:
+        return Jump({"break": True})
+
+    def run_Continue(self, node: ast.Continue) -> Jump:
+        return Jump({"continue": True})
+
+    def run_Raise(self, node: ast.Raise) -> Jump:
+        if node.exc is None:
+            raise BadInput("compiled code cannot raise again what it has caught; name the exception")
+        error = self.expression(node.exc)
+        error = self.call(error) if isinstance(error, type) else error
+        if not self.changes or self.tries and self.tries[-1] == len(self.changes):
+            raise error
+        text = str(error.args[0]) if error.args else ""
+        self.raise_when(True, type(error), text)
+        return Jump(dead=True)
+
+    def raise_when(self, condition: Any, kind: type[BaseException], text: str) -> None:
+        text = text.replace("{", "{{").replace("}", "}}")
+        self.builder.call(raise_if, [self.value(condition)], [], exception=kind, text=text)
+
+    def run_Assert(self, node: ast.Assert) -> Jump | None:
+        test = self.truth(self.expression(node.test))
+        if isinstance(test, bool) and test:
+            return None
+        text = str(self.expression(node.msg)) if node.msg is not None else ""
+        if isinstance(test, bool) and not self.changes:
+            raise AssertionError(text) if text else AssertionError()
+        failed = True if isinstance(test, bool) else self.call(operator.not_, test)
+        self.raise_when(failed, AssertionError, text)
+        return Jump(dead=True) if failed is True else None
+
+    # Conditions
+
+    def run_If(self, node: ast.If) -> Jump | None:
+        return self.if_(node, [])
+
+    def if_(self, node: ast.If, rest: Statements[ast.stmt]) -> Jump | None:
+        """An ``if``; ``rest`` is what follows it where one of its sides leaves for certain."""
+        self.builder.line = node.lineno
+        try:
+            test = self.truth(self.expression(node.test))
+        except MorulaError as error:
+            self.locate(error, node)
+            raise
+        if isinstance(test, bool):
+            jump = self.run(node.body if test else node.orelse)
+            if jump is not None and jump.certain or not rest:
+                return jump
+            return self.run(rest) if jump is None else self.unless(jump, lambda: self.run(rest))
+
+        def side(body: Statements[ast.stmt]) -> Jump | None:
+            jump = self.run(body)
+            if jump is None:
+                return self.run(rest)
+            return jump if jump.certain or not rest else self.unless(jump, lambda: self.run(rest))
+
+        return self.branch(self.value(test), lambda: side(node.body), lambda: side(node.orelse))
+
+    # Loops
+
+    def run_While(self, node: ast.While) -> Jump | None:
+        count = 0
+        while True:
+            test = self.truth(self.expression(node.test))
+            if test is False:
+                return self.run(node.orelse)
+            if test is not True:
+                return self.traced_while(node, test)
+            region = self.run_region(lambda _: self.one_round(node))
+            jump, again = region.result
+            if jump is not None and not jump.certain or not isinstance(again, bool):
+                return self.traced_while(node, True)
+            self.commit(region)
+            if jump is not None and not jump.conditions.get("continue"):
+                return None if "break" in jump.conditions else jump
+            count += 1
+            if count > LONG:
+                raise BadInput(
+                    f"a while loop whose condition is known while compiling has made {count} iterations; let its condition depend on "
+                    "an argument, or use range"
+                )
+
+    def one_round(self, node: ast.While) -> tuple[Jump | None, Any]:
+        jump = self.run(node.body)
+        if jump is not None and (jump.certain and not jump.conditions.get("continue") or not jump.certain):
+            return jump, True
+        return jump, self.truth(self.expression(node.test))
+
+    def traced_while(self, node: ast.While, test: Any) -> Jump | None:
+        state: dict[str, Any] = {"return": False, "broke": False}
+
+        def step(index: Any) -> Any:
+            jump = self.run(node.body)
+            return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
+
+        self.settle(lambda slots: Loop(self, step, None, test, slots), node.body)
+        return self.after_loop(node, state)
+
+    def goes_on(self, jump: Jump | None, state: dict[str, Any], test: Callable[[], Any]) -> Any:
+        """Whether a loop goes on after an iteration that left with ``jump``; keeps in ``state`` how it was left."""
+        if jump is None:
+            return test()
+        if jump.dead:
+            return False
+        leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
+        if not leaving:
+            return test()
+        self.touch(state)
+        if "return" in leaving:
+            state["return"], state["value"] = leaving["return"], jump.value
+        if "break" in leaving:
+            state["broke"] = leaving["break"]
+        left = self.any_of(Jump(leaving))
+        if left is True:
+            return False
+        return self.branch(self.value(left), lambda: False, test)
+
+    def after_loop(self, node: Any, state: dict[str, Any]) -> Jump | None:
+        left = [c for c in (state["return"], state["broke"]) if c is not False]
+        jump = None
+        if node.orelse:
+            done = left[0] if len(left) == 1 else self.call(operator.or_, *left) if left else False
+            if done is False:
+                jump = self.run(node.orelse)
+            else:
+                jump = self.branch(self.value(done), lambda: None, lambda: self.run(node.orelse))
+        if state["return"] is False:
+            return jump
+        returned = Jump({"return": state["return"]}, state["value"])
+        return returned if jump is None else self.branch(self.value(state["return"]), lambda: returned, lambda: jump)
+
+    def settle(self, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
+        """Run a loop with the variables carried that its body assigns; where that takes a number that has to be known, with
+        only those that change."""
+        try:
+            self.attempt(lambda: loop(predicted_slots(self, list(body))).run())
+        except (NeedsConcrete, BadInput):
+            self.attempt(lambda: loop([]).run())
+
+    def attempt(self, run: Callable[[], None]) -> None:
+        """Run something; if it fails nothing has happened."""
+        region = self.run_region(lambda _: run())
+        self.commit(region)
+
+    def run_For(self, node: ast.For) -> Jump | None:
+        iterable = self.expression(node.iter)
+        sequence = sequence_of(self, iterable)
+        if sequence is None:
+            return self.unrolled(node, list(self.iterate(iterable)))
+        known = isinstance(sequence.length, (int, np.integer))
+        if known and sequence.length <= UNROLLED:
+            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+        try:
+            region = self.run_region(lambda _: self.counted(node, sequence))
+        except (NeedsConcrete, BadInput):
+            if not known:
+                raise
+            self.warn_long(node, int(sequence.length))
+            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+        self.commit(region)
+        return region.result
+
+    def warn_long(self, node: ast.For, count: int) -> None:
+        size = count * sum(isinstance(n, ast.stmt) for n in ast.walk(node))
+        if size > LONG:
+            self.warn(
+                f"the loop at {self.scope.filename}:{node.lineno} needs its index while compiling, and is unrolled into {size} "
+                "statements; compiling will take long"
+            )
+
+    def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
+        state: dict[str, Any] = {"return": False, "broke": False}
+        start, stop, step = sequence.bounds or (0, sequence.length, 1)
+
+        def item(index: Any) -> Any:
+            return index if sequence.bounds else sequence.item(index)
+
+        if not any(leaves(node, kind) for kind in (ast.Break, ast.Return)):
+
+            def body(index: Any) -> Any:
+                self.assign(node.target, item(index))
+                self.run(node.body)
+
+            trips = self.int64(start), self.int64(stop), step
+            self.settle(lambda slots: Loop(self, body, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+            return self.after_loop(node, state)
+        counter = {"i": start}
+        compare = operator.lt if step > 0 else operator.gt
+
+        def turn(_: Any) -> Any:
+            index = counter["i"]
+            self.assign(node.target, item(index))
+            jump = self.run(node.body)
+
+            def again() -> Any:
+                self.touch(counter)
+                counter["i"] = self.call(operator.add, index, step)
+                return self.truth(self.call(compare, counter["i"], stop))
+
+            return self.goes_on(jump, state, again)
+
+        first = self.truth(self.call(compare, start, stop))
+        if first is False:
+            return self.run(node.orelse)
+        self.settle(lambda slots: Loop(self, turn, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        return self.after_loop(node, state)
+
+    def int64(self, x: Any) -> Value:
+        return self.builder.cast(self.value(x), np.int64)
+
+    def unrolled(self, node: ast.For, items: list[Any], at: int = 0) -> Jump | None:
+        for i in range(at, len(items)):
+            self.assign(node.target, items[i])
+            jump = self.run(node.body)
+            if jump is None:
+                continue
+            leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
+            if jump.dead:
+                return jump
+            if any(c is True for c in leaving.values()):
+                return jump if "return" in leaving else None
+            if leaving:
+                left = Jump(leaving, jump.value)
+                rest = self.branch(self.value(self.any_of(left)), lambda: left, lambda i=i: self.unrolled(node, items, i + 1))
+                if rest is None or rest.dead:
+                    return rest
+                rest.conditions.pop("break", None)
+                return rest if any(c is not False for c in rest.conditions.values()) else None
+        return self.run(node.orelse)
+
+    # Exceptions and contexts
+
+    def run_Try(self, node: ast.Try) -> Jump | None:
+        self.tries.append(len(self.changes))
+        before = len(self.scopes)
+        jump = None
+        try:
+            jump = self.run(node.body)
+            if jump is None or not jump.certain:
+                after = self.run(node.orelse) if jump is None else self.unless(jump, lambda: self.run(node.orelse))
+                jump = after
+        except MorulaError:
+            raise
+        except Exception as error:
+            self.tries.pop()
+            self.tries.append(-1)
+            del self.scopes[before:]
+            handler = next((h for h in node.handlers if self.catches(h, error)), None)
+            if handler is None:
+                raise
+            if handler.name:
+                self.store(handler.name, error)
+            jump = self.run(handler.body)
+        finally:
+            self.tries.pop()
+            last = self.run(node.finalbody)
+        return last if last is not None else jump
+
+    def catches(self, handler: ast.ExceptHandler, error: Exception) -> bool:
+        return handler.type is None or isinstance(error, self.expression(handler.type))
+
+    def run_With(self, node: ast.With) -> Jump | None:
+        managers = []
+        for item in node.items:
+            manager = self.expression(item.context_expr)
+            entered = self.call(self.attribute(manager, "__enter__"))
+            managers.append(manager)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, entered)
+        jump = self.run(node.body)
+        for manager in reversed(managers):
+            self.call(self.attribute(manager, "__exit__"), None, None, None)
+        return jump
+
+
+def _one_side_leaves(node: ast.If) -> bool:
+    """Whether exactly one side of an ``if`` leaves for certain, so that what follows belongs to the other."""
+    return _always_leaves(node.body) != _always_leaves(node.orelse)
+
+
+def _always_leaves(body: Statements[ast.stmt]) -> bool:
+    return any(
+        isinstance(s, (ast.Return, ast.Break, ast.Continue))
+        or isinstance(s, ast.If) and _always_leaves(s.body) and _always_leaves(s.orelse)
+        for s in body
+    )  # fmt: skip
