@@ -23,7 +23,11 @@ def type_of(x: Any) -> ArrayType | None:
     """The type of a number or an array; None for anything else."""
     kind = type(x)
     if kind is np.ndarray:
-        return ArrayType(x.dtype, x.shape) if x.dtype.kind in "biufc" and x.dtype.isnative and x.dtype.itemsize <= 16 else None
+        return (
+            ArrayType(x.dtype, x.shape)
+            if x.dtype.kind in "biufc" and x.dtype.isnative and x.dtype.itemsize <= 16
+            else None
+        )
     if kind in _WEAK:
         return ArrayType(_WEAK[kind], (), True) if kind is not int or -(2**63) <= x < 2**63 else None
     if kind is bool:

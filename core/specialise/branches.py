@@ -94,9 +94,7 @@ class Branches(Trace):
         """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
         sides = [self.run_region(lambda _, way=way: way()) for way in (then, other)]
         dead = [isinstance(s.result, Jump) and s.result.dead for s in sides]
-        merger = Merger(
-            self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides]
-        )
+        merger = Merger(self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides])
         if any(dead):
             alive = sides[dead.index(False)] if False in dead else sides[0]
             return self.one_way(merger, sides, alive)

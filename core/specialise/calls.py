@@ -22,11 +22,37 @@ from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of, traced_range, walked
 from .statements import StatementsOf
 
-_LIBRARIES = ("numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "itertools", "builtins", "copy", "collections")
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "math",
+    "cmath",
+    "operator",
+    "_operator",
+    "functools",
+    "itertools",
+    "builtins",
+    "copy",
+    "collections",
+)
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
     getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+    )
 }
 _IN_PLACE = {getattr(operator, "i" + names[0].strip("_")): (f, f"__i{names[0][2:]}") for f, names in _BINARY.items()}
 _COMPARISONS = {
@@ -37,7 +63,13 @@ _COMPARISONS = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
-_UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__", abs: "__abs__", operator.abs: "__abs__"}
+_UNARY = {
+    operator.neg: "__neg__",
+    operator.pos: "__pos__",
+    operator.invert: "__invert__",
+    abs: "__abs__",
+    operator.abs: "__abs__",
+}
 _ITERATORS = (enumerate, zip, reversed)
 
 
@@ -125,7 +157,12 @@ class Calls(StatementsOf):
 
     def overloaded(self, function: Any, args: Any) -> bool:
         """Whether an operator is one that a user's class defines."""
-        if function not in _BINARY and function not in _COMPARISONS and function not in _UNARY and function not in _IN_PLACE:
+        if (
+            function not in _BINARY
+            and function not in _COMPARISONS
+            and function not in _UNARY
+            and function not in _IN_PLACE
+        ):
             return False
         return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
 
@@ -184,7 +221,9 @@ class Calls(StatementsOf):
         self.yields.append(found)
         region = self.run_region(lambda _: self.run(node.body))
         self.yields.pop()
-        if any(holder is not scope.vars and self.made_in(holder) is not region.changes for holder in region.changes.holders):
+        if any(
+            holder is not scope.vars and self.made_in(holder) is not region.changes for holder in region.changes.holders
+        ):
             raise BadInput("a generator that changes what is outside of it cannot be compiled")
         self.commit(region)
         return iter(found)
@@ -225,7 +264,13 @@ class Calls(StatementsOf):
             given[a.kwarg.arg] = rest
         for p, x in zip(reversed(names), reversed(defaults)):
             if p not in given:
-                given[p] = self.outside.read(self, function.__defaults__, defaults.index(x) if False else _place(defaults, x), x) if function is not None else x
+                given[p] = (
+                    self.outside.read(
+                        self, function.__defaults__, defaults.index(x) if False else _place(defaults, x), x
+                    )
+                    if function is not None
+                    else x
+                )
         for p, x in by_name.items():
             if p not in given:
                 given[p] = x
@@ -282,7 +327,9 @@ class Calls(StatementsOf):
                 return ATTRIBUTES[name](self, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x)
-            raise AttributeError(f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'")
+            raise AttributeError(
+                f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'"
+            )
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
             return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):
@@ -334,7 +381,11 @@ class Calls(StatementsOf):
         """An operator whose operands are not traced themselves."""
         if function in _UNARY:
             method = getattr(type(args[0]), _UNARY[function], None)
-            return self.call(method, *args) if isinstance(method, types.FunctionType) else self.call_real(function, args, {})
+            return (
+                self.call(method, *args)
+                if isinstance(method, types.FunctionType)
+                else self.call_real(function, args, {})
+            )
         a, b = args
         if function in _IN_PLACE:
             plain, name = _IN_PLACE[function]
@@ -369,14 +420,28 @@ class Calls(StatementsOf):
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)):
             self.touch(owner)
-            if any(isinstance(a, Scalar) for a in args[:1]) and function.__name__ in ("pop", "get", "index", "count", "remove", "setdefault"):
-                raise NeedsConcrete(self.value(args[0]), f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling")
+            if any(isinstance(a, Scalar) for a in args[:1]) and function.__name__ in (
+                "pop",
+                "get",
+                "index",
+                "count",
+                "remove",
+                "setdefault",
+            ):
+                raise NeedsConcrete(
+                    self.value(args[0]),
+                    f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling",
+                )
         return self.call_real(function, args, kwargs)
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call something as Python does; arrays that it makes are taken in."""
-        if function in _BINARY or function in _COMPARISONS or function in _UNARY or isinstance(function, np.ufunc):
-            if has_traced(args):  # these would only call back
+        if (
+            isinstance(function, np.ufunc)
+            or type(function) is types.BuiltinFunctionType
+            and function.__module__ == "_operator"
+        ):
+            if any(isinstance(x, Traced) for x in args):  # these would only call back
                 raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
         try:
             found = function(*args, **kwargs)
@@ -404,7 +469,9 @@ class Calls(StatementsOf):
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
-                raise NeedsConcrete(self.value(sequence.length), "the number of iterations, which is not known while compiling")
+                raise NeedsConcrete(
+                    self.value(sequence.length), "the number of iterations, which is not known while compiling"
+                )
             return (sequence.item(i) for i in range(int(sequence.length)))
         method = getattr(type(x), "__iter__", None)
         if isinstance(method, types.FunctionType):
@@ -485,7 +552,12 @@ def _range(trace: Any, *args: Any) -> Any:
 
 
 def _walk(kind: Any) -> Any:
-    return lambda trace, *args, **kwargs: NotImplemented if kwargs else walked(trace, kind, *args) or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
+    return lambda trace, *args, **kwargs: (
+        NotImplemented
+        if kwargs
+        else walked(trace, kind, *args)
+        or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
+    )
 
 
 def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
@@ -522,7 +594,9 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
     for x in trace.iterate(iterable):
         test = trace.truth(x if function is None else trace.call(function, x))
         if not isinstance(test, bool):
-            raise NeedsConcrete(trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where")
+            raise NeedsConcrete(
+                trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where"
+            )
         kept += [x] * test
     return iter(kept)
 
@@ -545,7 +619,9 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and index.type.dtype.kind in "iu":
         if isinstance(x, (list, tuple)):
             return trace.call(operator.getitem, trace.call(np.array, x), index)
-        raise NeedsConcrete(trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling")
+        raise NeedsConcrete(
+            trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
+        )
     if type(x) is dict:
         found = trace.settled(x, index)
     else:

@@ -79,7 +79,9 @@ class Expressions(Branches):
             try:
                 found = cell.cell_contents
             except ValueError:
-                raise NameError(f"cannot access free variable '{name}' where it is not associated with a value") from None
+                raise NameError(
+                    f"cannot access free variable '{name}' where it is not associated with a value"
+                ) from None
             return self.outside.read(self, cell, None, found)
         if name in root.globals:
             return self.outside.read(self, root.globals, name, root.globals[name])
@@ -170,7 +172,9 @@ class Expressions(Branches):
     def contains(self, container: Any, x: Any) -> Any:
         if isinstance(container, Array):
             return self.call(np.any, self.call(operator.eq, container, x))
-        if not isinstance(x, Traced) and not (isinstance(container, (list, tuple)) and any(isinstance(e, Traced) for e in container)):
+        if not isinstance(x, Traced) and not (
+            isinstance(container, (list, tuple)) and any(isinstance(e, Traced) for e in container)
+        ):
             return x in container
         found: Any = False
         for e in container:
@@ -208,7 +212,13 @@ class Expressions(Branches):
             return self.bool_operator(is_and, values[1:]) if test is is_and else x
         region = self.run_region(lambda _: self.bool_operator(is_and, values[1:]))
         y = region.result
-        if not region.after and isinstance(y, Scalar) and y.type.dtype.kind == "b" and x is test and _is_cheap(region.block.operations):
+        if (
+            not region.after
+            and isinstance(y, Scalar)
+            and y.type.dtype.kind == "b"
+            and x is test
+            and _is_cheap(region.block.operations)
+        ):
             self.builder.out += region.block.operations
             return self.call(operator.and_ if is_and else operator.or_, test, y)
         rest = lambda: self.bool_operator(is_and, values[1:])  # noqa: E731

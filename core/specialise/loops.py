@@ -112,7 +112,12 @@ class Loop:
     """
 
     def __init__(
-        self, trace: Branches, step: Callable[[Any], Any], trips: tuple[Value, Value, int] | None, go: Any, predicted: list[Slot]
+        self,
+        trace: Branches,
+        step: Callable[[Any], Any],
+        trips: tuple[Value, Value, int] | None,
+        go: Any,
+        predicted: list[Slot],
     ) -> None:
         self.trace = trace
         self.step = step
@@ -137,7 +142,9 @@ class Loop:
                 return
             except Retry:
                 continue
-        raise BadInput("the types of what a loop carries do not settle: " + ", ".join(s.name for s in self.slots if s.name))
+        raise BadInput(
+            "the types of what a loop carries do not settle: " + ", ".join(s.name for s in self.slots if s.name)
+        )
 
     # Slots
 
@@ -259,7 +266,9 @@ class Loop:
                         "before; copy one of them: x = y.copy()"
                     )
                 if older:
-                    storage.tied = f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
+                    storage.tied = (
+                        f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
+                    )
 
     def close(self, slot: Slot, region: Region) -> bool:
         """Find what a slot carries on; True if its form or types have to change, and the iteration be interpreted again."""
@@ -273,7 +282,10 @@ class Loop:
             found = leaves(last, [])
             if isinstance(last, (Conflict, type(UNBOUND))) or not self.can_leave(found, region):
                 slot.form = "local"
-                slot.reason = slot.reason or f"{slot.name} is assigned inside of a loop and used outside, or before it is assigned"
+                slot.reason = (
+                    slot.reason
+                    or f"{slot.name} is assigned inside of a loop and used outside, or before it is assigned"
+                )
                 return True
             slot.types = [self.first_type(x) for x in found]
             slot.last = last
@@ -369,7 +381,9 @@ class Loop:
             return
         for x in leaves(slot.first, []):
             if isinstance(x, Array):
-                x.storage.tied = f"{slot.name or 'a variable'} may or may not be this array after a loop; copy one of them first"
+                x.storage.tied = (
+                    f"{slot.name or 'a variable'} may or may not be this array after a loop; copy one of them first"
+                )
 
     def late(self, slot: Slot, x: Any) -> Any:
         """What a variable holds that has been assigned if there was an iteration."""

@@ -50,13 +50,17 @@ def same_constant(a: Any, b: Any) -> bool:
 def is_instance(x: Any) -> bool:
     """Whether x is an object of a class written in Python, with attributes."""
     kind = type(x)
-    return hasattr(x, "__dict__") and not isinstance(x, type) and kind.__module__ not in ("builtins", "types", "functools")
+    return (
+        hasattr(x, "__dict__") and not isinstance(x, type) and kind.__module__ not in ("builtins", "types", "functools")
+    )
 
 
 class Merger:
     """Makes one object of the two that a place holds after two branches."""
 
-    def __init__(self, trace: Any, condition: Value, blocks: list[Block], afters: list[After], regions: list[Any]) -> None:
+    def __init__(
+        self, trace: Any, condition: Value, blocks: list[Block], afters: list[After], regions: list[Any]
+    ) -> None:
         self.trace = trace
         self.condition = condition
         self.blocks = blocks
@@ -140,7 +144,9 @@ class Merger:
         made = Array(Storage(found))
         older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
         if older:
-            text = f"{name or 'an array'} may be one of two arrays, so writing to it or to them is refused; copy it first"
+            text = (
+                f"{name or 'an array'} may be one of two arrays, so writing to it or to them is refused; copy it first"
+            )
             for storage in (made.storage, *older):
                 storage.tied = text
         return made

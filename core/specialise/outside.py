@@ -14,7 +14,19 @@ import numpy as np
 from ..errors import BadInput
 from ..traced import Array, Traced
 
-_SETTLED = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, np.ufunc, np.dtype, str, bytes, type(None), type(...))
+_SETTLED = (
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+    MethodType,
+    ModuleType,
+    np.ufunc,
+    np.dtype,
+    str,
+    bytes,
+    type(None),
+    type(...),
+)
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -42,7 +54,11 @@ class Source:
             return False
         if now is self.found:
             return True
-        return isinstance(now, _NUMBERS) and type(now) is type(self.found) and (now == self.found or now != now != self.found)
+        return (
+            isinstance(now, _NUMBERS)
+            and type(now) is type(self.found)
+            and (now == self.found or now != now != self.found)
+        )
 
 
 class Outside:

@@ -221,7 +221,13 @@ def _output(trace: Interpreter, result: Any, arguments: dict[int, int]) -> tuple
         if type(x) is dict:
             entries = {k: plan(e) for k, e in x.items()}
             return lambda results, parameters: {k: p(results, parameters) for k, p in entries.items()}
-        if is_instance(x) and not isinstance(x, NUMBERS) and trace.made_in(x) is not None or is_instance(x) and _has_traced(x):
+        if (
+            is_instance(x)
+            and not isinstance(x, NUMBERS)
+            and trace.made_in(x) is not None
+            or is_instance(x)
+            and _has_traced(x)
+        ):
             attributes = {k: plan(e) for k, e in x.__dict__.items()}
 
             def build(results: Sequence[Any], parameters: Sequence[Any]) -> Any:

@@ -58,7 +58,11 @@ def sequence_of(trace: Trace, x: Any) -> Sequence | None:
     if isinstance(x, Sequence):
         return x
     if isinstance(x, range):
-        return Sequence(len(x), lambda i: trace.call(operator.add, x.start, trace.call(operator.mul, i, x.step)), (x.start, x.stop, x.step))
+        return Sequence(
+            len(x),
+            lambda i: trace.call(operator.add, x.start, trace.call(operator.mul, i, x.step)),
+            (x.start, x.stop, x.step),
+        )
     if isinstance(x, Array) and x.type.ndim:
         return Sequence(length(x.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
     return None

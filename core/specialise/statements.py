@@ -75,7 +75,9 @@ class StatementsOf(Expressions):
             error.args = (f"{error.args[0] if error.args else ''}\n  {where}", *error.args[1:])
 
     def unknown(self, node: ast.AST) -> Any:
-        raise BadInput(f"compiled code cannot have {type(node).__name__}; put this part in a function of its own and call it by mo.callback")
+        raise BadInput(
+            f"compiled code cannot have {type(node).__name__}; put this part in a function of its own and call it by mo.callback"
+        )
 
     # Plain ones
 
@@ -101,7 +103,9 @@ class StatementsOf(Expressions):
             self.assign(target, self.in_place(function, self.load(target.id), self.expression(node.value)))
         elif isinstance(target, ast.Attribute):
             x = self.expression(target.value)
-            self.set_attribute(x, target.attr, self.in_place(function, self.attribute(x, target.attr), self.expression(node.value)))
+            self.set_attribute(
+                x, target.attr, self.in_place(function, self.attribute(x, target.attr), self.expression(node.value))
+            )
         else:
             x, index = self.expression(target.value), self.expression(target.slice)
             old = self.call(operator.getitem, x, index)
@@ -154,7 +158,9 @@ class StatementsOf(Expressions):
 
     def closure(self, node: Any) -> Closure:
         defaults = [self.expression(d) for d in node.args.defaults]
-        by_name = {a.arg: self.expression(d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None}
+        by_name = {
+            a.arg: self.expression(d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None
+        }
         return Closure(node, self.scope, defaults, by_name)
 
     # Assignment
@@ -178,7 +184,9 @@ class StatementsOf(Expressions):
             (i,) = starred
             after = len(targets) - i - 1
             if len(parts) < len(targets) - 1:
-                raise ValueError(f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(parts)})")
+                raise ValueError(
+                    f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(parts)})"
+                )
             parts = [*parts[:i], parts[i : len(parts) - after], *parts[len(parts) - after :]]
             targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
         if len(parts) != len(targets):
@@ -416,7 +424,9 @@ class StatementsOf(Expressions):
                 return jump if "return" in leaving else None
             if leaving:
                 left = Jump(leaving, jump.value)
-                rest = self.branch(self.value(self.any_of(left)), lambda: left, lambda i=i: self.unrolled(node, items, i + 1))
+                rest = self.branch(
+                    self.value(self.any_of(left)), lambda: left, lambda i=i: self.unrolled(node, items, i + 1)
+                )
                 if rest is None or rest.dead:
                     return rest
                 rest.conditions.pop("break", None)

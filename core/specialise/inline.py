@@ -1,0 +1,35 @@
+"""Python functions on values of typed IR, written out where a builder stands: how rules get into typed programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..ir import Value
+from ..traced import Trace, Traced
+from .program import Interpreter
+
+
+def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What ``function(*args, **kwargs)`` computes, where values of typed IR among the arguments stand for numbers and arrays.
+
+    Returns the function's result with values of typed IR in place of numbers and arrays; tuples and lists of these, and
+    anything else (None, say), as they are.
+    """
+    trace = Interpreter()
+    trace.builder = builder
+    Trace.stack.append(trace)
+    try:
+        wrapped = [trace.wrap(x) if isinstance(x, Value) else x for x in args]
+        return _values(trace, trace.call(function, *wrapped, **kwargs))
+    finally:
+        Trace.stack.pop()
+
+
+def _values(trace: Interpreter, x: Any) -> Any:
+    if isinstance(x, Traced):
+        return trace.value(x)
+    if isinstance(x, (tuple, list)):
+        return tuple(_values(trace, e) for e in x)
+    return x
