@@ -1,0 +1,286 @@
+"""Typed IR -> Python source with NumPy calls: to be read, and to be run by who wants to see what a program computes.
+
+One operation is one line, named as in the user's program where the value has a name.  ``source`` gives the text, and
+``build`` a function of it that takes and returns what ``evaluate`` does.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import typed
+from ..ir import Block, Function, Operation, Value, operands, walk
+from ..typed import ArrayType, Dim, Primitive
+from .python import load
+
+INFIX = {
+    np.add: "+",
+    np.subtract: "-",
+    np.multiply: "*",
+    np.divide: "/",
+    np.floor_divide: "//",
+    np.remainder: "%",
+    np.power: "**",
+    np.matmul: "@",
+    np.less: "<",
+    np.less_equal: "<=",
+    np.greater: ">",
+    np.greater_equal: ">=",
+    np.equal: "==",
+    np.not_equal: "!=",
+    np.bitwise_and: "&",
+    np.bitwise_or: "|",
+    np.bitwise_xor: "^",
+}
+LONGEST = 16
+"""The number of elements up to which a constant array is written out."""
+
+
+def source(function: Function) -> str:
+    """The function as Python source; constants that are too long to be written out stand as names."""
+    return _Printer().text(function)
+
+
+def build(function: Function) -> Callable[..., list[Any]]:
+    """A Python function that takes NumPy arrays and numbers of the declared types and returns a list of such."""
+    printer = _Printer()
+    text = printer.text(function)
+    return load(function.name, text, dict(printer.namespace))[printer.functions[id(function)]]
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {"np": np}
+        self.functions: dict[int, str] = {}
+        self.taken = set(keyword.kwlist) | set(dir(builtins)) | {"np"}
+        self.names: dict[Value, str] = {}
+        self.objects: dict[int, str] = {}
+        self.finished: list[str] = []
+        self.lines: list[str] = []
+
+    def text(self, function: Function) -> str:
+        self.define_function(function)
+        return "\n\n\n".join(self.finished) + "\n"
+
+    def define_function(self, function: Function) -> str:
+        """Print a function, after those that it calls; gives its name."""
+        if id(function) in self.functions:
+            return self.functions[id(function)]
+        base = function.name if function.name.isidentifier() else "program"
+        self.functions[id(function)] = name = self.unique(base)
+        outer, self.lines, names, self.names = self.lines, [], self.names, {}
+        uses, self.uses = getattr(self, "uses", None), Counter(operands(function.block))
+        for op in walk(function.block):
+            for result in op.results:
+                if isinstance(result.type, ArrayType):
+                    self.uses.update(n.value for n in result.type.shape if isinstance(n, Dim))
+        self.write(f"def {name}({', '.join(map(self.define, function.parameters))}):", 0)
+        self.block(function.block, 1)
+        self.write(f"return [{', '.join(map(self.value, function.block.results))}]", 1)
+        self.finished.append("\n".join(self.lines))
+        self.lines, self.names, self.uses = outer, names, uses
+        return name
+
+    def write(self, line: str, indent: int) -> None:
+        self.lines.append("    " * indent + line)
+
+    def unique(self, base: str) -> str:
+        name, n = base, 0
+        while name in self.taken:
+            n += 1
+            name = f"{base}{n}"
+        self.taken.add(name)
+        return name
+
+    def define(self, value: Value) -> str:
+        if value not in self.names:
+            base = value.name if value.name.isidentifier() else "t"
+            self.names[value] = self.unique(base)
+        return self.names[value]
+
+    # Statements
+
+    def block(self, block: Block, indent: int) -> None:
+        for op in block.operations:
+            getattr(self, f"print_{op.kind}")(op, indent)
+
+    def assign(self, targets: Sequence[str], values: Sequence[str], indent: int) -> None:
+        pairs = [(t, v) for t, v in zip(targets, values) if t != v]
+        if pairs:
+            self.write(f"{', '.join(t for t, _ in pairs)} = {', '.join(v for _, v in pairs)}", indent)
+
+    def body(self, block: Block, targets: Sequence[str], indent: int) -> None:
+        first = len(self.lines)
+        self.block(block, indent)
+        self.assign(targets, list(map(self.value, block.results)), indent)
+        if len(self.lines) == first:
+            self.write("pass", indent)
+
+    def print_call(self, op: Operation, indent: int) -> None:
+        if not any(self.uses[r] for r in op.results) and not op.may_raise:
+            return
+        expression = self.expression(op)
+        targets = [self.define(r) if self.uses[r] else "_" for r in op.results]
+        several = len(targets) > 1 or isinstance(op.callee, Function) or op.callee is typed.stack_pop
+        left = f"{', '.join(targets)}{',' if len(targets) == 1 and several else ''} = " if targets else ""
+        self.write(f"{left}{expression}", indent)
+
+    def print_if(self, op: Operation, indent: int) -> None:
+        targets = list(map(self.define, op.results))
+        self.write(f"if {self.value(op.operands[0])}:", indent)
+        self.body(op.blocks[0], targets, indent + 1)
+        if targets or op.blocks[1].operations:
+            self.write("else:", indent)
+            self.body(op.blocks[1], targets, indent + 1)
+
+    def carry(self, op: Operation, initial: Sequence[Value], blocks: Sequence[list[Value]], indent: int) -> list[str]:
+        targets = []
+        for i, result in enumerate(op.results):
+            name = self.unique(blocks[0][i].name if blocks[0][i].name.isidentifier() else "t")
+            targets.append(name)
+            for value in (result, *(parameters[i] for parameters in blocks)):
+                self.names[value] = name
+        self.assign(targets, list(map(self.value, initial)), indent)
+        return targets
+
+    def print_while(self, op: Operation, indent: int) -> None:
+        test, body = op.blocks
+        targets = self.carry(op, op.operands, [test.parameters, body.parameters], indent)
+        self.write("while True:", indent)
+        self.block(test, indent + 1)
+        self.write(f"if not {self.value(test.results[0])}:", indent + 1)
+        self.write("break", indent + 2)
+        self.body(body, targets, indent + 1)
+
+    def print_range(self, op: Operation, indent: int) -> None:
+        (body,) = op.blocks
+        targets = self.carry(op, op.operands[3:], [body.parameters[1:]], indent)
+        bounds = ", ".join(f"int({v})" if not v.isdigit() else v for v in map(self.value, op.operands[:3]))
+        index = self.define(body.parameters[0])
+        self.write(f"for {index} in range({bounds}):", indent)
+        self.write(f"{index} = np.int64({index})", indent + 1)
+        self.body(body, targets, indent + 1)
+
+    # Expressions
+
+    def value(self, value: Value) -> str:
+        return self.constant(value.constant) if value.is_constant else self.define(value)
+
+    def constant(self, x: Any) -> str:
+        if isinstance(x, np.ndarray):
+            if x.size > LONGEST:
+                return self.object(x, "constant")
+            kind = "" if x.dtype in (np.float64, np.int64, np.bool_) and x.size else f", np.{x.dtype.name}"
+            return f"np.array({x.tolist()}{kind})".replace("nan", "np.nan").replace("inf", "np.inf")
+        if isinstance(x, np.generic):
+            plain = x.item()
+            finite = np.isfinite(plain) if x.dtype.kind in "fc" else True
+            if finite and x.dtype in (np.float64, np.int64, np.bool_):
+                return repr(plain) if plain >= 0 else f"({plain!r})"
+            return f"np.{type(x).__name__}({plain!r})" if finite else f"np.{type(x).__name__}('{plain}')"
+        if isinstance(x, np.dtype):
+            return f"np.{x.type.__name__}"
+        if x is None or isinstance(x, (bool, int, str)):
+            return repr(x)
+        if isinstance(x, tuple):
+            return f"({', '.join(map(self.constant, x))}{',' if len(x) == 1 else ''})"
+        return self.named(x)
+
+    def named(self, x: Any) -> str:
+        """The name of a function or a class."""
+        if isinstance(x, Function):
+            return self.define_function(x)
+        name = getattr(x, "__name__", "")
+        if isinstance(x, type) and getattr(builtins, name, None) is x:
+            return name
+        for prefix in ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg"):
+            if name and getattr(sys.modules.get(prefix), name, None) is x:
+                root = prefix.partition(".")[0]
+                written = "np" if root == "numpy" else root
+                self.namespace[written] = sys.modules[root]
+                return f"{prefix.replace('numpy', 'np')}.{name}"
+        return self.object(x, name)
+
+    def object(self, x: Any, name: str) -> str:
+        if id(x) not in self.objects:
+            self.objects[id(x)] = self.unique(name if name.isidentifier() else type(x).__name__.lower())
+            self.namespace[self.objects[id(x)]] = x
+        return self.objects[id(x)]
+
+    def expression(self, op: Operation) -> str:
+        callee = op.callee
+        texts = list(map(self.value, op.positional))
+        named = {k: self.value(v) for k, v in op.named.items()}
+        if callee in INFIX and len(texts) == 2:
+            return f"{texts[0]} {INFIX[callee]} {texts[1]}"
+        if isinstance(callee, Primitive):
+            return self.primitive(op, texts, named)
+        arguments = [*texts, *(f"{k}={v}" for k, v in named.items())]
+        return f"{self.named(callee)}({', '.join(arguments)})"
+
+    def shape(self, kind: Any) -> str:
+        if not isinstance(kind, ArrayType):
+            return "()"
+        texts = [self.value(n.value) if isinstance(n, Dim) else str(n) for n in kind.shape]
+        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+    def primitive(self, op: Operation, texts: list[str], named: dict[str, str]) -> str:
+        callee = op.callee
+        result = op.results[0].type if op.results else None
+        if callee is typed.cast:
+            is_plain = not op.operands[0].type.shape and op.operands[0].type.dtype.kind != "c"
+            return f"{named['dtype']}({texts[0]})" if is_plain else f"{texts[0]}.astype({named['dtype']})"
+        if callee is typed.full:
+            return f"np.full({self.shape(result)}, {texts[0]}, np.{result.dtype.name})"  # type: ignore[union-attr]
+        if callee is typed.broadcast_to:
+            return f"np.broadcast_to({texts[0]}, {self.shape(result)})"
+        if callee is typed.reshape:
+            return f"np.reshape({texts[0]}, {self.shape(result)})"
+        if callee is typed.transpose:
+            return f"np.transpose({texts[0]}, {named['axes']})"
+        if callee is typed.iota:
+            return f"np.arange({self.shape(result)[1:-2]})"
+        if callee is typed.concatenate:
+            return f"np.concatenate(({', '.join(texts)},), {named['axis']})"
+        index = self.index(op, texts[1:]) if callee is typed.getitem else None
+        if index is not None:
+            return f"{texts[0]}[{index}]"
+        body = self.object(callee.body, callee.name)
+        arguments = [self.shape(result), *texts, *(f"{k}={v}" for k, v in named.items())]
+        return f"{body}({', '.join(arguments)})"
+
+    @staticmethod
+    def index(op: Operation, texts: list[str]) -> str | None:
+        """The index of a part as it is written between brackets; None for slices that cannot be written so."""
+        spec, part = op.named["spec"].constant, op.results[0].type
+        given = list(texts)
+        arrays = [v.type.ndim for e, v in zip([e for e in spec if e != ":"], op.positional[1:]) if e == "a"]
+        places = typed.part_dimensions(spec, max(arrays, default=0))
+        found = []
+        for i, entry in enumerate(spec):
+            if entry == ":":
+                found.append(":")
+                continue
+            text = given.pop(0)
+            if entry in ("i", "a"):
+                found.append(text)
+                continue
+            step, n = entry[1], part.shape[places[i]]
+            by = f":{step}" if step != 1 else ""
+            if isinstance(n, Dim) or n == 0:
+                return None
+            if text.isdigit():
+                stop = int(text) + step * n
+                found.append(f"{text}:{stop if stop >= 0 else ''}{by}")
+            elif step > 0:
+                found.append(f"{text}:{text} + {step * n}{by}")
+            else:
+                return None
+        return ", ".join(found)
