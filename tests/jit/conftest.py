@@ -1,0 +1,37 @@
+"""The paths that a program may take; every test that asks for one of these fixtures runs on each of them."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("MORULA_CACHE", "0")  # what one run has compiled must not decide what the next one tests
+
+from collections.abc import Callable  # noqa: E402
+from functools import partial  # noqa: E402
+from typing import Any  # noqa: E402
+
+import pytest  # noqa: E402
+from path_tester import PATHS, check_gradient, check_value  # noqa: E402
+
+
+@pytest.fixture(params=PATHS)
+def path(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=[p for p in PATHS if p != "eager"])
+def target(request: pytest.FixtureRequest) -> str:
+    """A path that compiles."""
+    return request.param
+
+
+@pytest.fixture
+def check(path: str) -> Callable[..., tuple[Any, ...]]:
+    """Value, effects and gradient of a program with a number as its result."""
+    return partial(check_gradient, path)
+
+
+@pytest.fixture
+def value(path: str) -> Callable[..., Any]:
+    """Value and effects of a program with any result."""
+    return partial(check_value, path)
