@@ -67,6 +67,15 @@ class Builder:
         finally:
             self.out = outer
 
+    @contextmanager
+    def writing(self, operations: list[Operation]) -> Iterator[None]:
+        """Append to these operations, as to those of a block that was closed."""
+        outer, self.out = self.out, operations
+        try:
+            yield
+        finally:
+            self.out = outer
+
     def operation(
         self,
         kind: str,

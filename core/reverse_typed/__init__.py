@@ -1,7 +1,8 @@
 """Reverse mode on typed IR: a program becomes a forward sweep and a backward sweep, both typed IR again.
 
     activity        which values have a cotangent
-    sweep           the adjoint of blocks: calls, branches, loops
+    sweep           the adjoint of blocks: calls and branches
+    loops           the adjoint of loops, and how the values of each iteration are saved
     elementwise     adjoints of ufuncs, from the table of rules (``formulas`` writes its formulas as typed IR)
     structural      adjoints of indexing, shapes, reductions, products
     cotangents      sums of what flows to each value
@@ -23,7 +24,7 @@ from ..inline import copy_function
 from ..ir import Block, Function, Operation, Value
 from ..typed import STACK
 from .activity import active_values, has_cotangent
-from .cotangents import Cotangents, strong
+from .cotangents import Cotangents
 from .residuals import size
 from .stacks import thread, touches
 from .sweep import Sweep, rename
@@ -61,7 +62,7 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
             raise BadInput(f"a gradient with respect to {p.name}, which is {p.type}: give floats or complex numbers")
     made = copy_function(function)
     values = active_values(made, active)
-    sweep = Sweep(made.block, made.parameters, values)
+    sweep = Sweep(made.block, made.parameters, values, target)
     builder = sweep.builder
     seeds = [Value(f"d{v.name}", v.type) for v in made.block.results if v.type is STACK or v.type.is_inexact]
     cotangents = Cotangents(builder, values)
@@ -87,6 +88,7 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
     sweep.finish(made.block, adjoint, _Weights(made.parameters).of, keep)
     parameters = [sweep.restored[v] for v in saved]
     made.block.results += saved
+    rename(made.block, sweep.replaced)
     rename(adjoint, sweep.restored)
     for p in parameters:
         rename(Block([p]), sweep.restored)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir import Block, Function, Operation, Value
 from ..rules import find_rule
-from ..typed import STACK, Primitive
+from ..typed import STACK, Primitive, custom
 
 _STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all}
 
@@ -31,6 +31,14 @@ def passes(op: Operation) -> bool:
         return not getattr(op.callee, "effect", False) or bool(op.results)
     rule = find_rule(op.callee)
     return rule is None or not rule.is_zero
+
+
+def differentiated(op: Operation) -> list[Value]:
+    """The operands of a call that a derivative can go to."""
+    if op.callee is custom:
+        n, m = op.named["n"].constant, op.named["m"].constant
+        return op.operands[n : n + m]
+    return op.positional
 
 
 def active_values(function: Function, parameters: Sequence[bool]) -> set[Value]:
@@ -60,7 +68,7 @@ def _carried(op: Operation) -> list[tuple[Value, ...]]:
 def _spread(block: Block, varied: set[Value]) -> None:
     for op in block.operations:
         if op.kind == "call":
-            if passes(op) and any(v in varied for v in op.operands):
+            if passes(op) and any(v in varied for v in differentiated(op)):
                 varied.update(filter(has_cotangent, op.results))
         elif op.kind == "if":
             for branch in op.blocks:
@@ -81,7 +89,7 @@ def _collect(block: Block, useful: set[Value]) -> None:
     for op in reversed(block.operations):
         if op.kind == "call":
             if passes(op) and any(v in useful for v in op.results):
-                useful.update(filter(has_cotangent, op.operands))
+                useful.update(filter(has_cotangent, differentiated(op)))
         elif op.kind == "if":
             for branch in op.blocks:
                 useful.update(v for r, v in zip(op.results, branch.results) if r in useful and has_cotangent(v))

@@ -89,12 +89,14 @@ def choose(
     needed: Sequence[Value],
     home: dict[Value, Block],
     producer: dict[Value, Operation],
+    stands_for: Callable[[Value], Value],
     weight: Callable[[Value], float],
     again: Callable[[Operation], float] = running_cost,
 ) -> tuple[list[Value], list[Operation]]:
     """Which values of a block are saved, and which of its operations are run again, both in the block's order.
 
-    ``needed`` are the block's own values that its backward sweep reads; those from outside are there anyway.
+    ``needed`` are the block's own values that its backward sweep reads; those from outside are there anyway.  ``stands_for``
+    gives what a value is read as.
     """
     network = Network()
     source, sink = network.node(), network.node()
@@ -123,7 +125,7 @@ def choose(
             else:
                 network.edge(node(op), nodes[x], weight(x))
             read = [*lengths(x.type)]
-        for value in dict.fromkeys(read):
+        for value in dict.fromkeys(map(stands_for, read)):
             if home.get(value) is block and value is not x:
                 network.edge(node(value), nodes[x], inf)
     kept = network.source_side(source, sink)

@@ -10,19 +10,15 @@ stands for it (``restored``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
-import numpy as np
-
+from .. import typed
 from ..builder import Builder
 from ..errors import BadInput
-from ..inline import Copy
+from ..inline import Copy, inline
 from ..ir import Block, Operation, Value, definitions
-from ..typed import INT64
-from . import elementwise, structural
+from . import elementwise, loops, structural
 from .cotangents import Cotangents, strong, zeros
 from .residuals import choose, discardable, lengths, size, uses
-from .stacks import CURRENT
 
 Keep = Callable[[list[Value]], None]
 """Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
@@ -31,13 +27,15 @@ Keep = Callable[[list[Value]], None]
 class Sweep:
     """Writes the backward sweep of a function that it may change: the function becomes the forward sweep."""
 
-    def __init__(self, block: Block, parameters: Sequence[Value], active: set[Value]) -> None:
+    def __init__(self, block: Block, parameters: Sequence[Value], active: set[Value], target: str) -> None:
+        self.target = target
         self.builder = Builder()  # of the backward sweep
         self.forward = Builder()
         self.active = active
         self.home: dict[Value, Block] = dict.fromkeys(parameters, block)
         self.producer: dict[Value, Operation] = {}
         self.restored: dict[Value, Value] = {}
+        self.replaced: dict[Value, Value] = {}  # in the forward sweep
         self._register(block)
 
     def _register(self, block: Block) -> None:
@@ -56,9 +54,11 @@ class Sweep:
                 continue
             self.builder.line = op.line
             if op.kind == "call":
-                self.call(op, cotangents)
-            else:
-                getattr(self, f"{op.kind}_")(op, block, cotangents)
+                self.call(op, block, cotangents)
+            elif op.kind == "if":
+                self.branches(op, block, cotangents)
+            elif any(cotangents.get(r) is not None for r in op.results):
+                loops.adjoint(self, op, block, cotangents)
 
     def _holds_active(self, block: Block) -> bool:
         return any(v in self.active for v in block.results)
@@ -66,31 +66,50 @@ class Sweep:
     def finish(self, block: Block, adjoint: Block, weight: Callable[[Value], float], keep: Keep) -> None:
         """Put before the adjoint of a block what gives it the block's own values that it reads."""
         written = adjoint.operations
-        read = dict.fromkeys(_last(self.restored, v) for v in [*uses(written), *adjoint.results])
+        read = dict.fromkeys(map(self.stand_in, [*uses(written), *adjoint.results]))
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        free = lambda v: 0.0 if v in self.restored else weight(v)  # noqa: E731
-        saved, again = choose(block, needed, self.home, self.producer, free)
-        outer, self.builder.out = self.builder.out, []
-        keep([v for v in saved if v not in self.restored])
+        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight)
+        before: list[Operation] = []
+        with self.builder.writing(before):
+            keep(saved)
         for op in again:
             copied = without_checks(Copy().operation(op))
-            self.builder.out.append(copied)
+            before.append(copied)
             self.restored.update(zip(op.results, copied.results))
-        written[:0] = self.builder.out
-        self.builder.out = outer
+        written[:0] = before
+
+    def stand_in(self, value: Value) -> Value:
+        """What the backward sweep has in the place of a value, as far as that is settled."""
+        return _last(self.restored, value)
 
     # Operations
 
-    def call(self, op: Operation, cotangents: Cotangents) -> None:
+    def call(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
         dys = [cotangents.take(r) for r in op.results]
         if all(dy is None for dy in dys):
             return
-        if op.callee in structural.ADJOINTS:
+        if op.callee is typed.custom:
+            self.custom(op, block, cotangents, dys)
+        elif op.callee in structural.ADJOINTS:
             structural.ADJOINTS[op.callee](self.builder, op, cotangents, dys)
         else:
             elementwise.adjoint(self.builder, op, cotangents, dys)
+
+    def custom(self, op: Operation, block: Block, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
+        """A derivative given by hand, which is of this derivative only: the forward sweep has the values as they are."""
+        n, m = op.named["n"].constant, op.named["m"].constant
+        y, x, residuals = op.positional[:n], op.positional[n : n + m], op.positional[n + m :]
+        given = [
+            zeros(self.builder, r) if dy is None else dy for r, dy in zip(op.results, dys) if r.type.is_inexact
+        ]  # fmt: skip
+        found = inline(self.builder, op.named["backward"].constant, [*residuals, *given])
+        for value, g in zip([v for v in x if v.type.is_inexact], found, strict=True):
+            cotangents.add(value, g)
+        self.replaced.update(zip(op.results, y))
+        self.restored.update(zip(op.results, y))
+        block.operations.remove(op)
 
     def captured(self, blocks: Sequence[Block]) -> list[Value]:
         """The active values from outside that blocks read."""
@@ -98,7 +117,7 @@ class Sweep:
         read = [v for b in blocks for v in [*uses(b.operations), *b.results]]
         return [v for v in dict.fromkeys(read) if v in self.active and id(self.home[v]) not in inside]
 
-    def if_(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
+    def branches(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
         seeds = [cotangents.take(r) for r in op.results]
         if all(g is None for g in seeds):
             return
@@ -116,7 +135,7 @@ class Sweep:
         changed = [i for i, v in enumerate(outside) if any(gs[i] is not before[v] for gs in after)]
         kept: list[list[Value]] = [[], []]
         for i, (branch, adjoint) in enumerate(zip(op.blocks, written)):
-            with reopened(self.builder, adjoint):
+            with self.builder.writing(adjoint.operations):
                 adjoint.results = [after[i][k] or zeros(self.builder, outside[k]) for k in changed]
             self.finish(branch, adjoint, lambda v: size(v.type), kept[i].extend)
         self._leave(op, block, kept)
@@ -147,7 +166,7 @@ class Sweep:
                     self.restored[slot[i]] = made
                     branch.results.append(slot[i])
                 else:
-                    with reopened(self.forward, branch):
+                    with self.forward.writing(branch.operations):
                         branch.results.append(self.forward.zeros(like.type.shape, like.type.dtype))
 
     def added_result(self, op: Operation, block: Block, like: Value) -> Value:
@@ -157,105 +176,6 @@ class Sweep:
         self.home[made] = block
         self.producer[made] = op
         return made
-
-    def range_(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
-        start, stop, step = op.operands[:3]
-        b = self.builder
-        if not self._reached(op, cotangents):
-            return
-        if step.is_constant and step.constant == 1:
-            one, down = b.constant(1, np.int64), b.constant(-1, np.int64)
-            last, end = (
-                b.ufunc(np.subtract, b.cast(stop, np.int64), one),
-                b.ufunc(np.subtract, b.cast(start, np.int64), one),
-            )
-        else:
-            start, stop, step = (b.cast(v, np.int64) for v in (start, stop, step))
-            down = b.ufunc(np.negative, step)
-            count = b.ufunc(np.negative, b.ufunc(np.floor_divide, b.ufunc(np.subtract, start, stop), step))
-            count = b.ufunc(np.maximum, count, b.constant(0, np.int64))
-            end = b.ufunc(np.subtract, start, step)
-            last = b.ufunc(np.add, end, b.ufunc(np.multiply, count, step))
-        self._loop(op, cotangents, (last, end, down), op.blocks[0].parameters[0])
-
-    def while_(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
-        if not self._reached(op, cotangents):
-            return
-        count = self._count(op, block)
-        b = self.builder
-        zero, one = b.constant(0, np.int64), b.constant(1, np.int64)
-        self._loop(op, cotangents, (zero, count, one), None)
-
-    def _reached(self, op: Operation, cotangents: Cotangents) -> bool:
-        return any(cotangents.get(r) is not None for r in op.results)
-
-    def _count(self, op: Operation, block: Block) -> Value:
-        """Let a ``while`` count its iterations."""
-        zero = self.forward.constant(0, np.int64)
-        count = self.added_result(op, block, Value("count", INT64))
-        op.operands.append(zero)
-        for inner in op.blocks:
-            inner.parameters.append(Value("count", INT64))
-        body = op.blocks[1]
-        with reopened(self.forward, body):
-            one = self.forward.constant(1, np.int64)
-            body.results.append(self.forward.ufunc(np.add, body.parameters[-1], one))
-        return count
-
-    def _loop(
-        self, op: Operation, cotangents: Cotangents, bounds: tuple[Value, Value, Value], index: Value | None
-    ) -> None:
-        """The loop that runs the iterations in reverse: it carries the cotangents of what the loop carries and captures."""
-        body = op.blocks[-1]
-        parameters = body.parameters[1 if op.kind == "range" else 0 :]
-        initial = op.operands[3 if op.kind == "range" else 0 :]
-        carried = [i for i, p in enumerate(parameters) if p in self.active]
-        outside = self.captured([body])
-        seeds = [cotangents.filled(op.results[i]) for i in carried]
-        seeds += [cotangents.filled(v) for v in outside]
-
-        b = self.builder
-        with b.block([Value("i", INT64), *(Value(g.name, strong(g.type)) for g in seeds)]) as adjoint:
-            place, *gs = adjoint.parameters
-            inner = Cotangents(b, self.active)
-            for value, g in zip(outside, gs[len(carried) :]):
-                inner.set(value, g)
-            for i, g in zip(carried, gs):
-                inner.add(body.results[i], g)
-            self.block(body, inner)
-            adjoint.results = [inner.filled(parameters[i]) for i in carried]
-            adjoint.results += [inner.filled(v) for v in outside]
-        if index is not None:
-            self.restored[index] = place
-        self.finish(body, adjoint, lambda v: size(v.type), lambda values: self._push(body, values))
-        results = b.operation("range", None, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[adjoint])
-        for value, g in zip(outside, results[len(carried) :]):
-            cotangents.set(value, g)
-        for i, g in zip(carried, results):
-            cotangents.add(initial[i], g)
-
-    def _push(self, body: Block, values: list[Value]) -> None:
-        """Save values of an iteration on the stack; lengths are popped first, since types mention them."""
-        mentioned = {n for v in values for n in lengths(v.type)}
-        groups = [[v for v in values if v not in mentioned], [v for v in values if v in mentioned]]
-        for group in groups:
-            if group:
-                with reopened(self.forward, body):
-                    self.forward.push(CURRENT, group)
-        for group in reversed(groups):
-            if group:
-                popped = self.builder.pop(CURRENT, [v.type for v in group])
-                self.restored.update(zip(group, popped))
-
-
-@contextmanager
-def reopened(builder: Builder, block: Block) -> Iterator[None]:
-    """Write at the end of a block that was closed."""
-    outer, builder.out = builder.out, block.operations
-    try:
-        yield
-    finally:
-        builder.out = outer
 
 
 def nested(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
-from morula.core import typed
 from morula.core.builder import Builder
 from morula.core.evaluate import evaluate
 from morula.core.inline import inline
-from morula.core.ir import Function, Value, verify, walk
+from morula.core.ir import Function, Value, verify
 from morula.core.reverse_typed import reverse
 from morula.core.testing import ridders
-from morula.core.typed import FLOAT64, INT64, ArrayType
+from morula.core.typed import FLOAT64, ArrayType
 
 TARGETS = ("native", "xla")
 

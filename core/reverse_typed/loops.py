@@ -1,0 +1,160 @@
+"""Adjoints of loops: a loop over the same iterations in reverse, which carries cotangents.
+
+It carries those of what the loop carries and of what its body reads from outside.  What an iteration has to save goes to
+a stack or, where memory may not grow (``target="xla"``), into arrays with an element for each iteration, if their number
+is known while compiling; else to checkpoints (``checkpoint``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..builder import Builder
+from ..ir import Block, Operation, Value
+from ..typed import INT64, ArrayType
+from .cotangents import Cotangents, strong
+from .residuals import lengths, size
+from .stacks import CURRENT
+
+if TYPE_CHECKING:
+    from .sweep import Sweep
+
+
+def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
+    """Write the adjoint of a loop in ``block``, some result of which has a cotangent."""
+    if op.kind == "range":
+        bounds, index = reversed_range(sweep.builder, *op.operands[:3]), op.blocks[0].parameters[0]
+    else:
+        count = counted(sweep, op, block)
+        zero, one = (sweep.builder.constant(n, np.int64) for n in (0, 1))
+        bounds, index = (zero, count, one), None
+    body = op.blocks[-1]
+    iterations = static_length(op)
+    if sweep.target == "native" or iterations is None:
+
+        def keep(values: list[Value]) -> None:
+            push(sweep, body, values)
+    else:
+
+        def keep(values: list[Value]) -> None:
+            record(sweep, op, block, values, iterations)
+
+    reverse_loop(sweep, op, cotangents, bounds, index, keep)
+
+
+def static_length(op: Operation) -> int | None:
+    """The number of iterations, if it is known while compiling."""
+    if op.kind != "range" or not all(v.is_constant for v in op.operands[:3]):
+        return None
+    return len(range(*(int(v.constant) for v in op.operands[:3])))
+
+
+def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
+    """Start, stop and step of the same indices from the last to the first."""
+    start, stop, step = (b.cast(v, np.int64) for v in (start, stop, step))
+    down = b.ufunc(np.negative, step)
+    end = b.ufunc(np.subtract, start, step)
+    if step.is_constant and step.constant == 1:
+        return b.ufunc(np.subtract, stop, step), end, down
+    count = iterations_of(b, start, stop, step)
+    return b.ufunc(np.add, end, b.ufunc(np.multiply, count, step)), end, down
+
+
+def iterations_of(b: Builder, start: Value, stop: Value, step: Value) -> Value:
+    """The length of a range: the distance over the step, rounded up, and not negative."""
+    below = b.ufunc(np.floor_divide, b.ufunc(np.subtract, start, stop), step)
+    return b.ufunc(np.maximum, b.ufunc(np.negative, below), b.constant(0, np.int64))
+
+
+def counted(sweep: Sweep, op: Operation, block: Block) -> Value:
+    """Let a ``while`` count its iterations."""
+    forward = sweep.forward
+    count = sweep.added_result(op, block, Value("count", INT64))
+    op.operands.append(forward.constant(0, np.int64))
+    for inner in op.blocks:
+        inner.parameters.append(Value("count", INT64))
+    body = op.blocks[1]
+    with forward.writing(body.operations):
+        one = forward.constant(1, np.int64)
+        body.results.append(forward.ufunc(np.add, body.parameters[-1], one))
+    return count
+
+
+def reverse_loop(
+    sweep: Sweep,
+    op: Operation,
+    cotangents: Cotangents,
+    bounds: Sequence[Value],
+    index: Value | None,
+    keep: Callable[[list[Value]], None],
+) -> None:
+    """Write the loop over ``bounds`` that reverses ``op``; its index stands for ``index``."""
+    body = op.blocks[-1]
+    parameters = body.parameters[1 if op.kind == "range" else 0 :]
+    initial = op.operands[3 if op.kind == "range" else 0 :]
+    carried = [i for i, p in enumerate(parameters) if p in sweep.active]
+    outside = sweep.captured([body])
+    seeds = [cotangents.filled(op.results[i]) for i in carried]
+    seeds += [cotangents.filled(v) for v in outside]
+
+    b = sweep.builder
+    with b.block([Value("i", INT64), *(Value(g.name, strong(g.type)) for g in seeds)]) as written:
+        place, *gs = written.parameters
+        inner = Cotangents(b, sweep.active)
+        for value, g in zip(outside, gs[len(carried) :]):
+            inner.set(value, g)
+        for i, g in zip(carried, gs):
+            inner.add(body.results[i], g)
+        sweep.block(body, inner)
+        written.results = [inner.filled(parameters[i]) for i in carried]
+        written.results += [inner.filled(v) for v in outside]
+    if index is not None:
+        sweep.restored[index] = place
+    sweep.finish(body, written, lambda v: size(v.type), keep)
+    results = b.operation("range", None, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[written])
+    for value, g in zip(outside, results[len(carried) :]):
+        cotangents.set(value, g)
+    for i, g in zip(carried, results):
+        cotangents.add(initial[i], g)
+
+
+def push(sweep: Sweep, body: Block, values: list[Value]) -> None:
+    """Save values of an iteration on the stack; lengths are popped first, since types mention them."""
+    mentioned = {n for v in values for n in lengths(v.type)}
+    groups = [[v for v in values if v not in mentioned], [v for v in values if v in mentioned]]
+    for group in groups:
+        if group:
+            with sweep.forward.writing(body.operations):
+                sweep.forward.push(CURRENT, group)
+    for group in reversed(groups):
+        if group:
+            popped = sweep.builder.pop(CURRENT, [v.type for v in group])
+            sweep.restored.update(zip(group, popped))
+
+
+def record(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: int) -> None:
+    """Save values of each iteration in arrays that the loop carries."""
+    forward, b = sweep.forward, sweep.builder
+    body = op.blocks[0]
+    start, _, step = (int(v.constant) for v in op.operands[:3])
+
+    def place(builder: Builder, index: Value) -> Value:
+        from_start = builder.ufunc(np.subtract, index, builder.constant(start, np.int64)) if start else index
+        return from_start if step == 1 else builder.ufunc(np.floor_divide, from_start, builder.constant(step, np.int64))
+
+    index = body.parameters[0]
+    for value in values:
+        shape = (n, *value.type.shape)
+        spec = ("i", *(":" for _ in value.type.shape))
+        before: list[Operation] = []
+        with forward.writing(before):
+            op.operands.append(forward.zeros(shape, value.type.dtype))
+        block.operations[block.operations.index(op) : block.operations.index(op)] = before
+        body.parameters.append(Value(value.name, ArrayType(value.type.dtype, shape)))
+        with forward.writing(body.operations):
+            body.results.append(forward.setitem(body.parameters[-1], [place(forward, index)], value, spec))
+        made = sweep.added_result(op, block, body.parameters[-1])
+        sweep.restored[value] = b.getitem(made, [place(b, sweep.restored[index])], spec, [])
