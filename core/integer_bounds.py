@@ -6,21 +6,14 @@ other atoms: the index of ``range(i)`` is at most i - 1.  A form is proved not t
 place of its atoms, the one defined last first.  A form holds only where no step of it can overflow; else the result is an
 atom.  Conditions add bounds while they hold: ``assume(c, True)``, undone by ``undo``.
 
-While a program is written, ``Builder.integers`` is such an object, told of every operation.  For a finished function,
-
-    found = analyse(function)
-    found.in_range       operations (getitem, setitem, add_at) whose index is within the array, whatever the inputs are
-    found.never          raise_if operations that never raise
-    found.intervals      value -> (least, greatest): ints, and all elements of arrays of ints, where they are defined
-
-``without_checks(function)`` leaves out the raise_if operations that never raise.
+While a program is written, ``Builder.integers`` is such an object, told of every operation. ``index_proofs`` does so for a
+finished function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +21,7 @@ import numpy as np
 from . import typed
 from .affine import Affine, Interval, is_bool, is_condition, is_int, limits
 from .integer_rules import ALL, ANY, CONDITIONS, ENDS, LINEAR, NEGATIONS, PROOFS, RULES, SAME_ELEMENTS, facts
-from .ir import Block, Function, Operation, Value
+from .ir import Operation, Value
 from .typed import ArrayType, Dim
 
 _DEPTH = 7  # substitutions of one bound for an atom in a proof
@@ -45,6 +38,7 @@ class Bounds:
         self.high: dict[Value, list[Affine]] = {}
         self.order: dict[Value, int] = {}
         self.conditions: dict[Value, Operation] = {}
+        self.raw: dict[Value, Affine] = {}
         self.trail: list[tuple[Any, Value, Any]] = []
 
     # Questions
@@ -58,6 +52,10 @@ class Bounds:
             self.order.setdefault(x, len(self.order))
             found = self.forms[x] = Affine(0, frozenset([(x, 1)]))
         return found
+
+    def unchecked(self, x: Value) -> Affine:
+        """The affine form as if ints had no largest: for what stays right if the program's ints do overflow."""
+        return self.raw.get(x) or self.form(x)
 
     def interval(self, x: Value) -> Interval:
         """Numbers between which an int, or every element of an array of ints, lies."""
@@ -215,6 +213,10 @@ class Bounds:
         operands = op.positional
         are_ints = all(is_int(v.type) or is_bool(v.type) for v in operands)
         form = self.result_of(op.callee, operands, result.type) if are_ints else None
+        if are_ints and op.callee in LINEAR:
+            raw = LINEAR[op.callee](*map(self.unchecked, operands))
+            if raw is not None:
+                self.raw[result] = raw
         if form is not None:
             self.forms[result] = form
         elif rule is not None and are_ints:
@@ -323,184 +325,3 @@ class Bounds:
             yield
         finally:
             self.undo(mark)
-
-
-# A finished function
-
-
-@dataclass
-class Proofs:
-    """What holds whatever the inputs are; see the top of this file."""
-
-    in_range: set[Operation] = field(default_factory=set)
-    never: set[Operation] = field(default_factory=set)
-    conditions: dict[Value, bool] = field(default_factory=dict)
-    intervals: dict[Value, Interval] = field(default_factory=dict)
-
-
-def analyse(function: Function) -> Proofs:
-    """Walk a typed function and prove what can be proved of its indices and checks."""
-    found = _Walk()
-    for parameter in function.parameters:
-        if isinstance(parameter.type, ArrayType):
-            found.bounds.lengths(parameter.type)
-    found.block(function.block)
-    return found.proofs
-
-
-def without_checks(function: Function) -> Function:
-    """The function, changed in place, without checks that never fail; ``where`` of a decided condition is what it chooses."""
-    found, instead = analyse(function), {}
-
-    def change(block: Block) -> None:
-        kept = []
-        for op in block.operations:
-            op.operands = [instead.get(v, v) for v in op.operands]
-            for inner in op.blocks:
-                change(inner)
-            if op.callee is np.where and op.operands[0] in found.conditions:
-                chosen = op.operands[1 if found.conditions[op.operands[0]] else 2]
-                if chosen.type == op.results[0].type:
-                    instead[op.results[0]] = chosen
-                    continue
-            if op not in found.never:
-                kept.append(op)
-        block.operations = kept
-        block.results = [instead.get(v, v) for v in block.results]
-
-    change(function.block)
-    return function
-
-
-class _Walk:
-    def __init__(self) -> None:
-        self.bounds = Bounds()
-        self.proofs = Proofs()
-
-    def block(self, block: Block) -> None:
-        for op in block.operations:
-            for result in op.results:
-                self.bounds.forms.pop(result, None)
-            _KINDS.get(op.kind, _Walk.call)(self, op)
-            for result in op.results:
-                if is_int(result.type):
-                    self.proofs.intervals[result] = self.bounds.interval(result)
-
-    def call(self, op: Operation) -> None:
-        self.bounds.define(op)
-        if op.callee is typed.raise_if:
-            if self.bounds.truth(op.operands[0]) is False:
-                self.proofs.never.add(op)
-            self.bounds.assume(op.operands[0], False)
-        elif op.callee in (typed.getitem, typed.setitem, typed.add_at) and self.is_in_range(op):
-            self.proofs.in_range.add(op)
-        elif op.results and op.results[0] in self.bounds.conditions:
-            truth = self.bounds.truth(op.results[0])
-            if truth is not None:
-                self.proofs.conditions[op.results[0]] = truth
-
-    def is_in_range(self, op: Operation) -> bool:
-        x, *index = op.positional
-        part = op.results[0].type if op.callee is typed.getitem else index.pop().type
-        spec = op.named["spec"].constant
-        ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
-        places = typed.part_dimensions(spec, ndim)
-        for i, entry in enumerate(spec):
-            if entry == ":":
-                continue
-            at, n = index.pop(0), self.bounds.length(x.type.shape[i])
-            if entry == "a":
-                low, high = self.bounds.interval(at)
-                first, last = Affine(low), Affine(high)
-            elif entry == "i":
-                first = last = self.bounds.form(at)
-            else:
-                length = self.bounds.length(part.shape[places[i]])
-                first = self.bounds.form(at)
-                last = first + (length + Affine(-1)) * entry[1]
-                if not length.terms and length.constant == 0:
-                    continue
-                if entry[1] < 0:
-                    first, last = last, first
-            if not (self.bounds.is_at_most(Affine(0), first) and self.bounds.is_less(last, n)):
-                return False
-        return True
-
-    def scoped(self, block: Block, condition: Value | None = None, holds: bool = True) -> None:
-        mark = len(self.bounds.trail)
-        if condition is not None:
-            self.bounds.assume(condition, holds)
-        self.block(block)
-        self.bounds.undo(mark)
-
-    def branch(self, op: Operation) -> None:
-        self.scoped(op.blocks[0], op.operands[0], True)
-        self.scoped(op.blocks[1], op.operands[0], False)
-        self.bounds.define(op)
-
-    def count(self, op: Operation) -> None:
-        start, stop, step, *initial = op.operands
-        (body,) = op.blocks
-        index, *carried = body.parameters
-        self.bounds.index(index, start, stop, step)
-        changes = self.changes(carried, body, lambda: self.scoped(body))
-        for parameter, first in zip(carried, initial):
-            self.bounds.forms.pop(parameter, None)
-            least, most = changes.get(parameter, (None, None))
-            if least is not None and least == most and step.is_constant and int(step.constant) == 1:
-                moved = self.bounds.form(first) + (self.bounds.form(index) - self.bounds.form(start)) * least
-                low, high = limits(parameter.type)
-                if low <= self.bounds.lower(moved) and self.bounds.upper(moved) <= high:
-                    self.bounds.forms[parameter] = moved
-                    continue
-            self.inductive(parameter, first, least, most)
-        self.scoped(body)
-        for result, first, parameter in zip(op.results, initial, carried):
-            self.inductive(result, first, *changes.get(parameter, (None, None)))
-
-    def repeat(self, op: Operation) -> None:
-        test, body = op.blocks
-
-        def once() -> None:
-            mark = len(self.bounds.trail)
-            self.block(test)
-            for outer, inner in zip(test.parameters, body.parameters):
-                if is_int(outer.type) and not outer.type.shape:
-                    self.bounds.forms[inner] = self.bounds.form(outer)
-            self.scoped(body, test.results[0])
-            self.bounds.undo(mark)
-
-        changes = self.changes(test.parameters, body, once)
-        for parameter, first in zip(test.parameters, op.operands):
-            self.inductive(parameter, first, *changes.get(parameter, (None, None)))
-        once()
-        for result, parameter in zip(op.results, test.parameters):
-            if is_int(result.type) and not result.type.shape:
-                self.bounds.forms[result] = self.bounds.form(parameter)
-        self.bounds.assume(test.results[0], False)
-
-    def changes(self, parameters: Sequence[Value], body: Block, once: Any) -> dict[Value, tuple[int, int]]:
-        """How much an int that a loop carries changes in one iteration, at least and at most."""
-        ints = [i for i, p in enumerate(parameters) if is_int(p.type) and not p.type.shape]
-        if not ints:
-            return {}
-        for i in ints:
-            self.inductive(parameters[i], None, None, None)
-        once()
-        found = {}
-        for i in ints:
-            step = self.bounds.form(body.results[i]) - self.bounds.form(parameters[i])
-            found[parameters[i]] = self.bounds.lower(step), self.bounds.upper(step)
-        return found
-
-    def inductive(self, x: Value, first: Value | None, least: int | None, most: int | None) -> None:
-        """A carried int that starts as ``first`` and changes by ``least`` to ``most``."""
-        if not is_int(x.type) or x.type.shape:
-            return
-        form = self.bounds.form(first) if first is not None else None
-        low = [form] if form is not None and least is not None and least >= 0 else []
-        high = [form] if form is not None and most is not None and most <= 0 else []
-        self.bounds.atom(x, low, high)
-
-
-_KINDS = {"if": _Walk.branch, "range": _Walk.count, "while": _Walk.repeat}

@@ -1,0 +1,29 @@
+"""What functions, methods, operators and indices of Python, NumPy and SciPy do on traced values.
+
+Each file is one area; it registers what it knows in the tables of ``core/traced.py``.  A body takes the trace and then the
+function's own arguments, any mix of traced values, numbers, arrays and lists; it reads their values (``arguments.value``),
+writes typed IR by ``trace.builder``, and wraps the results.
+
+    arguments         what arguments mean: numbers, axes, shapes
+    operators         Python's operators
+    python_numbers    built-in functions;  math_functions: math and cmath
+    ufuncs            ufuncs and their methods
+    elementwise       where, clip, isclose ...
+    slices, indexing  a[...] and a[...] = v;  views: what shares memory with what
+    creation, shapes, joining, reductions, order, products, contractions ...
+    library           any other function of NumPy or SciPy: a call of the library, its result's type found on samples
+    methods           methods and attributes of arrays
+"""
+
+from __future__ import annotations
+
+from . import (  # noqa: F401
+    indexing,
+    math_functions,
+    operators,
+    python_numbers,
+    ufuncs,
+)
+from .ufuncs import find
+
+__all__ = ["find"]

@@ -1,0 +1,193 @@
+"""Views: arrays that look into the memory of another through indices, slices, a permutation of axes, or a reshape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder, Shape
+from ..errors import BadInput
+from ..ir import Value
+from ..traced import Array, View
+from ..typed import ArrayType, Dim
+
+# What a view takes of each dimension of what it looks into: all of it (":"), one element ("i", index), or a slice
+# ("s", start, step, length); index and start are int64 and within the dimension.
+Entry = Any
+
+
+class Part(View):
+    """The part of an array that ``entries`` name, with its dimensions in the order ``dims``; None is one of length 1.
+
+    ``outer`` is the view that the part is taken of, None for the memory itself.
+    """
+
+    __slots__ = ("builder", "dims", "entries", "outer", "shape")
+
+    def __init__(
+        self,
+        builder: Builder,
+        outer: View | None,
+        shape: Shape,
+        entries: Sequence[Entry],
+        dims: Sequence[int | None],
+    ) -> None:
+        self.builder = builder
+        self.outer = outer
+        self.shape = tuple(shape)
+        self.entries = tuple(entries)
+        self.dims = tuple(dims)
+        super().__init__(self._read, self._write)
+
+    @property
+    def part_shape(self) -> Shape:
+        return tuple(1 if d is None else self._length(d) for d in self.dims)
+
+    def _length(self, d: int) -> int | Dim:
+        return self.shape[d] if self.entries[d] == ":" else self.entries[d][3]
+
+    @property
+    def spec(self) -> tuple[Any, ...]:
+        return tuple(e if e == ":" else "i" if e[0] == "i" else ("s", e[2]) for e in self.entries)
+
+    @property
+    def index(self) -> list[Value]:
+        return [e[1] for e in self.entries if e != ":"]
+
+    @property
+    def key(self) -> Any:
+        """The same for views of the same elements of the same memory."""
+        outer = self.outer.key if isinstance(self.outer, Part) else self.outer
+        return outer, self.spec, self.dims, tuple(map(identity, self.index)), tuple(map(dim_key, self.part_shape))
+
+    def _order(self) -> list[int]:
+        """The permutation from the remaining dimensions in their own order to the part's."""
+        kept = [d for d, e in enumerate(self.entries) if e == ":" or e[0] == "s"]
+        return [kept.index(d) for d in self.dims if d is not None]
+
+    def _read(self, base: Value) -> Value:
+        x = self.outer.read(base) if self.outer is not None else base
+        return self.builder.once(("part", x, self.key), lambda: self._take(x))
+
+    def _take(self, x: Value) -> Value:
+        if any(e != ":" for e in self.entries):
+            lengths = [e[3] for e in self.entries if e != ":" and e[0] == "s"]
+            x = self.builder.getitem(x, self.index, self.spec, lengths)
+        x = self.builder.transpose(x, self._order())
+        if None in self.dims:
+            x = self.builder.reshape(x if x.type.shape else self.builder.full((1,), x), self.part_shape)
+        return x
+
+    def _write(self, base: Value, v: Value) -> Value:
+        if None in self.dims:
+            shape = tuple(n for n, d in zip(self.part_shape, self.dims) if d is not None)
+            v = self.builder.reshape(v, shape) if shape else _only(self.builder, v)
+        order = self._order()
+        v = self.builder.transpose(v, [order.index(i) for i in range(len(order))])
+        if any(e != ":" for e in self.entries):
+            x = self.outer.read(base) if self.outer is not None else base
+            v = self.builder.setitem(x, self.index, v, self.spec)
+        return self.outer.write(base, v) if self.outer is not None else v
+
+    def taken(self, entries: Sequence[Entry], dims: Sequence[int | None]) -> Part:
+        """The part of this part; ``entries`` and ``dims`` are in terms of this part's dimensions."""
+        found, places = list(self.entries), {}
+        for position, entry in enumerate(entries):
+            d = self.dims[position]
+            places[position] = d
+            if d is not None and entry != ":":
+                found[d] = self._composed(d, entry)
+            elif d is None and entry != ":" and entry[0] == "s" and entry[3] != 1:
+                raise BadInput("a slice of a new dimension (np.newaxis) cannot be compiled")
+        return Part(self.builder, self.outer, self.shape, found, [None if p is None else places[p] for p in dims])
+
+    def _composed(self, d: int, entry: Entry) -> Entry:
+        inner = self.entries[d]
+        if inner == ":":
+            return entry
+        at = place(self.builder, inner[1], entry[1], inner[2])
+        return ("i", at) if entry[0] == "i" else ("s", at, inner[2] * entry[2], entry[3])
+
+
+class Derived(View):
+    """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, outer: View | None, there: Callable[[Value], Value], back: Callable[[Value, Value], Value]
+    ) -> None:
+        def read(base: Value) -> Value:
+            return there(outer.read(base) if outer is not None else base)
+
+        def write(base: Value, v: Value) -> Value:
+            x = outer.read(base) if outer is not None else base
+            return outer.write(base, back(x, v)) if outer is not None else back(x, v)
+
+        super().__init__(read, write)
+
+
+def _only(builder: Builder, v: Value) -> Value:
+    zero = builder.constant(0, "int64")
+    return builder.getitem(v, [zero] * v.type.ndim, ("i",) * v.type.ndim, [])
+
+
+def place(builder: Builder, start: Value, offset: Value, step: int) -> Value:
+    """start + offset * step, an int64."""
+    moved = offset if step == 1 else builder.ufunc(np.multiply, offset, builder.constant(step, np.int64))
+    return builder.ufunc(np.add, start, moved)
+
+
+def identity(x: Value) -> Any:
+    return x.constant.item() if x.is_constant else x
+
+
+def dim_key(n: int | Dim) -> Any:
+    return n.value if isinstance(n, Dim) else n
+
+
+def whole(builder: Builder, array: Array) -> Part:
+    """An array as a part, to be taken parts of."""
+    if isinstance(array.view, Part):
+        return array.view
+    ndim = array.type.ndim
+    return Part(builder, array.view, array.type.shape, [":"] * ndim, range(ndim))
+
+
+def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequence[int | None]) -> Array:
+    """A view of an array; a dimension of length 1 may be left out of ``dims``."""
+    zero = builder.constant(0, "int64")
+    entries = list(entries)
+    for d, entry in enumerate(entries):
+        if d not in dims and (entry == ":" or entry[0] == "s"):
+            entries[d] = ("i", zero if entry == ":" else entry[1])
+    part = whole(builder, array).taken(entries, dims)
+    return Array(array.storage, part, ArrayType(array.type.dtype, part.part_shape))
+
+
+def permuted(builder: Builder, array: Array, axes: Sequence[int | None]) -> Array:
+    """A view with axes in another order, axes of length 1 left out or (None) put in."""
+    return view_of(builder, array, [":"] * array.type.ndim, axes)
+
+
+def derived(
+    array: Array, kind: ArrayType, there: Callable[[Value], Value], back: Callable[[Value, Value], Value]
+) -> Array:
+    """A view through functions."""
+    return Array(array.storage, Derived(array.view, there, back), kind)
+
+
+def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
+    """A view of all elements in C order."""
+    before = array.type.shape
+    kind = ArrayType(array.type.dtype, tuple(shape))
+    return derived(array, kind, lambda x: reshape(builder, x, shape), lambda _, v: reshape(builder, v, before))
+
+
+def reshape(builder: Builder, x: Value, shape: Shape) -> Value:
+    """The elements in C order in another shape, that of a number too."""
+    if not x.type.shape and shape:
+        return builder.full(shape, x)
+    return builder.reshape(x, tuple(shape)) if shape else _only(builder, x) if x.type.shape else x
