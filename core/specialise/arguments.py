@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..traced import Array, Scalar, Storage
+from ..traced import Array, Scalar, Storage, Traced
 from ..typed import BOOL, ArrayType
 from .merging import is_instance
 
@@ -84,3 +84,14 @@ def leaves_of(x: Any) -> list[Any]:
 def traced_leaf(parameter: Any, x: Any) -> Any:
     """What stands for a leaf."""
     return Array(Storage(parameter)) if isinstance(x, np.ndarray) else Scalar(parameter)
+
+
+def has_traced(x: Any, depth: int = 4) -> bool:
+    """Whether a traced number or array is in an argument."""
+    if isinstance(x, Traced):
+        return True
+    if depth and isinstance(x, (list, tuple)):
+        return any(has_traced(e, depth - 1) for e in x)
+    if depth and isinstance(x, dict):
+        return any(has_traced(e, depth - 1) for e in x.values())
+    return depth > 0 and isinstance(x, slice) and any(map(has_traced, (x.start, x.stop, x.step)))

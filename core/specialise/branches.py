@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ir import Block, Value
 from ..traced import Storage, Trace
-from .merging import NUMBERS, After, Merger, is_instance
+from .merging import After, Merger, is_instance
 from .scopes import UNBOUND
 from .state import Changes, put
 
@@ -157,6 +157,3 @@ def _held(holder: Any) -> Any:
     if isinstance(holder, Storage):
         return holder.value
     return holder.__dict__ if is_instance(holder) and not isinstance(holder, (dict, list, set)) else holder
-
-
-__all__ = ["NUMBERS", "Branches", "Jump", "Region"]

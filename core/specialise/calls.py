@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import dataclasses
 import functools
-import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -16,43 +13,18 @@ import numpy as np
 
 from ..errors import BadInput
 from ..source import NoSource, describe
-from ..traced import ATTRIBUTES, FUNCTIONS, METHODS, Array, NeedsConcrete, Scalar, Traced
+from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
+from .arguments import has_traced
+from .builtin_functions import SPECIAL
 from .merging import is_instance
+from .objects import LIBRARIES, Objects, TracedMethod
 from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
-from .sequences import Sequence, sequence_of, traced_range, walked
-from .statements import StatementsOf
+from .sequences import Sequence, sequence_of
 
-_LIBRARIES = (
-    "numpy",
-    "scipy",
-    "math",
-    "cmath",
-    "operator",
-    "_operator",
-    "functools",
-    "itertools",
-    "builtins",
-    "copy",
-    "collections",
-)
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
     getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
-    for name in (
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-    )
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 }
 _IN_PLACE = {getattr(operator, "i" + names[0].strip("_")): (f, f"__i{names[0][2:]}") for f, names in _BINARY.items()}
 _COMPARISONS = {
@@ -70,23 +42,9 @@ _UNARY = {
     abs: "__abs__",
     operator.abs: "__abs__",
 }
-_ITERATORS = (enumerate, zip, reversed)
 
 
-class TracedMethod:
-    """A method of a traced number or array."""
-
-    def __init__(self, body: Callable[..., Any], x: Traced) -> None:
-        self.body = body
-        self.x = x
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from ..traced import current
-
-        return self.body(current(), self.x, *args, **kwargs)
-
-
-class Calls(StatementsOf):
+class Calls(Objects):
     """The part of the interpreter that calls."""
 
     def eval_Call(self, node: ast.Call) -> Any:
@@ -151,7 +109,7 @@ class Calls(StatementsOf):
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)
         method = getattr(kind, "__call__", None)
-        if isinstance(method, types.FunctionType) and not kind.__module__.startswith(_LIBRARIES):
+        if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
 
@@ -170,7 +128,7 @@ class Calls(StatementsOf):
 
     def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
-        if not always and module.partition(".")[0] in _LIBRARIES and not has_traced(args) and not has_traced(kwargs):
+        if not always and module.partition(".")[0] in LIBRARIES and not has_traced(args) and not has_traced(kwargs):
             return self.call_real(function, args, kwargs)
         if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):
             return function.__morula_trace__(self, *args, **kwargs)
@@ -229,8 +187,6 @@ class Calls(StatementsOf):
         return iter(found)
 
     def eval_Yield(self, node: ast.Yield) -> Any:
-        if len(self.changes) and self.yields and False:
-            raise AssertionError
         self.yields[-1].append(self.expression(node.value) if node.value is not None else None)
 
     def eval_YieldFrom(self, node: ast.YieldFrom) -> Any:
@@ -262,15 +218,9 @@ class Calls(StatementsOf):
                 raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
         if a.kwarg is not None:
             given[a.kwarg.arg] = rest
-        for p, x in zip(reversed(names), reversed(defaults)):
+        for place, (p, x) in enumerate(zip(names[len(names) - len(defaults) :], defaults)):
             if p not in given:
-                given[p] = (
-                    self.outside.read(
-                        self, function.__defaults__, defaults.index(x) if False else _place(defaults, x), x
-                    )
-                    if function is not None
-                    else x
-                )
+                given[p] = x if function is None else self.outside.read(self, function.__defaults__, place, x)
         for p, x in by_name.items():
             if p not in given:
                 given[p] = x
@@ -278,102 +228,6 @@ class Calls(StatementsOf):
         if missing:
             raise TypeError(f"{name}() missing {len(missing)} required arguments: {', '.join(map(repr, missing))}")
         scope.vars.update(given)
-
-    # Classes and objects
-
-    def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
-        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or type(cls) is not type:
-            made = self.call_real(cls, args, kwargs)
-            return made
-        new, init = cls.__new__, cls.__init__
-        if isinstance(new, types.FunctionType):
-            made = self.call_function(new, (cls, *args), kwargs)
-            if not isinstance(made, cls):
-                return made
-        elif new is object.__new__:
-            made = object.__new__(cls)
-        else:
-            return self.call_real(cls, args, kwargs)
-        self.note_made(made, self.region)
-        if dataclasses.is_dataclass(cls) and _is_generated(init):
-            self.fill_dataclass(made, cls, args, kwargs)
-        elif isinstance(init, types.FunctionType):
-            self.call_function(init, (made, *args), kwargs)
-        return made
-
-    def fill_dataclass(self, made: Any, cls: Any, args: Any, kwargs: Any) -> None:
-        bound = inspect.signature(cls).bind(*args, **kwargs).arguments
-        later = []
-        for f in dataclasses.fields(cls):
-            if f.name in bound:
-                x = bound[f.name]
-            elif f.default is not dataclasses.MISSING:
-                x = f.default
-            elif f.default_factory is not dataclasses.MISSING:
-                x = self.call(f.default_factory)
-            else:
-                continue
-            made.__dict__[f.name] = x
-        for name, kind in getattr(cls, "__annotations__", {}).items():
-            if isinstance(kind, dataclasses.InitVar) and name in bound:
-                later.append(bound[name])
-        post = getattr(cls, "__post_init__", None)
-        if isinstance(post, types.FunctionType):
-            self.call_function(post, (made, *later), {})
-
-    def attribute(self, x: Any, name: str) -> Any:
-        if isinstance(x, Traced):
-            if name in ATTRIBUTES:
-                return ATTRIBUTES[name](self, x)
-            if name in METHODS:
-                return TracedMethod(METHODS[name], x)
-            raise AttributeError(
-                f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'"
-            )
-        if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
-            return x.bounds[("start", "stop", "step").index(name)]
-        if isinstance(x, (types.ModuleType, type)):
-            found = getattr(x, name)
-            if isinstance(x, types.ModuleType) and not (x.__name__ or "").partition(".")[0] in _LIBRARIES:
-                return self.outside.read(self, x.__dict__, name, found)
-            return found
-        held = getattr(x, "__dict__", None)
-        if isinstance(held, dict) and name in held:
-            if not isinstance(inspect.getattr_static(type(x), name, None), property):
-                found = self.settled(held, name)
-                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
-        static = inspect.getattr_static(type(x), name, UNBOUND)
-        if isinstance(static, property) and static.fget is not None:
-            return self.call(static.fget, x)
-        if isinstance(static, functools.cached_property):
-            found = self.call(static.func, x)
-            if not self.outside.is_outside(x):
-                self.touch(x)
-                x.__dict__[name] = found
-            return found
-        if static is UNBOUND and not isinstance(x, super):
-            lookup = getattr(type(x), "__getattr__", None)
-            if isinstance(lookup, types.FunctionType):
-                return self.call_function(lookup, (x, name), {})
-        return getattr(x, name)
-
-    def set_attribute(self, x: Any, name: str, value: Any) -> None:
-        if isinstance(x, Traced):
-            if name == "shape":
-                raise BadInput("compiled code cannot set the shape of an array; use reshape")
-            raise AttributeError(f"cannot set {name}")
-        static = inspect.getattr_static(type(x), name, None)
-        if isinstance(static, property) and static.fset is not None:
-            self.call(static.fset, x, value)
-            return
-        setter = type(x).__setattr__
-        if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
-            self.call_function(setter, (x, name, value), {})
-            return
-        if not hasattr(x, "__dict__"):
-            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which has __slots__")
-        self.touch(x)
-        setattr(x, name, value)
 
     # Operators and built-in functions
 
@@ -493,17 +347,6 @@ class Calls(StatementsOf):
             yield item
 
 
-def has_traced(x: Any, depth: int = 4) -> bool:
-    """Whether a traced number or array is in an argument."""
-    if isinstance(x, Traced):
-        return True
-    if depth and isinstance(x, (list, tuple)):
-        return any(has_traced(e, depth - 1) for e in x)
-    if depth and isinstance(x, dict):
-        return any(has_traced(e, depth - 1) for e in x.values())
-    return depth > 0 and isinstance(x, slice) and any(map(has_traced, (x.start, x.stop, x.step)))
-
-
 def is_generator(node: Any) -> bool:
     waiting = list(node.body)
     while waiting:
@@ -515,156 +358,5 @@ def is_generator(node: Any) -> bool:
     return False
 
 
-def _is_generated(function: Any) -> bool:
-    return function.__code__.co_filename.startswith("<") if isinstance(function, types.FunctionType) else False
-
-
 def _are_containers(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (list, tuple, dict)) and (has_traced(a) or has_traced(b))
-
-
-def _place(values: Any, x: Any) -> int:
-    return next(i for i, v in enumerate(values) if v is x)
-
-
-# Functions of Python that look at what they are given
-
-
-def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
-    return issubclass(python_type(x), kinds) if isinstance(x, Traced) else isinstance(x, kinds)
-
-
-def _type(trace: Any, x: Any, *rest: Any) -> Any:
-    return python_type(x) if isinstance(x, Traced) else type(x, *rest) if rest else type(x)
-
-
-def python_type(x: Traced) -> type:
-    """The type of what a traced value stands for."""
-    if isinstance(x, Array):
-        return np.ndarray
-    if x.type.weak:
-        return {"i": int, "f": float, "c": complex}[x.type.dtype.kind]
-    return bool if x.type.dtype.kind == "b" else x.type.dtype.type
-
-
-def _range(trace: Any, *args: Any) -> Any:
-    return traced_range(trace, *args) if has_traced(args) else NotImplemented
-
-
-def _walk(kind: Any) -> Any:
-    return lambda trace, *args, **kwargs: (
-        NotImplemented
-        if kwargs
-        else walked(trace, kind, *args)
-        or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
-    )
-
-
-def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
-    try:
-        return trace.attribute(x, name)
-    except AttributeError:
-        if default:
-            return default[0]
-        raise
-
-
-def _hasattr(trace: Any, x: Any, name: str) -> bool:
-    try:
-        trace.attribute(x, name)
-    except AttributeError:
-        return False
-    return True
-
-
-def _setattr(trace: Any, x: Any, name: str, value: Any) -> None:
-    trace.set_attribute(x, name, value)
-
-
-def _callable(trace: Any, x: Any) -> bool:
-    return callable(x)
-
-
-def _map(trace: Any, function: Any, *iterables: Any) -> Any:
-    return iter([trace.call(function, *xs) for xs in zip(*map(trace.iterate, iterables))])
-
-
-def _filter(trace: Any, function: Any, iterable: Any) -> Any:
-    kept = []
-    for x in trace.iterate(iterable):
-        test = trace.truth(x if function is None else trace.call(function, x))
-        if not isinstance(test, bool):
-            raise NeedsConcrete(
-                trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where"
-            )
-        kept += [x] * test
-    return iter(kept)
-
-
-def _collect(kind: Any) -> Any:
-    def collect(trace: Any, *args: Any) -> Any:
-        return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
-
-    return collect
-
-
-def _getitem(trace: Any, x: Any, index: Any) -> Any:
-    if isinstance(x, Traced):
-        return NotImplemented
-    if isinstance(x, Sequence):
-        return x.item(index)
-    method = getattr(type(x), "__getitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index)
-    if isinstance(index, Scalar) and index.type.dtype.kind in "iu":
-        if isinstance(x, (list, tuple)):
-            return trace.call(operator.getitem, trace.call(np.array, x), index)
-        raise NeedsConcrete(
-            trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
-        )
-    if type(x) is dict:
-        found = trace.settled(x, index)
-    else:
-        found = x[index]
-    if trace.outside.is_outside(x) and not isinstance(index, slice):
-        return trace.outside.read(trace, x, index, found)
-    return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
-
-
-def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
-    if isinstance(x, Traced):
-        return NotImplemented
-    method = getattr(type(x), "__setitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index, value)
-    if has_traced((index,)):
-        raise BadInput(
-            f"compiled code writes to a {type(x).__name__} at an index that is not known while compiling; use an array"
-        )
-    trace.touch(x)
-    x[index] = value
-    return None
-
-
-SPECIAL: dict[Any, Callable[..., Any]] = {
-    isinstance: _isinstance,
-    type: _type,
-    range: _range,
-    getattr: _getattr,
-    hasattr: _hasattr,
-    setattr: _setattr,
-    callable: _callable,
-    map: _map,
-    filter: _filter,
-    list: _collect(list),
-    tuple: _collect(tuple),
-    operator.getitem: _getitem,
-    operator.setitem: _setitem,
-    iter: lambda trace, x: trace.iterate(x),
-    bool: lambda trace, x=False: trace.truth(x),
-    operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
-    **{kind: _walk(kind) for kind in _ITERATORS},
-}
-"""Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""
-
-__all__ = ["SPECIAL", "Calls", "TracedMethod", "builtins", "has_traced", "python_type"]

@@ -15,7 +15,7 @@ from ..ir import Operation
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..typed import Primitive, raise_if
 from .branches import Branches
-from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
+from .scopes import Closure, Conflict, Late, Scope, local_names
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -355,6 +355,3 @@ def _is_cheap(operations: list[Operation]) -> bool:
         and not any(r.type.shape for r in op.results)
         for op in operations
     )  # fmt: skip
-
-
-__all__ = ["BINARY", "COMPARE", "IN_PLACE", "UNBOUND", "Expressions"]

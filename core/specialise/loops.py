@@ -20,13 +20,12 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir import Block, Operation, Value
-from ..traced import Array, NeedsConcrete, Scalar, Storage
+from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
-from .branches import Branches, Jump, Region
+from .branches import Branches, Region
 from .merging import NUMBERS, convert, describe, is_instance, join, same_constant
 from .scopes import UNBOUND, Conflict, Late
-from .sequences import Sequence
-from .state import content, put
+from .state import content
 
 
 class Retry(Exception):

@@ -150,7 +150,6 @@ def specialise(
     sys.setrecursionlimit(max(limit, 50_000))
     try:
         inside, by_name = mapped(given, leaf, {})
-        arrays = [Array(Storage(p)) for p in ()]
         storages = _storages(inside, by_name)
         result = trace.call(f, *inside, **by_name)
         values, build = _output(trace, result, {id(s): parameters.index(p) for p, s in storages.items()})
@@ -159,7 +158,6 @@ def specialise(
     finally:
         sys.setrecursionlimit(limit)
         Trace.stack.pop()
-    del arrays
     kept = [p for i, p in enumerate(parameters) if i not in static]
     hidden = [(source, array) for source, array in trace.outside.inputs.values()]
     for (_, array), p in zip(hidden, trace.hidden_parameters):

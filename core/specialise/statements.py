@@ -12,12 +12,12 @@ import numpy as np
 from ..errors import BadInput, MorulaError
 from ..ir import Value
 from ..normalise import leaves
-from ..traced import Array, NeedsConcrete, Scalar, Traced
+from ..traced import NeedsConcrete
 from ..typed import raise_if
 from .branches import Jump
 from .expressions import IN_PLACE, Expressions
 from .loops import Loop, predicted_slots
-from .scopes import Closure, Conflict
+from .scopes import Closure
 from .sequences import Sequence, sequence_of
 
 UNROLLED = 4
@@ -425,7 +425,7 @@ class StatementsOf(Expressions):
             if leaving:
                 left = Jump(leaving, jump.value)
                 rest = self.branch(
-                    self.value(self.any_of(left)), lambda: left, lambda i=i: self.unrolled(node, items, i + 1)
+                    self.value(self.any_of(left)), lambda left=left: left, lambda i=i: self.unrolled(node, items, i + 1)
                 )
                 if rest is None or rest.dead:
                     return rest

@@ -1,0 +1,155 @@
+"""What Python's own functions do on traced values and on objects, and what only the interpreter can answer."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..traced import Array, NeedsConcrete, Scalar, Traced
+from .arguments import has_traced
+from .sequences import Sequence, traced_range, walked
+
+_ITERATORS = (enumerate, zip, reversed)
+
+
+def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
+    return issubclass(python_type(x), kinds) if isinstance(x, Traced) else isinstance(x, kinds)
+
+
+def _type(trace: Any, x: Any, *rest: Any) -> Any:
+    return python_type(x) if isinstance(x, Traced) else type(x, *rest) if rest else type(x)
+
+
+def python_type(x: Traced) -> type:
+    """The type of what a traced value stands for."""
+    if isinstance(x, Array):
+        return np.ndarray
+    if x.type.weak:
+        return {"i": int, "f": float, "c": complex}[x.type.dtype.kind]
+    return bool if x.type.dtype.kind == "b" else x.type.dtype.type
+
+
+def _range(trace: Any, *args: Any) -> Any:
+    return traced_range(trace, *args) if has_traced(args) else NotImplemented
+
+
+def _walk(kind: Any) -> Any:
+    return lambda trace, *args, **kwargs: (
+        NotImplemented
+        if kwargs
+        else walked(trace, kind, *args)
+        or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
+    )
+
+
+def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
+    try:
+        return trace.attribute(x, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(trace: Any, x: Any, name: str) -> bool:
+    try:
+        trace.attribute(x, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(trace: Any, x: Any, name: str, value: Any) -> None:
+    trace.set_attribute(x, name, value)
+
+
+def _callable(trace: Any, x: Any) -> bool:
+    return callable(x)
+
+
+def _map(trace: Any, function: Any, *iterables: Any) -> Any:
+    return iter([trace.call(function, *xs) for xs in zip(*map(trace.iterate, iterables))])
+
+
+def _filter(trace: Any, function: Any, iterable: Any) -> Any:
+    kept = []
+    for x in trace.iterate(iterable):
+        test = trace.truth(x if function is None else trace.call(function, x))
+        if not isinstance(test, bool):
+            raise NeedsConcrete(
+                trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where"
+            )
+        kept += [x] * test
+    return iter(kept)
+
+
+def _collect(kind: Any) -> Any:
+    def collect(trace: Any, *args: Any) -> Any:
+        return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
+
+    return collect
+
+
+def _getitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    if isinstance(x, Sequence):
+        return x.item(index)
+    method = getattr(type(x), "__getitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index)
+    if isinstance(index, Scalar) and index.type.dtype.kind in "iu":
+        if isinstance(x, (list, tuple)):
+            return trace.call(operator.getitem, trace.call(np.array, x), index)
+        raise NeedsConcrete(
+            trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
+        )
+    if type(x) is dict:
+        found = trace.settled(x, index)
+    else:
+        found = x[index]
+    if trace.outside.is_outside(x) and not isinstance(index, slice):
+        return trace.outside.read(trace, x, index, found)
+    return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
+
+
+def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    method = getattr(type(x), "__setitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index, value)
+    if has_traced((index,)):
+        raise BadInput(
+            f"compiled code writes to a {type(x).__name__} at an index that is not known while compiling; use an array"
+        )
+    trace.touch(x)
+    x[index] = value
+    return None
+
+
+SPECIAL: dict[Any, Callable[..., Any]] = {
+    isinstance: _isinstance,
+    type: _type,
+    range: _range,
+    getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _setattr,
+    callable: _callable,
+    map: _map,
+    filter: _filter,
+    list: _collect(list),
+    tuple: _collect(tuple),
+    operator.getitem: _getitem,
+    operator.setitem: _setitem,
+    iter: lambda trace, x: trace.iterate(x),
+    bool: lambda trace, x=False: trace.truth(x),
+    operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
+    **{kind: _walk(kind) for kind in _ITERATORS},
+}
+"""Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""

@@ -1,0 +1,152 @@
+"""Objects of classes written in Python: made, read and changed while a program is specialised."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import BadInput
+from ..traced import ATTRIBUTES, METHODS, Array, Traced, current
+from .scopes import UNBOUND
+from .sequences import Sequence
+from .statements import StatementsOf
+
+LIBRARIES = frozenset(
+    (
+        "numpy",
+        "scipy",
+        "math",
+        "cmath",
+        "operator",
+        "_operator",
+        "functools",
+        "itertools",
+        "builtins",
+        "copy",
+        "collections",
+    )
+)
+"""Packages whose functions are called as they are where nothing traced is given to them."""
+
+
+class TracedMethod:
+    """A method of a traced number or array."""
+
+    def __init__(self, body: Callable[..., Any], x: Traced) -> None:
+        self.body = body
+        self.x = x
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.body(current(), self.x, *args, **kwargs)
+
+
+class Objects(StatementsOf):
+    """The part of the interpreter that makes objects and reads and sets their attributes."""
+
+    def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
+        raise NotImplementedError
+
+    def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
+        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or type(cls) is not type:
+            made = self.call_real(cls, args, kwargs)
+            return made
+        new, init = cls.__new__, cls.__init__
+        if isinstance(new, types.FunctionType):
+            made = self.call_function(new, (cls, *args), kwargs)
+            if not isinstance(made, cls):
+                return made
+        elif new is object.__new__:
+            made = object.__new__(cls)
+        else:
+            return self.call_real(cls, args, kwargs)
+        self.note_made(made, self.region)
+        if dataclasses.is_dataclass(cls) and _is_generated(init):
+            self.fill_dataclass(made, cls, args, kwargs)
+        elif isinstance(init, types.FunctionType):
+            self.call_function(init, (made, *args), kwargs)
+        return made
+
+    def fill_dataclass(self, made: Any, cls: Any, args: Any, kwargs: Any) -> None:
+        bound = inspect.signature(cls).bind(*args, **kwargs).arguments
+        later = []
+        for f in dataclasses.fields(cls):
+            if f.name in bound:
+                x = bound[f.name]
+            elif f.default is not dataclasses.MISSING:
+                x = f.default
+            elif f.default_factory is not dataclasses.MISSING:
+                x = self.call(f.default_factory)
+            else:
+                continue
+            made.__dict__[f.name] = x
+        for name, kind in getattr(cls, "__annotations__", {}).items():
+            if isinstance(kind, dataclasses.InitVar) and name in bound:
+                later.append(bound[name])
+        post = getattr(cls, "__post_init__", None)
+        if isinstance(post, types.FunctionType):
+            self.call_function(post, (made, *later), {})
+
+    def attribute(self, x: Any, name: str) -> Any:
+        if isinstance(x, Traced):
+            if name in ATTRIBUTES:
+                return ATTRIBUTES[name](self, x)
+            if name in METHODS:
+                return TracedMethod(METHODS[name], x)
+            raise AttributeError(
+                f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'"
+            )
+        if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
+            return x.bounds[("start", "stop", "step").index(name)]
+        if isinstance(x, (types.ModuleType, type)):
+            found = getattr(x, name)
+            if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
+                return self.outside.read(self, x.__dict__, name, found)
+            return found
+        held = getattr(x, "__dict__", None)
+        if isinstance(held, dict) and name in held:
+            if not isinstance(inspect.getattr_static(type(x), name, None), property):
+                found = self.settled(held, name)
+                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
+        static = inspect.getattr_static(type(x), name, UNBOUND)
+        if isinstance(static, property) and static.fget is not None:
+            return self.call(static.fget, x)
+        if isinstance(static, functools.cached_property):
+            found = self.call(static.func, x)
+            if not self.outside.is_outside(x):
+                self.touch(x)
+                x.__dict__[name] = found
+            return found
+        if static is UNBOUND and not isinstance(x, super):
+            lookup = getattr(type(x), "__getattr__", None)
+            if isinstance(lookup, types.FunctionType):
+                return self.call_function(lookup, (x, name), {})
+        return getattr(x, name)
+
+    def set_attribute(self, x: Any, name: str, value: Any) -> None:
+        if isinstance(x, Traced):
+            if name == "shape":
+                raise BadInput("compiled code cannot set the shape of an array; use reshape")
+            raise AttributeError(f"cannot set {name}")
+        static = inspect.getattr_static(type(x), name, None)
+        if isinstance(static, property) and static.fset is not None:
+            self.call(static.fset, x, value)
+            return
+        setter = type(x).__setattr__
+        if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
+            self.call_function(setter, (x, name, value), {})
+            return
+        if not hasattr(x, "__dict__"):
+            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which has __slots__")
+        self.touch(x)
+        setattr(x, name, value)
+
+
+def _is_generated(function: Any) -> bool:
+    return function.__code__.co_filename.startswith("<") if isinstance(function, types.FunctionType) else False
