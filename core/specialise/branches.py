@@ -64,6 +64,11 @@ class Branches(Trace):
         else:
             self.made[id(x)] = x, region
 
+    def new(self, x: Any) -> Any:
+        """Note that an object was made here."""
+        self.note_made(x, self.region)
+        return x
+
     def run_region(self, run: Callable[[Region], Any]) -> Region:
         """Interpret something apart and take its changes back."""
         changes = Changes()
@@ -101,6 +106,8 @@ class Branches(Trace):
         result = self.merged_outcome(merger, *(s.result for s in sides))
         holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
         for key, holder in holders.items():
+            if any(self.made_in(holder) is s.changes for s in sides):
+                continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
             merged = self.merged_content(merger, holder, *held)
             self.touch(holder)

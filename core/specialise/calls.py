@@ -148,7 +148,7 @@ class Calls(Objects):
         return self.run_body(scope, function.node)
 
     def run_body(self, scope: Scope, node: Any) -> Any:
-        self.note_made(scope.vars, self.region)
+        self.new(scope.vars)
         self.scopes.append(scope)
         line = self.builder.line
         tries, self.tries = self.tries, []
@@ -302,6 +302,8 @@ class Calls(Objects):
         except NeedsConcrete as error:
             error.args = (f"{describe(function)}: {error.args[0]}",)
             raise
+        if isinstance(found, (list, dict, set)) and id(found) not in self.made and not self.outside.is_outside(found):
+            self.new(found)
         return self.take_in(found)
 
     def take_in(self, x: Any) -> Any:

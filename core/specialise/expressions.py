@@ -265,11 +265,6 @@ class Expressions(Branches):
                 made[k] = self.expression(value)
         return self.new(made)
 
-    def new(self, x: Any) -> Any:
-        """Note that an object was made here."""
-        self.note_made(x, self.region)
-        return x
-
     def eval_Subscript(self, node: ast.Subscript) -> Any:
         return self.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
 
@@ -321,6 +316,7 @@ class Expressions(Branches):
     def comprehend(self, node: Any, add: Callable[[], None]) -> None:
         first = self.expression(node.generators[0].iter)
         scope = Scope(local_names(node), self.scope, None, self.scope.name)
+        self.new(scope.vars)
         self.scopes.append(scope)
         try:
             self.generate(node.generators, 0, first, add)

@@ -121,7 +121,7 @@ class Loop:
         self.trace = trace
         self.step = step
         self.trips = trips
-        self.go = {"go": go}
+        self.go = trace.new({"go": go})
         self.slots = list(predicted)
         if trips is None:
             self.slots.append(Slot(self.go, "go", "carried"))
@@ -223,6 +223,8 @@ class Loop:
         start = region.result
         new = []
         for key, (holder, after) in region.after.items():
+            if self.trace.made_in(holder) is region.changes:
+                continue
             before = start.get(key, region.changes.before[key][1])
             if isinstance(holder, Storage):
                 if (key, None) not in known and after is not before:

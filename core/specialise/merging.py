@@ -41,6 +41,8 @@ def same_constant(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b) or isinstance(a, (Scalar, Array, list, dict, np.ndarray)):
         return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same_constant, a, b))
     try:
         return bool(a == b) and repr(a) == repr(b)
     except Exception:
@@ -159,7 +161,7 @@ class Merger:
     def late(self, a: Any, b: Any, name: str) -> Any:
         absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
         held = [UNBOUND if x is UNBOUND else x.x if isinstance(x, Late) else x for x in (a, b)]
-        if UNBOUND in held:
+        if any(x is UNBOUND for x in held):
             side = 0 if held[0] is UNBOUND else 1
             held[side] = self.zeros(held[1 - side], 1 - side, side)
         return Late(self.merge(*held, name), self.merge(*absent))

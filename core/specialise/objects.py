@@ -66,7 +66,7 @@ class Objects(StatementsOf):
             made = object.__new__(cls)
         else:
             return self.call_real(cls, args, kwargs)
-        self.note_made(made, self.region)
+        self.new(made)
         if dataclasses.is_dataclass(cls) and _is_generated(init):
             self.fill_dataclass(made, cls, args, kwargs)
         elif isinstance(init, types.FunctionType):

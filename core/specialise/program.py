@@ -150,7 +150,7 @@ def specialise(
     sys.setrecursionlimit(max(limit, 50_000))
     try:
         inside, by_name = mapped(given, leaf, {})
-        storages = _storages(inside, by_name)
+        storages = _storages(trace, inside, by_name)
         result = trace.call(f, *inside, **by_name)
         values, build = _output(trace, result, {id(s): parameters.index(p) for p, s in storages.items()})
         written = [p for p, s in storages.items() if s.value is not p]
@@ -172,8 +172,8 @@ def specialise(
     return Program(function, sources, [place[p] for p in written], build, list(trace.outside.guards.values()))
 
 
-def _storages(args: Any, kwargs: Any) -> dict[Value, Storage]:
-    """The storages of the arrays among the arguments, by the parameter that they began with."""
+def _storages(trace: Interpreter, args: Any, kwargs: Any) -> dict[Value, Storage]:
+    """The storages of the arrays among the arguments, by the parameter that they began with; containers become known."""
     found: dict[Value, Storage] = {}
 
     def walk(x: Any, seen: set[int]) -> None:
@@ -181,6 +181,8 @@ def _storages(args: Any, kwargs: Any) -> dict[Value, Storage]:
             found[x.storage.value] = x.storage
         elif id(x) not in seen:
             seen.add(id(x))
+            if isinstance(x, (list, dict)) or is_instance(x):
+                trace.new(x)
             if isinstance(x, (list, tuple)):
                 for e in x:
                     walk(e, seen)

@@ -47,7 +47,9 @@ class StatementsOf(Expressions):
 
     def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
         """What follows a jump that may have been taken."""
-        return self.branch(self.value(self.any_of(jump)), lambda: jump, rest)
+        kinds = [k for k, c in jump.conditions.items() if c is not False]
+        taken = Jump({kinds[0]: True}, jump.value) if len(kinds) == 1 else jump
+        return self.branch(self.value(self.any_of(jump)), lambda: taken, rest)
 
     def any_of(self, jump: Jump) -> Any:
         found: Any = False
@@ -290,7 +292,7 @@ class StatementsOf(Expressions):
         return jump, self.truth(self.expression(node.test))
 
     def traced_while(self, node: ast.While, test: Any) -> Jump | None:
-        state: dict[str, Any] = {"return": False, "broke": False}
+        state = self.new({"return": False, "broke": False})
 
         def step(index: Any) -> Any:
             jump = self.run(node.body)
@@ -330,7 +332,7 @@ class StatementsOf(Expressions):
         if state["return"] is False:
             return jump
         returned = Jump({"return": state["return"]}, state["value"])
-        return returned if jump is None else self.branch(self.value(state["return"]), lambda: returned, lambda: jump)
+        return returned if jump is None else self.unless(returned, lambda: jump)
 
     def settle(self, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
         """Run a loop with the variables carried that its body assigns; where that takes a number that has to be known, with
@@ -372,7 +374,7 @@ class StatementsOf(Expressions):
             )
 
     def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
-        state: dict[str, Any] = {"return": False, "broke": False}
+        state = self.new({"return": False, "broke": False})
         start, stop, step = sequence.bounds or (0, sequence.length, 1)
 
         def item(index: Any) -> Any:
@@ -387,7 +389,7 @@ class StatementsOf(Expressions):
             trips = self.int64(start), self.int64(stop), step
             self.settle(lambda slots: Loop(self, body, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
             return self.after_loop(node, state)
-        counter = {"i": start}
+        counter = self.new({"i": start})
         compare = operator.lt if step > 0 else operator.gt
 
         def turn(_: Any) -> Any:
@@ -423,10 +425,7 @@ class StatementsOf(Expressions):
             if any(c is True for c in leaving.values()):
                 return jump if "return" in leaving else None
             if leaving:
-                left = Jump(leaving, jump.value)
-                rest = self.branch(
-                    self.value(self.any_of(left)), lambda left=left: left, lambda i=i: self.unrolled(node, items, i + 1)
-                )
+                rest = self.unless(Jump(leaving, jump.value), lambda i=i: self.unrolled(node, items, i + 1))
                 if rest is None or rest.dead:
                     return rest
                 rest.conditions.pop("break", None)
