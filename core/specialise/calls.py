@@ -290,18 +290,16 @@ class Calls(Objects):
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call something as Python does; arrays that it makes are taken in."""
-        if (
-            isinstance(function, np.ufunc)
-            or type(function) is types.BuiltinFunctionType
-            and function.__module__ == "_operator"
-        ):
-            if any(isinstance(x, Traced) for x in args):  # these would only call back
-                raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+        if function in self.called:  # by their protocols, NumPy and Python have only called back
+            raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+        self.called.append(function)
         try:
             found = function(*args, **kwargs)
         except NeedsConcrete as error:
             error.args = (f"{describe(function)}: {error.args[0]}",)
             raise
+        finally:
+            self.called.pop()
         if isinstance(found, (list, dict, set)) and id(found) not in self.made and not self.outside.is_outside(found):
             self.new(found)
         return self.take_in(found)

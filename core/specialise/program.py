@@ -35,6 +35,7 @@ class Interpreter(Calls):
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.called: list[Any] = []
 
     # What ``Trace`` promises
 
