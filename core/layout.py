@@ -84,7 +84,7 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
     if id(x) in seen:
         key.append(seen[id(x)])
         return
-    held = _held(x)
+    held = held_by(x)
     key.append(kind)
     if held is None:
         key.append(_hashable(x))
@@ -96,7 +96,7 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
         _scan(value, leaves, key, seen, leaf)
 
 
-def _held(x: Any) -> tuple[Any, Sequence[Any]] | None:
+def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     """What ``x`` holds: names, which are static, and values; None if it is static itself."""
     kind = type(x)
     if kind is list or kind is tuple:
@@ -175,7 +175,7 @@ class Again:
 
 @dataclass
 class Holder:
-    """An object of ``kind`` that holds parts under ``names`` (see ``_held``)."""
+    """An object of ``kind`` that holds parts under ``names`` (see ``held_by``)."""
 
     kind: type
     names: Any
@@ -189,6 +189,13 @@ Layout = Hole | Fixed | Again | Holder
 def layout_of(x: Any, leaf: type | tuple[type, ...] = ()) -> Layout:
     """What holds the leaves of ``x``; they are numbered in the order of ``scan``."""
     return _Describe(leaf).describe(x)
+
+
+def objects_of(x: Any) -> list[Any]:
+    """The arrays in ``x`` and what holds leaves, in the order of their numbers in the layout."""
+    found = _Describe(())
+    found.describe(x)
+    return found.keep
 
 
 class _Describe:
@@ -212,7 +219,7 @@ class _Describe:
             return Fixed(x)
         if id(x) in self.seen:
             return Again(self.seen[id(x)].number)
-        held = _held(x)
+        held = held_by(x)
         if held is None:
             return Fixed(x)
         made = Holder(kind, held[0], [], len(self.seen))
@@ -228,10 +235,12 @@ class _Describe:
 
 def build(layout: Layout, leaves: Sequence[Any]) -> Any:
     """New containers and objects of this layout around other leaves."""
-    return _Build(leaves).build(layout)
+    return Build(leaves).build(layout)
 
 
-class _Build:
+class Build:
+    """Builds one value; ``made`` has the holders that were built, by number."""
+
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
         self.made: dict[int, Any] = {}
@@ -286,6 +295,24 @@ def names_of_leaves(layout: Layout, name: str = "") -> list[str]:
     """How a user would write each leaf, in order, as ``params['w'][0]``."""
     found: dict[int, str] = {}
     _name(layout, name, found)
+    return [found[i] for i in range(len(found))]
+
+
+def names_of_arguments(f: Any, layout: Layout) -> list[str]:
+    """The same for the leaves of ``(args, kwargs)``, with the names of the parameters of ``f``."""
+    args, kwargs = layout.parts  # type: ignore[union-attr]
+    code = getattr(f, "__code__", None)
+    names = [] if code is None else list(code.co_varnames[: code.co_argcount])
+    rest = (
+        code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        if code is not None and code.co_flags & 4
+        else "args"
+    )
+    found: dict[int, str] = {}
+    for i, part in enumerate(args.parts):
+        _name(part, names[i] if i < len(names) else f"{rest}[{i - len(names)}]", found)
+    for name, part in zip(kwargs.names, kwargs.parts):
+        _name(part, name, found)
     return [found[i] for i in range(len(found))]
 
 

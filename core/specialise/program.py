@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Sequence
@@ -13,11 +14,13 @@ import numpy as np
 from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Block, Function, Value, verify
+from ..layout import Build, layout_of, names_of_arguments, objects_of, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
-from .arguments import leaves_of, mapped, traced_leaf, type_of
+from .arguments import traced_leaf, type_of
 from .calls import Calls
-from .merging import NUMBERS, is_instance
+from .merging import is_instance
 from .outside import Outside, Source
+from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
 
@@ -100,23 +103,33 @@ class Interpreter(Calls):
 class Program:
     """A specialised program.
 
-    ``function`` takes the leaves of the arguments in order (``leaves_of((args, kwargs))`` without those that are static),
-    then what ``hidden`` reads; it gives the numbers and arrays of the result, then the new elements of the arrays that
+    ``function`` takes ``leaves`` (positions among the leaves of ``(args, kwargs)``, see ``layout``; the static ones are left
+    out), then what ``hidden`` reads; it gives the numbers and arrays of the result, then the new elements of the arrays that
     ``written`` names by their position among the parameters.
     """
 
     function: Function
+    leaves: list[int]
     hidden: list[Source]
     written: list[int]
-    rebuild: Callable[[Sequence[Any], Sequence[Any]], Any]
+    plan: Plan
+    updates: list[tuple[int, Callable[..., None]]]
     guards: list[Source]
+    knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
 
-    def result(self, results: Sequence[Any], parameters: Sequence[Any]) -> Any:
-        """The Python result, from the function's results and the arrays that were given; these are written to."""
+    def result(self, results: Sequence[Any], parameters: Sequence[Any], given: Any) -> Any:
+        """The Python result, from the function's results and parameters and the caller's ``(args, kwargs)``.
+
+        What the program has written and changed in its arguments is changed in the caller's own.
+        """
         count = len(results) - len(self.written)
         for place, new in zip(self.written, results[count:]):
             parameters[place][...] = new
-        return self.rebuild(results[:count], parameters)
+        objects = objects_of(given) if self.knows_objects else ()
+        made = self.plan(results, parameters, objects)
+        for number, update in self.updates:
+            update(objects[number], results, parameters, objects)
+        return made
 
     def is_current(self) -> bool:
         """Whether what was found outside while compiling is still there."""
@@ -124,123 +137,67 @@ class Program:
 
 
 def specialise(
-    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Collection[int] = ()
+    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Collection[int] = (), **options: Any
 ) -> Program:
     """The typed program of ``f(*args, **kwargs)`` for arguments of these types.
 
-    ``static`` names leaves, by their position, whose values are known while compiling.
+    ``static`` names leaves of ``(args, kwargs)``, by their position, whose values are known while compiling; ``options`` are
+    set on the trace (``target``: what the program is compiled for).
 
     Raises:
         NeedsConcrete: a leaf or another number has to be known; ``error.value`` is it.
         BadInput: the function cannot be compiled: what, where, and what to do.
     """
     trace = Interpreter()
+    vars(trace).update(options)
     given = (tuple(args), dict(kwargs))
-    originals = leaves_of(given)
-    parameters = [Value(f"x{i}", type_of(x)) for i, x in enumerate(originals)]
-    position = iter(range(len(originals)))
-
-    def leaf(x: Any) -> Any:
-        i = next(position)
-        return x if i in static else traced_leaf(parameters[i], x)
-
+    originals, _ = scan(given)
+    layout = layout_of(given)
+    names = names_of_arguments(f, layout)
+    parameters = [Value(_identifier(n), type_of(x)) for n, x in zip(names, originals)]
+    kept = [i for i in range(len(originals)) if i not in static]
     block = Block()
     trace.builder.out = block.operations
     Trace.stack.append(trace)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 50_000))
     try:
-        inside, by_name = mapped(given, leaf, {})
-        storages = _storages(trace, inside, by_name)
-        result = trace.call(f, *inside, **by_name)
-        values, build = _output(trace, result, {id(s): parameters.index(p) for p, s in storages.items()})
-        written = [p for p, s in storages.items() if s.value is not p]
-        block.results = [*values, *(storages[p].value for p in written)]
+        leaves = [x if i in static else traced_leaf(parameters[i], x) for i, x in enumerate(originals)]
+        building = Build(leaves)
+        inside, by_name = building.build(layout)
+        for x in building.made.values():
+            if isinstance(x, (list, dict)) or is_instance(x):
+                trace.new(x)
+        results = Results(trace, [parameters[i] for i in kept], building.made)
+        arrays = [(parameters[i], x) for i, x in enumerate(leaves) if isinstance(x, Array)]
+        for p, x in arrays:
+            results.note_argument(x, p)
+        y = trace.call(f, *inside, **by_name)
+        plan, updates = results.plan(y), results.updates()
+        written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:
         sys.setrecursionlimit(limit)
         Trace.stack.pop()
-    kept = [p for i, p in enumerate(parameters) if i not in static]
-    hidden = [(source, array) for source, array in trace.outside.inputs.values()]
-    for (_, array), p in zip(hidden, trace.hidden_parameters):
-        if array.storage.value is not p:
-            block.results.append(array.storage.value)
-            written.append(p)
-    everything = [*kept, *trace.hidden_parameters]
+    hidden = [source for source, _ in trace.outside.inputs.values()]
+    of_hidden = zip(trace.hidden_parameters, (array for _, array in trace.outside.inputs.values()))
+    written += [(p, x) for p, x in of_hidden if x.storage.value is not p]
+    block.results = [*results.values, *(x.storage.value for _, x in written)]
+    everything = [*(parameters[i] for i in kept), *trace.hidden_parameters]
     name = getattr(f, "__name__", type(f).__name__)
     function = verify(Function(name, everything, block, getattr(getattr(f, "__code__", None), "co_filename", "")))
     place = {p: i for i, p in enumerate(everything)}
-    sources = [source for source, _ in hidden]
-    return Program(function, sources, [place[p] for p in written], build, list(trace.outside.guards.values()))
+    return Program(
+        function,
+        kept,
+        hidden,
+        [place[p] for p, _ in written],
+        plan,
+        updates,
+        list(trace.outside.guards.values()),
+        results.knows_objects,
+    )
 
 
-def _storages(trace: Interpreter, args: Any, kwargs: Any) -> dict[Value, Storage]:
-    """The storages of the arrays among the arguments, by the parameter that they began with; containers become known."""
-    found: dict[Value, Storage] = {}
-
-    def walk(x: Any, seen: set[int]) -> None:
-        if isinstance(x, Array):
-            found[x.storage.value] = x.storage
-        elif id(x) not in seen:
-            seen.add(id(x))
-            if isinstance(x, (list, dict)) or is_instance(x):
-                trace.new(x)
-            if isinstance(x, (list, tuple)):
-                for e in x:
-                    walk(e, seen)
-            elif isinstance(x, dict):
-                for e in x.values():
-                    walk(e, seen)
-            elif is_instance(x):
-                walk(x.__dict__, seen)
-
-    walk((args, kwargs), set())
-    return found
-
-
-def _output(trace: Interpreter, result: Any, arguments: dict[int, int]) -> tuple[list[Value], Callable[..., Any]]:
-    """The values of a result, and the function that builds it from their arrays (and the arrays that were given)."""
-    values: list[Value] = []
-
-    def plan(x: Any) -> Callable[[Sequence[Any], Sequence[Any]], Any]:
-        if isinstance(x, Array) and x.view is None and id(x.storage) in arguments:
-            place = arguments[id(x.storage)]
-            return lambda results, parameters: parameters[place]
-        if isinstance(x, Traced):
-            i = len(values)
-            values.append(trace.value(x))
-            if isinstance(x, Array) or not x.type.weak and x.type.dtype.kind != "b":
-                return lambda results, parameters: results[i]
-            return lambda results, parameters: results[i].item()
-        if isinstance(x, (Conflict, Late)) or x is UNBOUND:
-            trace.value(x)
-        if isinstance(x, (list, tuple)):
-            parts = [plan(e) for e in x]
-            kind = type(x)
-            if hasattr(x, "_fields"):
-                return lambda results, parameters: kind(*(p(results, parameters) for p in parts))
-            return lambda results, parameters: kind(p(results, parameters) for p in parts)
-        if type(x) is dict:
-            entries = {k: plan(e) for k, e in x.items()}
-            return lambda results, parameters: {k: p(results, parameters) for k, p in entries.items()}
-        if (
-            is_instance(x)
-            and not isinstance(x, NUMBERS)
-            and trace.made_in(x) is not None
-            or is_instance(x)
-            and _has_traced(x)
-        ):
-            attributes = {k: plan(e) for k, e in x.__dict__.items()}
-
-            def build(results: Sequence[Any], parameters: Sequence[Any]) -> Any:
-                made = object.__new__(type(x))
-                made.__dict__.update({k: p(results, parameters) for k, p in attributes.items()})
-                return made
-
-            return build
-        return lambda results, parameters: x
-
-    return values, plan(result)
-
-
-def _has_traced(x: Any) -> bool:
-    return any(isinstance(e, Traced) or is_instance(e) and _has_traced(e) for e in x.__dict__.values())
+def _identifier(name: str) -> str:
+    """The name of a leaf, as ``params['w'][0]``, as one of a value."""
+    return re.sub(r"\W+", "_", name).strip("_")

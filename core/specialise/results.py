@@ -1,0 +1,153 @@
+"""What a program gives back: the Python result around its numbers and arrays, and what it has changed in its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+from ..ir import Value
+from ..layout import held_by
+from ..structure import blank
+from ..traced import Array, Trace, Traced
+from .merging import is_instance
+from .scopes import UNBOUND, Conflict, Late
+
+Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
+"""Makes an object from the program's results, the leaves that were given, and the objects that held them."""
+
+
+class Results:
+    """Collects the ``values`` that a program has to give, and makes the plans by which Python objects are built of them."""
+
+    def __init__(self, trace: Trace, parameters: Sequence[Value], made: dict[int, Any]) -> None:
+        self.trace = trace
+        self.values: list[Value] = []
+        self.place = {p: i for i, p in enumerate(parameters)}
+        self.storages: dict[int, int] = {}  # of arrays that were given, with the parameter's place
+        self.given = {id(x): number for number, x in made.items() if not isinstance(x, (tuple, MethodType))}
+        self.made = made
+        self.before = {number: dict(_parts(x)) for number, x in made.items()}
+        self.known: dict[int, int] = {}
+        self.knows_objects = False
+        self.kept: list[Any] = []
+
+    def note_argument(self, array: Array, parameter: Value) -> None:
+        self.storages[id(array.storage)] = self.place[parameter]
+
+    def plan(self, x: Any) -> Plan:
+        """How ``x`` is made after a call."""
+        if isinstance(x, (Conflict, Late)) or x is UNBOUND:
+            self.trace.value(x)
+        if isinstance(x, Traced):
+            return self.leaf(x)
+        if id(x) in self.given:
+            number = self.given[id(x)]
+            self.knows_objects = True
+            return lambda results, leaves, objects: objects[number]
+        if isinstance(x, (list, tuple)):
+            parts = [self.plan(e) for e in x]
+            kind: Any = getattr(type(x), "_make", type(x))
+            return lambda results, leaves, objects: kind([p(results, leaves, objects) for p in parts])
+        if type(x) is dict:
+            entries = {k: self.plan(e) for k, e in x.items()}
+            return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+        if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
+            return self.instance(x)
+        return lambda results, leaves, objects: x
+
+    def leaf(self, x: Traced) -> Plan:
+        if isinstance(x, Array):
+            key = id(x.storage)
+            if x.view is None and key in self.storages:
+                place = self.storages[key]
+                return lambda results, leaves, objects: leaves[place]
+            key = key if x.view is None else id(x)
+            if key not in self.known:
+                self.kept.append(x)
+                self.known[key] = self.give(self.trace.value(x))
+            i = self.known[key]
+            return lambda results, leaves, objects: results[i]
+        value = self.trace.value(x)
+        if value in self.place:
+            place = self.place[value]
+            return lambda results, leaves, objects: leaves[place]
+        i = self.give(value)
+        if value.type.weak:
+            return lambda results, leaves, objects: results[i].item()
+        return lambda results, leaves, objects: results[i]
+
+    def give(self, value: Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def instance(self, x: Any) -> Plan:
+        attributes = {k: self.plan(e) for k, e in _parts(x).items()}
+        kind = type(x)
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            made = blank(kind)
+            for name, plan in attributes.items():
+                object.__setattr__(made, name, plan(results, leaves, objects))
+            return made
+
+        return build
+
+    def updates(self) -> list[tuple[int, Callable[..., None]]]:
+        """For each argument's list, dict or object that the program has changed: its number, and what does the same to it."""
+        found = []
+        for number, x in self.made.items():
+            before, after = self.before[number], _parts(x)
+            if isinstance(x, (tuple, MethodType)) or before == {} == after:
+                continue
+            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
+            gone = [k for k in before if k not in after]
+            if changed or gone:
+                self.knows_objects = True
+                found.append((number, _update(type(x), changed, gone)))
+        return found
+
+
+def _update(kind: type, changed: dict[Any, Plan], gone: list[Any]) -> Callable[..., None]:
+    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
+        if issubclass(kind, list):
+            if gone:
+                del x[min(gone) :]
+            for i, plan in changed.items():
+                new = plan(results, leaves, objects)
+                x.append(new) if i == len(x) else x.__setitem__(i, new)
+        elif issubclass(kind, dict):
+            for k in gone:
+                del x[k]
+            for k, plan in changed.items():
+                x[k] = plan(results, leaves, objects)
+        else:
+            for k in gone:
+                object.__delattr__(x, k)
+            for k, plan in changed.items():
+                object.__setattr__(x, k, plan(results, leaves, objects))
+
+    return update
+
+
+def _parts(x: Any) -> dict[Any, Any]:
+    """What an argument's holder holds, by index, key or attribute."""
+    if isinstance(x, (list, tuple)):
+        return dict(enumerate(x))
+    if isinstance(x, dict):
+        return dict(x)
+    held = held_by(x)
+    return {} if held is None or not isinstance(held[0], tuple) else dict(zip(held[0][1:], held[1]))
+
+
+def _holds_traced(x: Any, seen: set[int]) -> bool:
+    if isinstance(x, Traced):
+        return True
+    if id(x) in seen:
+        return False
+    seen.add(id(x))
+    if isinstance(x, (list, tuple)):
+        return any(_holds_traced(e, seen) for e in x)
+    if isinstance(x, dict):
+        return any(_holds_traced(e, seen) for e in x.values())
+    return is_instance(x) and any(_holds_traced(e, seen) for e in x.__dict__.values())
