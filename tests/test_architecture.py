@@ -75,11 +75,11 @@ def test_packages_import_core_by_its_public_names_only(path):
 
 
 @pytest.mark.parametrize(
-    "library, home", [("jax", "core/emit/xla.py"), ("llvmlite", "core/emit/native.py"), ("cupy", "core/emit/cuda.py")]
+    "library, home", [("jax", "core/emit/xla/"), ("llvmlite", "core/emit/native.py"), ("cupy", "core/emit/cuda.py")]
 )
 def test_each_back_end_library_is_imported_in_one_file(library, home):
     importers = {relative(path) for path in SOURCES if any(inside(module, library) for module, _, _ in imports(path))}
-    assert importers <= {home}
+    assert all(path.startswith(home) for path in importers)
 
 
 def test_importing_morula_loads_nothing_but_itself_numpy_and_the_standard_library():

@@ -1,0 +1,120 @@
+"""NumPy's ufuncs: JAX's functions of the same name, and what gives NumPy's results where those do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...ir import Operation
+from .lengths import aligned
+from .lower import LOWERINGS, Walk
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+"""What computes a ufunc of operands that have the dtypes of its loop, and shapes that broadcast."""
+
+
+def apply_ufunc(ufunc: np.ufunc, *operands: Any) -> Any:
+    """A ufunc of arrays that have the dtypes of its loop."""
+    return UFUNCS[ufunc](*map(jnp.asarray, operands))
+
+
+def _lower(walk: Walk, op: Operation, *operands: Any) -> Any:
+    result = op.results[0].type
+    found = UFUNCS[op.callee](*(jnp.asarray(aligned(x, v.type, result)) for x, v in zip(operands, op.operands)))
+    several = isinstance(found, (tuple, list))
+    made = [jnp.broadcast_to(x, result.bounds) for x in (found if several else [found])]
+    return made if several else made[0]
+
+
+def computes(*ufuncs: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for ufunc in ufuncs:
+            UFUNCS[ufunc] = function
+            LOWERINGS[ufunc] = _lower
+        return function
+
+    return register
+
+
+for _name in (
+    "add subtract multiply negative positive absolute fabs rint floor ceil trunc sqrt cbrt square exp exp2 expm1 log log2 "
+    "log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh arctan2 hypot degrees radians "
+    "deg2rad rad2deg logaddexp logaddexp2 heaviside copysign nextafter signbit isnan isinf isfinite equal not_equal "
+    "less less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
+    "bitwise_xor invert gcd lcm conjugate frexp modf ldexp fmin fmax maximum minimum true_divide reciprocal sign "
+    "float_power bitwise_count spacing left_shift right_shift fmod"
+).split():
+    computes(getattr(np, _name))(getattr(jnp, _name))
+
+
+def _is_complex(x: Any) -> bool:
+    return x.dtype.kind == "c"
+
+
+def _is_integer(x: Any) -> bool:
+    return x.dtype.kind in "iu"
+
+
+# ---- division: whole numbers divided by zero give zero
+
+
+def _nonzero(b: Any) -> Any:
+    return jnp.where(b == 0, jnp.ones_like(b), b)
+
+
+@computes(np.floor_divide)
+def floor_divide(a: Any, b: Any) -> Any:
+    return divmod_(a, b)[0]
+
+
+@computes(np.remainder)
+def remainder(a: Any, b: Any) -> Any:
+    return divmod_(a, b)[1]
+
+
+@computes(np.divmod)
+def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
+    """The quotient rounded down and the remainder, which has the sign of b; as npy_divmod."""
+    a, b = jnp.broadcast_arrays(a, b)
+    if _is_integer(a):
+        divisor = _nonzero(b)
+        quotient, rest = lax.div(a, divisor), lax.rem(a, divisor)
+        if a.dtype.kind == "i":
+            off = (rest != 0) & ((rest < 0) != (divisor < 0))
+            quotient, rest = jnp.where(off, quotient - 1, quotient), jnp.where(off, rest + divisor, rest)
+        zero = jnp.zeros_like(a)
+        return jnp.where(b == 0, zero, quotient), jnp.where(b == 0, zero, rest)
+    rest = lax.rem(a, b)
+    quotient = (a - rest) / b
+    off = (rest != 0) & ((rest < 0) != (b < 0))
+    quotient = jnp.where(off, quotient - 1, quotient)
+    rest = jnp.where(rest == 0, jnp.copysign(jnp.zeros_like(rest), b), jnp.where(off, rest + b, rest))
+    down = jnp.floor(quotient)
+    down = jnp.where(quotient - down > 0.5, down + 1, down)
+    down = jnp.where(quotient == 0, jnp.copysign(jnp.zeros_like(down), a / b), down)
+    return jnp.where(b == 0, a / b, down), jnp.where(b == 0, lax.rem(a, b), rest)
+
+
+@computes(np.fmod)
+def fmod(a: Any, b: Any) -> Any:
+    if not _is_integer(a):
+        return lax.rem(*jnp.broadcast_arrays(a, b))
+    a, b = jnp.broadcast_arrays(a, b)
+    return jnp.where(b == 0, jnp.zeros_like(a), lax.rem(a, _nonzero(b)))
+
+
+@computes(np.power)
+def power(a: Any, b: Any) -> Any:
+    a, b = jnp.broadcast_arrays(a, b)
+    if not _is_integer(a):
+        return lax.pow(a, b)
+    # By squaring, modulo 2**bits; NumPy raises for negative exponents, so they do not come here.
+    result = jnp.ones_like(a)
+    for _ in range(a.dtype.itemsize * 8):
+        result = jnp.where(b & 1 == 1, result * a, result)
+        a, b = a * a, lax.shift_right_logical(b, jnp.ones_like(b))
+    return result

@@ -1,0 +1,321 @@
+"""The walk over a typed function while JAX traces it: blocks, control flow, and the error that a program carries along.
+
+A program cannot stop in its middle.  Where one may raise, a code (0: none yet) and the values of the first error's
+message are carried through blocks and loops to the end; loops stop when it is set, and Python raises after the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import BadInput
+from ...ir import Block, Function, Operation, Value, callee_name, walk
+from ...typed import STACK, ArrayType, Dim, raise_if
+
+LOWERINGS: dict[Any, Callable[..., Any]] = {}
+"""For each callee: ``lower(walk, operation, *operands, **constants)`` gives the result, or a list if there are several."""
+
+FAILING: set[Any] = {raise_if}
+"""The callees whose lowering calls ``Walk.fail_if``."""
+
+
+def lowers(*callees: Any, fails: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register how calls of these are lowered; ``fails``: it calls ``Walk.fail_if``."""
+
+    def register(lower: Callable[..., Any]) -> Callable[..., Any]:
+        LOWERINGS.update(dict.fromkeys(callees, lower))
+        FAILING.update(callees if fails else ())
+        return lower
+
+    return register
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place that may raise: what, and the types and lengths of the values in its message."""
+
+    exception: type[BaseException]
+    text: str
+    types: tuple[ArrayType, ...] = ()
+
+
+@dataclass
+class Failure:
+    """The error that a program carries: 0 or the number of a site + 1, and the values of its message, as bits."""
+
+    code: Any
+    bits: Any
+
+
+@dataclass
+class Walk:
+    """One tracing of a function. ``walk[value]`` is the JAX array that holds a value, or a NumPy constant."""
+
+    function: Function
+    sites: list[Site] = field(default_factory=list)
+    raised: list[BaseException] = field(default_factory=list)
+    values: dict[Value, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+    is_ordered: bool = False
+
+    def __post_init__(self) -> None:
+        calls = [op for op in walk(self.function.block) if op.callee is raise_if]
+        sizes = [sum(_words(v.type) for v in op.positional[1:]) for op in calls]
+        self.words = max(sizes, default=0)
+
+    def __getitem__(self, value: Value) -> Any:
+        if value.is_constant:
+            return np.asarray(value.constant, value.type.dtype) if value.type is not None else value.constant
+        return self.values[value]
+
+    def array(self, value: Value) -> Any:
+        """The JAX array of a value, constants included."""
+        return jnp.asarray(self[value])
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Trace the whole function: its results, the lengths of those that have some, and the failure if it may raise."""
+        self.values.update(zip(self.function.parameters, arguments, strict=True))
+        if self.may_fail(self.function.block):
+            self.failure = self.no_failure()
+        self.block(self.function.block)
+        return [self.array(v) for v in self.function.block.results]
+
+    def no_failure(self) -> Failure:
+        return Failure(jnp.zeros((), np.int32), jnp.zeros(self.words, np.int64))
+
+    def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
+        """Trace a block: its results."""
+        self.values.update(zip(block.parameters, arguments))
+        for op in block.operations:
+            try:
+                found = getattr(self, f"lower_{op.kind}")(op)
+            except BadInput as error:
+                raise BadInput(f"{self.function.filename}:{op.line}: {error}") from None
+            for result, x in zip(op.results, found, strict=True):
+                if np.shape(x) != result.type.bounds or x.dtype != result.type.dtype:
+                    what = callee_name(op.callee) if op.callee else op.kind
+                    raise TypeError(f"{what} gave {x.dtype}{list(np.shape(x))}, its type is {result.type}")
+                self.values[result] = x
+        return [self.array(v) for v in block.results]
+
+    # ---- calls
+
+    def lower_call(self, op: Operation) -> list[Any]:
+        if isinstance(op.callee, Function):
+            raise BadInput(
+                f"{op.callee.name} calls itself to a depth that is known only when the program runs; XLA has no "
+                "recursion. Compile for target='native', or write it as a loop"
+            )
+        if any(v.type is STACK for v in [*op.positional, *op.results]):
+            raise TypeError("a stack that grows reached XLA: reverse with target='xla' uses arrays")
+        lower = LOWERINGS.get(op.callee) or LOWERINGS[None]
+        constants = {name: v.constant for name, v in op.named.items()}
+        found = lower(self, op, *map(self.__getitem__, op.positional), **constants)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        return [fitted(x, r.type) for x, r in zip(found, op.results)]
+
+    # ---- control flow
+
+    def lower_if(self, op: Operation) -> list[Any]:
+        condition = self[op.operands[0]]
+        failing = any(map(self.may_fail, op.blocks))
+
+        def branch(block: Block) -> Callable[..., Any]:
+            def run(failure: Any) -> Any:
+                with self.carrying(failure):
+                    return self.block(block), self.carried_failure(failing)
+
+            return run
+
+        found, failure = lax.cond(condition, *map(branch, op.blocks), self.carried_failure(failing))
+        self.take(failure)
+        return found
+
+    def lower_while(self, op: Operation) -> list[Any]:
+        condition, body = op.blocks
+        initial = [self.array(v) for v in op.operands]
+        if self.may_fail(condition):
+            return self._while_tested_in_body(condition, body, initial)
+        failing = self.may_fail(body)
+        outer = self.failure
+
+        def test(state: Any) -> Any:
+            values, failure = state
+            with self.carrying(failure):
+                goes_on = self.block(condition, values)[0]
+            now = failure or (outer.code, outer.bits) if outer else failure
+            return goes_on & (now[0] == 0) if now else goes_on
+
+        def step(state: Any) -> Any:
+            values, failure = state
+            with self.carrying(failure):
+                return self.block(body, values), self.carried_failure(failing)
+
+        found, failure = lax.while_loop(test, step, (initial, self.carried_failure(failing)))
+        self.take(failure)
+        return found
+
+    def _while_tested_in_body(self, condition: Block, body: Block, initial: list[Any]) -> list[Any]:
+        """A loop whose condition may raise: XLA's conditions give a truth and nothing else, so the body computes it."""
+
+        def tested(values: list[Any]) -> Any:
+            goes_on = self.block(condition, values)[0]
+            failure = self.carried_failure(True)
+            return goes_on & (failure[0] == 0), values, failure
+
+        def step(state: Any) -> Any:
+            _, values, failure = state
+            with self.carrying(failure):
+                return tested(self.block(body, values))
+
+        _, found, failure = lax.while_loop(lambda state: state[0], step, tested(initial))
+        self.take(failure)
+        return found
+
+    def lower_range(self, op: Operation) -> list[Any]:
+        (body,) = op.blocks
+        start, stop, step = (self[v] for v in op.operands[:3])
+        initial = [self.array(v) for v in op.operands[3:]]
+        failing = self.may_fail(body)
+        trips = _trips(start, stop, step)
+
+        def advance(state: Any) -> Any:
+            k, values, failure = state
+            with self.carrying(failure):
+                i = start + k * step if not _is_count(start, step) else k
+                return k + 1, self.block(body, [i, *values]), self.carried_failure(failing)
+
+        def goes_on(state: Any) -> Any:
+            k, _, failure = state
+            return (k < trips) & (failure[0] == 0) if failure else k < trips
+
+        state = (jnp.zeros((), np.int64), initial, self.carried_failure(failing))
+        _, found, failure = lax.while_loop(goes_on, advance, state)
+        self.take(failure)
+        return found
+
+    # ---- errors
+
+    def may_fail(self, block: Block) -> bool:
+        """Whether a block has a place that may raise."""
+        return any(
+            op.kind == "call" and (op.callee in FAILING or op.callee not in LOWERINGS) for op in walk(block)
+        )
+
+    def carried_failure(self, failing: bool) -> Any:
+        """What a region that may raise carries; () for one that does not."""
+        if not failing:
+            return ()
+        assert self.failure is not None
+        return self.failure.code, self.failure.bits
+
+    def take(self, failure: Any) -> None:
+        if failure:
+            self.failure = Failure(*failure)
+
+    @contextmanager
+    def carrying(self, failure: Any) -> Iterator[None]:
+        """Within a region: its own failure if it carries one, and the one outside as it was afterwards."""
+        outer = self.failure
+        self.take(failure)
+        try:
+            yield
+        finally:
+            self.failure = outer
+
+    def fail_if(self, condition: Any, site: Site, values: Sequence[Any] = ()) -> None:
+        """From here on the program has failed, if it had not before and the condition holds."""
+        assert self.failure is not None
+        if site not in self.sites:
+            self.sites.append(site)
+        code, bits = self.failure.code, self.failure.bits
+        first = jnp.asarray(condition) & (code == 0)
+        code = jnp.where(first, np.int32(self.sites.index(site) + 1), code)
+        words = [_bits(jnp.asarray(x)) for x in values]
+        for n in (n for kind in site.types for n in kind.shape if isinstance(n, Dim)):
+            words.append(jnp.reshape(self[n.value], 1))
+        if words:
+            written = jnp.concatenate(words)
+            written = jnp.concatenate([written, bits[len(written) :]])
+            bits = jnp.where(first, written, bits)
+        self.failure = Failure(code, bits)
+
+    def unfailed(self) -> Any:
+        """Whether the program has not failed so far; None if it cannot have."""
+        return None if self.failure is None else self.failure.code == 0
+
+
+def message(site: Site, bits: np.ndarray) -> str:
+    """The text of an error from the bits that the program gave back."""
+    arrays = []
+    words = list(bits)
+    for kind in site.types:
+        raw, words = np.array(words[: _size(kind)], np.int64), words[_size(kind) :]
+        arrays.append(_from_bits(raw, kind.dtype).reshape(kind.bounds))
+    values = []
+    for x, kind in zip(arrays, site.types):
+        part = tuple(slice(int(words.pop(0))) if isinstance(n, Dim) else slice(None) for n in kind.shape)
+        values.append(x[part] if part else x[()])
+    return site.text.format(*values) if values else site.text
+
+
+def fitted(x: Any, kind: ArrayType) -> Any:
+    """A lowering's result as exactly the dtype of its type."""
+    x = jnp.asarray(x)
+    return x if x.dtype == kind.dtype else lax.convert_element_type(x, kind.dtype)
+
+
+def _trips(start: Any, stop: Any, step: Any) -> Any:
+    """How often a range runs: as a constant where it is known."""
+    if all(isinstance(x, np.ndarray) for x in (start, stop, step)):
+        return np.int64(len(range(int(start), int(stop), int(step))))
+    if isinstance(step, np.ndarray):
+        away = int(step)
+        if away == 1:
+            return stop - start if int_or_none(start) != 0 else stop
+        return (stop - start + (away - np.sign(away))) // away
+    up, down = (stop - start + step - 1) // step, (stop - start + step + 1) // step
+    return jnp.where(step > 0, up, down)
+
+
+def int_or_none(x: Any) -> int | None:
+    """A number that is known while the program is traced."""
+    return int(x) if isinstance(x, (np.ndarray, np.generic)) else None
+
+
+def _is_count(start: Any, step: Any) -> bool:
+    return int_or_none(start) == 0 and int_or_none(step) == 1
+
+
+def _size(kind: ArrayType) -> int:
+    return int(np.prod(kind.bounds, dtype=int)) * (2 if kind.dtype.kind == "c" else 1)
+
+
+def _words(kind: ArrayType) -> int:
+    return _size(kind) + sum(isinstance(n, Dim) for n in kind.shape)
+
+
+def _bits(x: Any) -> Any:
+    """The elements of an array as 64-bit words, without loss."""
+    x = jnp.ravel(x)
+    if x.dtype.kind == "c":
+        return jnp.concatenate([_bits(x.real), _bits(x.imag)])
+    if x.dtype.kind == "f":
+        x = x.astype(np.float64)
+    return lax.bitcast_convert_type(x, np.int64) if x.dtype.itemsize == 8 else x.astype(np.int64)
+
+
+def _from_bits(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if dtype.kind == "c":
+        real, imaginary = np.split(words.view(np.float64), 2)
+        return (real + 1j * imaginary).astype(dtype)
+    if dtype.kind == "f":
+        return words.view(np.float64).astype(dtype)
+    return words.astype(dtype)

@@ -1,0 +1,128 @@
+"""A typed function compiled by XLA: traced, lowered, compiled once, called with NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...ir import Function
+from ...typed import STACK, Dim
+from . import arrays, elementwise, host, indexing, library, reductions, special  # noqa: F401  they register themselves
+from .client import prepare, wide
+from .lower import Walk, message
+
+_SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
+
+
+def compile_function(function: Function) -> XlaProgram:
+    """A typed function as one XLA executable for JAX's default device.
+
+    Raises:
+        BadInput: it holds what XLA has not: recursion.
+    """
+    return XlaProgram(function)
+
+
+class XlaProgram:
+    """A compiled function: called with its arguments, gives the list of its results.
+
+    ``seconds`` says how long the stages took: ``trace``, ``lower`` (to StableHLO) and ``compile``.
+    """
+
+    def __init__(self, function: Function) -> None:
+        prepare()
+        self.name = function.name
+        self._parameters = [v.type for v in function.parameters]
+        self._results = [v.type for v in function.block.results]
+        walk = Walk(function)
+        lengths = list({n.value: n for t in self._results if t is not STACK for n in t.shape if isinstance(n, Dim)})
+        self._lengths = {value: i for i, value in enumerate(lengths)}
+
+        def run(*arguments: Any) -> Any:
+            results = walk.run(arguments)
+            failure = walk.failure
+            return [*results, *map(walk.array, lengths)], (failure.code, failure.bits) if failure else ()
+
+        run.__name__ = function.name if function.name.isidentifier() else "program"
+        shapes = [jax.ShapeDtypeStruct(t.bounds, t.dtype) for t in self._parameters]
+        clock = [time.perf_counter()]
+        with wide():
+            traced = jax.jit(run, keep_unused=True).trace(*shapes)
+            clock.append(time.perf_counter())
+            self._lowered = traced.lower()
+            clock.append(time.perf_counter())
+            self._compiled = self._lowered.compile()
+            clock.append(time.perf_counter())
+        self.seconds = dict(zip(("trace", "lower", "compile"), np.diff(clock).tolist()))
+        self._sites, self._raised, self._is_ordered = walk.sites, walk.raised, walk.is_ordered
+        self._may_raise = walk.failure is not None
+        self._is_static = not self._lengths and all(t.is_static for t in self._parameters)
+        self._numbers = [None if t.shape else t.dtype.type for t in self._parameters]
+
+    @property
+    def stablehlo_text(self) -> str:
+        return self._lowered.as_text()
+
+    @property
+    def hlo_text(self) -> str:
+        """The program as XLA has optimised it."""
+        return self._compiled.as_text() or ""
+
+    def __call__(self, arguments: Sequence[Any], *, as_jax: bool = False) -> list[Any]:
+        """The results: NumPy arrays and numbers, or JAX arrays.
+
+        Raises:
+            the exceptions of the program's own, with their messages.
+        """
+        values = [x if number is None else number(x) for x, number in zip(arguments, self._numbers, strict=True)]
+        if not self._is_static:
+            values = [host._at_bounds(x, t) for x, t in zip(values, self._parameters)]
+        with wide():
+            results, failure = self._compiled(*values)
+        if self._may_raise:
+            self._raise(failure)
+        if not self._is_static:
+            return self._cut(results)
+        return results if as_jax else [as_numpy(x) for x in results]
+
+    def _cut(self, results: list[Any]) -> list[Any]:
+        """The results without what lies beyond their lengths."""
+        arrays, lengths = results[: len(self._results)], results[len(self._results) :]
+        found = []
+        for x, kind in zip(arrays, self._results):
+            part = [int(lengths[self._lengths[n.value]]) if isinstance(n, Dim) else None for n in kind.shape]
+            found.append(as_numpy(x)[tuple(map(slice, part))] if part else as_numpy(x))
+        return found
+
+    def _raise(self, failure: Any) -> None:
+        if self._is_ordered:
+            jax.effects_barrier()
+        code = int(failure[0])
+        if not code:
+            return
+        site = self._sites[code - 1]
+        if site.exception is host.Raised:
+            error = self._raised[0]
+            self._raised.clear()
+            raise error
+        raise site.exception(message(site, np.asarray(failure[1])))
+
+
+def as_numpy(x: jax.Array) -> Any:
+    """A result as an array that can be written to, or a NumPy number.
+
+    XLA's memory is taken over without a copy where the CPU can reach it: nobody else has the array.
+    """
+    if not x.shape:
+        return np.asarray(x)[()]
+    if x.nbytes <= _SMALL or next(iter(x.devices())).platform != "cpu":
+        return np.array(x)
+    x.block_until_ready()
+    memory = (ctypes.c_char * x.nbytes).from_address(x.unsafe_buffer_pointer())
+    memory.owner = x  # what keeps XLA from freeing it
+    return np.frombuffer(memory, x.dtype).reshape(x.shape)

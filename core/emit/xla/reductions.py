@@ -1,0 +1,136 @@
+"""Sums, extrema, cumulative functions and sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...ir import Operation
+from .elementwise import apply_ufunc
+from .lengths import masked
+from .lower import Walk, lowers
+
+
+def lowest(dtype: np.dtype) -> Any:
+    """What is below every number of a dtype: the identity of max."""
+    if dtype.kind == "c":
+        return complex(-np.inf, -np.inf)
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype) -> Any:
+    """The identity of min."""
+    if dtype.kind == "c":
+        return complex(np.inf, np.inf)
+    if dtype.kind == "f":
+        return np.inf
+    return True if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+_REDUCTIONS: dict[Any, tuple[Callable[..., Any], Callable[[np.dtype], Any]]] = {
+    np.sum: (jnp.sum, lambda dtype: 0),
+    np.prod: (jnp.prod, lambda dtype: 1),
+    np.min: (jnp.min, highest),
+    np.max: (jnp.max, lowest),
+    np.any: (jnp.any, lambda dtype: 0),
+    np.all: (jnp.all, lambda dtype: 1),
+}
+
+
+def _reduce(walk: Walk, op: Operation, x: Any, axis: Any = None, **more: Any) -> Any:
+    kind, result = op.operands[0].type, op.results[0].type
+    axes = range(kind.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    function, identity = _REDUCTIONS[op.callee]
+    x = masked(walk, jnp.asarray(x), kind, identity(kind.dtype), axes)
+    if op.callee in (np.sum, np.prod) and kind.dtype != result.dtype:
+        x = lax.convert_element_type(x, result.dtype)
+    if op.callee in (np.min, np.max) and kind.dtype.kind == "c":
+        binary = np.minimum if op.callee is np.min else np.maximum
+        return lax.reduce(x, x.dtype.type(identity(kind.dtype)), lambda a, b: apply_ufunc(binary, a, b), tuple(axes))
+    return function(x, axis=tuple(axes))
+
+
+for _function in _REDUCTIONS:
+    lowers(_function)(_reduce)
+
+
+@lowers(np.argmax, np.argmin)
+def _argmax(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
+    kind = op.operands[0].type
+    is_max = op.callee is np.argmax
+    x = masked(walk, jnp.asarray(x), kind, (lowest if is_max else highest)(kind.dtype), [axis])
+    if kind.dtype.kind == "c":
+        # The first of the extrema, a NaN being one: the place of the extremum that the lexicographic order gives.
+        binary = np.maximum if is_max else np.minimum
+        first = x.dtype.type((lowest if is_max else highest)(kind.dtype))
+        best = lax.reduce(x, first, lambda a, b: apply_ufunc(binary, a, b), (axis,))
+        best = jnp.expand_dims(best, axis)
+        return lax.argmax(((x == best) | jnp.isnan(x)).astype(np.int8), axis, np.int64)
+    return (lax.argmax if is_max else lax.argmin)(x.astype(np.int8) if x.dtype == bool else x, axis, np.int64)
+
+
+def _cumulative(function: Callable[..., Any]) -> Callable[..., Any]:
+    def lower(walk: Walk, op: Operation, x: Any, axis: int = 0, **more: Any) -> Any:
+        return function(lax.convert_element_type(x, op.results[0].type.dtype), axis)
+
+    return lower
+
+
+def _scanned(ufunc: np.ufunc) -> Callable[..., Any]:
+    """``ufunc.accumulate``, from the first element on as NumPy has it."""
+
+    def lower(walk: Walk, op: Operation, x: Any, axis: int = 0, **more: Any) -> Any:
+        dtype = op.results[0].type.dtype
+        x = jnp.moveaxis(lax.convert_element_type(x, dtype), axis, 0)
+        if not x.shape[0]:
+            return jnp.moveaxis(x, 0, axis)
+
+        def step(so_far: Any, row: Any) -> Any:
+            so_far = apply_ufunc(ufunc, so_far, row).astype(dtype)
+            return so_far, so_far
+
+        _, rest = lax.scan(step, x[0], x[1:])
+        return jnp.moveaxis(jnp.concatenate([x[:1], rest]), 0, axis)
+
+    return lower
+
+
+lowers(np.cumsum, np.add.accumulate)(_cumulative(lambda x, axis: jnp.cumsum(x, axis)))
+lowers(np.cumprod, np.multiply.accumulate)(_cumulative(lambda x, axis: jnp.cumprod(x, axis)))
+for _ufunc in (
+    np.maximum,
+    np.minimum,
+    np.fmax,
+    np.fmin,
+    np.subtract,
+    np.divide,
+    np.power,
+    np.logaddexp,
+    np.logaddexp2,
+    np.logical_and,
+    np.logical_or,
+    np.logical_xor,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.hypot,
+):
+    lowers(_ufunc.accumulate)(_scanned(_ufunc))
+
+
+@lowers(np.sort, np.argsort)
+def _sort(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
+    kind = op.operands[0].type
+    dtype = kind.dtype
+    # NaNs are sorted to the end; what is beyond the length stands behind them and stays there, the sort being stable.
+    last = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan if dtype.kind == "f" else highest(dtype)
+    x = masked(walk, jnp.asarray(x), kind, last, [axis])
+    if op.callee is np.sort:
+        return jnp.sort(x, axis=axis, stable=True)
+    return jnp.argsort(x, axis=axis, stable=True).astype(np.int64)
