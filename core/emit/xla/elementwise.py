@@ -45,8 +45,8 @@ for _name in (
     "log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh arctan2 hypot degrees radians "
     "deg2rad rad2deg logaddexp logaddexp2 heaviside copysign nextafter signbit isnan isinf isfinite equal not_equal "
     "less less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor invert gcd lcm conjugate frexp modf ldexp fmin fmax maximum minimum true_divide reciprocal sign "
-    "float_power bitwise_count spacing left_shift right_shift fmod"
+    "bitwise_xor invert conjugate frexp ldexp fmin fmax maximum minimum true_divide "
+    "float_power bitwise_count left_shift right_shift"
 ).split():
     computes(getattr(np, _name))(getattr(jnp, _name))
 
@@ -107,14 +107,91 @@ def fmod(a: Any, b: Any) -> Any:
     return jnp.where(b == 0, jnp.zeros_like(a), lax.rem(a, _nonzero(b)))
 
 
-@computes(np.power)
+@computes(np.reciprocal)
+def reciprocal(x: Any) -> Any:
+    """Of whole numbers too: 1 and -1 are their own, 0 gives what C makes of infinity."""
+    if not _is_integer(x):
+        return 1 / x
+    of_zero = np.iinfo(x.dtype).min if x.dtype.itemsize >= 4 else 0
+    own = (x == 1) if x.dtype.kind == "u" else (x == 1) | (x == -1)
+    return jnp.where(x == 0, jnp.asarray(of_zero, x.dtype), jnp.where(own, x, jnp.zeros_like(x)))
+
+
+# ---- powers
+
+
+@computes(np.power, np.float_power)
 def power(a: Any, b: Any) -> Any:
     a, b = jnp.broadcast_arrays(a, b)
-    if not _is_integer(a):
+    if _is_integer(a):
+        return _whole_power(a, b, a.dtype.itemsize * 8)  # NumPy raises for negative exponents: they do not come here
+    if not _is_complex(a):
         return lax.pow(a, b)
-    # By squaring, modulo 2**bits; NumPy raises for negative exponents, so they do not come here.
+    # As npy_cpow: small whole exponents by squaring, and zero to a power of positive real part is zero.
+    whole = (b.imag == 0) & (b.real == jnp.round(b.real)) & (jnp.abs(b.real) < 100)
+    n = jnp.where(whole, b.real, 0).astype(np.int32)
+    squared = _whole_power(a, jnp.abs(n), 7)
+    exact = jnp.where(n < 0, 1 / squared, squared)
+    safe = jnp.where(a == 0, jnp.ones_like(a), a)
+    of_zero = jnp.where(b.real > 0, jnp.zeros_like(a), jnp.full_like(a, complex(np.nan, np.nan)))
+    of_zero = jnp.where(b == 0, jnp.ones_like(a), of_zero)
+    return jnp.where(a == 0, of_zero, jnp.where(whole, exact, lax.pow(safe, b)))
+
+
+def _whole_power(a: Any, n: Any, bits: int) -> Any:
+    """a**n by squaring; n has at most this many bits."""
     result = jnp.ones_like(a)
-    for _ in range(a.dtype.itemsize * 8):
-        result = jnp.where(b & 1 == 1, result * a, result)
-        a, b = a * a, lax.shift_right_logical(b, jnp.ones_like(b))
+    for _ in range(bits):
+        result = jnp.where(n & 1 == 1, result * a, result)
+        a, n = a * a, lax.shift_right_logical(n, jnp.ones_like(n))
     return result
+
+
+# ---- parts of floating-point numbers
+
+
+@computes(np.sign)
+def sign(x: Any) -> Any:
+    return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))  # of either zero: 0, not -0
+
+
+@computes(np.modf)
+def modf(x: Any) -> tuple[Any, Any]:
+    whole = jnp.trunc(x)
+    part = jnp.where(jnp.isinf(x), jnp.zeros_like(x), x - whole)
+    return jnp.copysign(part, x), whole
+
+
+@computes(np.spacing)
+def spacing(x: Any) -> Any:
+    return jnp.where(x == 0, jnp.spacing(jnp.zeros_like(x)), jnp.spacing(x))
+
+
+# ---- whole numbers
+
+
+@computes(np.gcd)
+def gcd(a: Any, b: Any) -> Any:
+    a, b = jnp.broadcast_arrays(a, b)
+    return _magnitude_gcd(_magnitude(a), _magnitude(b)).astype(a.dtype)
+
+
+@computes(np.lcm)
+def lcm(a: Any, b: Any) -> Any:
+    dtype = a.dtype
+    a, b = jnp.broadcast_arrays(_magnitude(a), _magnitude(b))
+    return (floor_divide(a, _magnitude_gcd(a, b)) * b).astype(dtype)
+
+
+def _magnitude(x: Any) -> Any:
+    """As an unsigned number: that of the smallest number is no signed one."""
+    return jnp.abs(x).astype(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def _magnitude_gcd(a: Any, b: Any) -> Any:
+    """Euclid's algorithm, on all elements until the last has ended."""
+    return lax.while_loop(
+        lambda state: jnp.any(state[1] != 0),
+        lambda state: (jnp.where(state[1] == 0, state[0], state[1]), remainder(*state)),
+        (a, b),
+    )[0]

@@ -205,9 +205,7 @@ class Walk:
 
     def may_fail(self, block: Block) -> bool:
         """Whether a block has a place that may raise."""
-        return any(
-            op.kind == "call" and (op.callee in FAILING or op.callee not in LOWERINGS) for op in walk(block)
-        )
+        return any(op.kind == "call" and (op.callee in FAILING or op.callee not in LOWERINGS) for op in walk(block))
 
     def carried_failure(self, failing: bool) -> Any:
         """What a region that may raise carries; () for one that does not."""
