@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Operation, Value
+from ...ir import Operation
 from ...typed import ArrayType, Dim, Spec, add_at, getitem, part_dimensions, setitem
 from .lengths import dimension, fit, length, mask
 from .lower import Walk, int_or_none, lowers

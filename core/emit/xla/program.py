@@ -92,9 +92,9 @@ class XlaProgram:
 
     def _cut(self, results: list[Any]) -> list[Any]:
         """The results without what lies beyond their lengths."""
-        arrays, lengths = results[: len(self._results)], results[len(self._results) :]
+        held, lengths = results[: len(self._results)], results[len(self._results) :]
         found = []
-        for x, kind in zip(arrays, self._results):
+        for x, kind in zip(held, self._results):
             part = [int(lengths[self._lengths[n.value]]) if isinstance(n, Dim) else None for n in kind.shape]
             found.append(as_numpy(x)[tuple(map(slice, part))] if part else as_numpy(x))
         return found
