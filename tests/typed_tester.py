@@ -1,0 +1,92 @@
+"""Programs written in typed IR, and one tester of their gradients: against extrapolated differences, to any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from morula.core.builder import Builder
+from morula.core.evaluate import evaluate
+from morula.core.inline import inline
+from morula.core.ir import Function, Value, verify
+from morula.core.reverse_typed import reverse
+from morula.core.simplify import simplify
+from morula.core.testing import ridders
+from morula.core.typed import ArrayType
+
+TARGETS = ("native", "xla")
+
+
+def vector(n: int, dtype: Any = float) -> ArrayType:
+    return ArrayType(np.dtype(dtype), (n,))
+
+
+def program(body: Callable[..., Sequence[Value]], *types: ArrayType) -> Function:
+    """The typed function that ``body(builder, *parameters)`` writes."""
+    b = Builder()
+    parameters = [Value("xyzuvw"[i], t) for i, t in enumerate(types)]
+    with b.block(parameters) as block:
+        block.results = list(body(b, *parameters))
+    block.parameters = []
+    return verify(Function("f", parameters, block))
+
+
+def gradient(f: Function, active: Sequence[bool], target: str = "native") -> Function:
+    """Value and gradient of a function whose first result is a number, both sweeps in one function."""
+    sweeps = reverse(f, active, target)
+    verify(sweeps.forward)
+    verify(sweeps.backward)
+    b = Builder()
+    parameters = [Value(p.name, p.type) for p in f.parameters]
+    with b.block(parameters) as block:
+        y, *rest = inline(b, sweeps.forward, parameters)
+        kind = y.type.dtype
+        block.results = [y, *inline(b, sweeps.backward, [*rest, b.constant(1, kind)])]
+    block.parameters = []
+    return verify(Function("value_and_gradient", parameters, block))
+
+
+def numerical(f: Function, args: Sequence[Any], i: int) -> Any:
+    """The gradient of a real result in argument i, by extrapolated differences along each element (and along i times it)."""
+    x = np.asarray(args[i])
+    found = np.zeros(x.shape, x.dtype)
+    for place in np.ndindex(x.shape):
+        for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
+            direction = np.zeros_like(x)
+            direction[place] = unit
+
+            def phi(t: float) -> float:
+                at = [*args]
+                at[i] = (x + t * direction).astype(x.dtype)
+                return float(np.real(evaluate(f, at)[0]))
+
+            found[place] += unit * ridders(phi, 0.05)[0]
+    return found
+
+
+def check(f: Function, *args: Any, active: Sequence[bool] | None = None, rtol: float = 1e-8, order: int = 1) -> None:
+    """Compare value and gradient with differences, for every target."""
+    inexact = [a.type.is_inexact for a in f.parameters] if active is None else active
+    for target in TARGETS:
+        g = gradient(f, inexact, target)
+        y, *found = evaluate(g, args)
+        for a, b in zip([y, *found], evaluate(verify(simplify(g)), args), strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(y, evaluate(f, args)[0])
+        for i, dx in zip([i for i, on in enumerate(inexact) if on], found):
+            expected = numerical(f, args, i)
+            np.testing.assert_allclose(dx, expected, rtol=rtol, atol=1e-9 * (1 + np.abs(expected).max(initial=0)))
+        if order > 1:
+            k = inexact.index(True)
+            weights = np.random.default_rng(0).normal(size=np.shape(args[k]))
+            h = program(
+                lambda b, *p: [contracted(b, inline(b, g, p)[1], weights)], *(p.type for p in f.parameters)
+            )  # fmt: skip
+            check(h, *args, active=active, rtol=max(rtol, 1e-6), order=order - 1)
+
+
+def contracted(b: Builder, x: Value, weights: Any) -> Value:
+    y = b.ufunc(np.multiply, x, b.constant(weights))
+    return b.reduce(np.sum, y, range(y.type.ndim)) if y.type.ndim else y
