@@ -33,7 +33,7 @@ class Program:
     size: Any
     small: Any
     argnums: tuple[int, ...]
-    hand: Callable[..., tuple[float, tuple[Any, ...]]]
+    hand: Callable[..., tuple[Any, tuple[Any, ...]]]
     jax_fair: Callable[..., Any]
     jax_literal: Callable[..., Any] | None = None
     iterations: Callable[[Any], int] | None = None

@@ -12,7 +12,7 @@ from .contenders import CONTENDERS
 from .program import Program
 from .worker import Failure, Started, Worker
 
-MAIN = ("hand", "JAX", "native", "xla")
+MAIN = ("hand", "JAX", "JAX, switch", "native", "xla")
 LEAST = 2e-3
 """Seconds that a measurement takes at least."""
 
@@ -99,7 +99,7 @@ def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> 
         outcome.failures["eager"] = slopes
     elif isinstance(eager, Started):
         slope, differences, error = slopes  # type: ignore[misc]
-        if not abs(slope - differences) <= 1e-5 * abs(differences) + 100 * error:
+        if not abs(slope - differences) <= max(1e-5, program.rtol) * abs(differences) + 100 * error:
             text = f"slope {slope:.12g} by the eager gradient, {differences:.12g} by differences"
             outcome.failures["eager"] = Failure("wrong against differences", text)
     hand = stable.order("hand", "start", program.name, program.small)

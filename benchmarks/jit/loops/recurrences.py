@@ -135,16 +135,18 @@ def _durbin_by_hand(r, w):
 
 
 def _durbin_in_jax(r, w):
+    """Full lengths, zero past the order; an order is computed again on the way back."""
     n = len(r)
     zeros = jnp.zeros(n)
     flipped_r = jnp.concatenate([r[::-1], zeros])
 
+    @jax.checkpoint
     def order(carry, k):
         y, alpha, beta = carry
         beta = beta * (1.0 - alpha * alpha)
         alpha = -(r[k] + lax.dynamic_slice(flipped_r, (n - k,), (n,)) @ y) / beta
         y = y + alpha * lax.dynamic_slice(jnp.concatenate([y[::-1], zeros]), (n - k,), (n,))
-        return (y.at[k].set(alpha), alpha, beta), None
+        return (jnp.where(jnp.arange(n) == k, alpha, y), alpha, beta), None
 
     (y, _, _), _ = lax.scan(order, (zeros.at[0].set(-r[0]), -r[0], 1.0), jnp.arange(1, n))
     return jnp.sum(y * w)
