@@ -87,6 +87,12 @@ def check(f: Function, *args: Any, active: Sequence[bool] | None = None, rtol: f
             check(h, *args, active=active, rtol=max(rtol, 1e-6), order=order - 1)
 
 
+def total(b: Builder, x: Value) -> Value:
+    """The sum of all elements."""
+    return b.reduce(np.sum, x, range(x.type.ndim)) if x.type.ndim else x
+
+
 def contracted(b: Builder, x: Value, weights: Any) -> Value:
-    y = b.ufunc(np.multiply, x, b.constant(weights))
-    return b.reduce(np.sum, y, range(y.type.ndim)) if y.type.ndim else y
+    """A number that depends on every element, with these weights or with random ones."""
+    weights = np.random.default_rng(1).normal(size=x.type.shape) if weights is None else weights
+    return total(b, b.ufunc(np.multiply, x, b.constant(np.asarray(weights, x.type.dtype))))

@@ -136,13 +136,13 @@ def test_time_is_linear_in_the_size():
 
     def seconds(f):
         times = []
-        for _ in range(3):
-            start = time.perf_counter()
+        for _ in range(5):
+            start = time.process_time()
             simplify(f)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
-    assert seconds(straight(2000)) < 2.6 * seconds(straight(1000))
+    assert seconds(straight(2000)) < 3 * seconds(straight(1000))
 
 
 def test_arrays_that_are_written_to_are_not_shared():
