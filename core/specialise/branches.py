@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import BadInput
 from ..ir import Block, Value
 from ..traced import Storage, Trace
 from .merging import After, Merger, is_instance
@@ -44,10 +45,18 @@ class Branches(Trace):
 
     changes: list[Changes]
     made: dict[int, tuple[Any, Any]]
+    tied: dict[int, tuple[Any, str]]
+    """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
 
     def touch(self, holder: Any) -> None:
         """To be called before anything that can hold values changes."""
         self.outside.refuse_change(holder)  # type: ignore[attr-defined]
+        if id(holder) in self.tied:
+            raise BadInput(self.tied[id(holder)][1])
+        self.save(holder)
+
+    def save(self, holder: Any) -> None:
+        """Note what is held before a change, also of what the program itself may no longer change."""
         if self.changes:
             self.changes[-1].touch(holder)
 
@@ -82,7 +91,7 @@ class Branches(Trace):
             made.result = run(made)
         finally:
             self.builder.out = out
-            made.after = changes.undo()
+            made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
             self.changes.pop()
             self.region = outer
         return made
@@ -91,7 +100,7 @@ class Branches(Trace):
         """Let a region have been run here."""
         self.builder.out += region.block.operations
         for holder, held in region.after.values():
-            self.touch(holder)
+            self.save(holder)
             put(holder, held)
         region.changes.part_of = self.region
 
@@ -110,7 +119,7 @@ class Branches(Trace):
                 continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
             merged = self.merged_content(merger, holder, *held)
-            self.touch(holder)
+            self.save(holder)
             put(holder, merged)
         merger.finish()
         return result
@@ -131,7 +140,7 @@ class Branches(Trace):
         merger.finish()
         self.builder.out += blocks_before
         for holder, held in alive.after.values():
-            self.touch(holder)
+            self.save(holder)
             put(holder, held)
         alive.changes.part_of = self.region
         return result

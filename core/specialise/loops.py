@@ -67,6 +67,18 @@ def leaves(x: Any, found: list[Any]) -> list[Any]:
     return found
 
 
+def containers(x: Any, found: list[Any]) -> list[Any]:
+    """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
+    if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
+        found.append(x)
+        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else x.__dict__).values()
+    else:
+        parts = x if isinstance(x, tuple) else ()
+    for e in parts:
+        containers(e, found)
+    return found
+
+
 def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     """An object of the form of x with other numbers and arrays; ``keep`` gives what stands for a container that is new."""
     if isinstance(x, (Scalar, Array, *NUMBERS)):
@@ -253,7 +265,10 @@ class Loop:
         for slot in self.slots:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
-            for x in leaves(self.held(slot, region), []):
+            last = self.held(slot, region)
+            for x in containers(last, []):
+                self.check_container(slot, x, owner, region)
+            for x in leaves(last, []):
                 if not isinstance(x, Array):
                     continue
                 storage = x.storage
@@ -270,6 +285,17 @@ class Loop:
                     storage.tied = (
                         f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
                     )
+
+    def check_container(self, slot: Slot, x: Any, owner: dict[int, str], region: Region) -> None:
+        name = slot.name or "a value"
+        other = owner.setdefault(id(x), name)
+        older = self.trace.made_in(x) is not region.changes
+        if other != name or older and id(x) in region.after:
+            other = other if other != name else f"a {type(x).__name__} from before the loop, which the loop changes,"
+            raise BadInput(f"{name} and {other} are one after an iteration of this loop; copy one of them")
+        if older:
+            text = f"{name} may be this {type(x).__name__}, after a loop that has assigned it; copy one of them first"
+            self.trace.tied[id(x)] = x, text
 
     def close(self, slot: Slot, region: Region) -> bool:
         """Find what a slot carries on; True if its form or types have to change, and the iteration be interpreted again."""

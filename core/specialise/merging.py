@@ -52,8 +52,12 @@ def same_constant(a: Any, b: Any) -> bool:
 def is_instance(x: Any) -> bool:
     """Whether x is an object of a class written in Python, with attributes."""
     kind = type(x)
-    return (
-        hasattr(x, "__dict__") and not isinstance(x, type) and kind.__module__ not in ("builtins", "types", "functools")
+    made_in_python = kind.__flags__ & 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
+    return bool(
+        made_in_python
+        and hasattr(x, "__dict__")
+        and not isinstance(x, type)
+        and kind.__module__ not in ("builtins", "types", "functools")
     )
 
 
@@ -120,19 +124,33 @@ class Merger:
         if isinstance(a, Array) and isinstance(b, Array):
             return self.arrays(a, b, name)
         if type(a) is type(b):
-            if isinstance(a, (list, tuple)) and len(a) == len(b):
+            if isinstance(a, tuple) and len(a) == len(b):
                 parts = [self.merge(x, y, name) for x, y in zip(a, b)]
                 return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
-            if type(a) is dict and a.keys() == b.keys():
-                return {k: self.merge(a[k], b[k], name) for k in a}
-            if is_instance(a) and a.__dict__.keys() == b.__dict__.keys() and self.are_new(a, b):
+            x, y = self.held(a, 0), self.held(b, 1)
+            if isinstance(a, list) and len(x) == len(y):
+                return self.tied(type(a)(self.merge(p, q, name) for p, q in zip(x, y)), a, b, name)
+            if isinstance(a, dict) and x.keys() == y.keys():
+                return self.tied(type(a)((k, self.merge(x[k], y[k], name)) for k in x), a, b, name)
+            if is_instance(a) and not isinstance(a, (list, dict, set)) and x.keys() == y.keys():
                 made = object.__new__(type(a))
-                made.__dict__.update({k: self.merge(x, b.__dict__[k], k) for k, x in a.__dict__.items()})
-                return made
+                made.__dict__.update({k: self.merge(x[k], y[k], k) for k in x})
+                return self.tied(made, a, b, name)
         return self.conflict(a, b, name)
 
-    def are_new(self, a: Any, b: Any) -> bool:
-        return all(self.trace.made_in(x) is region for x, region in zip((a, b), self.regions))
+    def held(self, x: Any, side: int) -> Any:
+        """What a container or an object holds after a branch: a list, or a dict of its entries or attributes."""
+        if id(x) in self.afters[side]:
+            return self.afters[side][id(x)][1]
+        return x if isinstance(x, (list, dict, set)) or not is_instance(x) else x.__dict__
+
+    def tied(self, made: Any, a: Any, b: Any, name: str) -> Any:
+        """A container or object that is one of two.  Those that are older than the branches have other names too."""
+        older = [x for x, region in zip((a, b), self.regions) if self.trace.made_in(x) is not region]
+        text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
+        for x in (made, *older) if older else ():
+            self.trace.tied[id(x)] = x, text
+        return self.trace.new(made)
 
     def number(self, x: Any, side: int) -> Value:
         return self.inside(self.blocks[side], lambda: self.trace.value(x))

@@ -38,6 +38,7 @@ class Interpreter(Calls):
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.tied: dict[int, tuple[Any, str]] = {}
         self.called: list[Any] = []
 
     # What ``Trace`` promises

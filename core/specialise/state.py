@@ -7,6 +7,7 @@ taken away, and what was before put back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..traced import Storage
@@ -51,9 +52,13 @@ class Changes:
     def holders(self) -> list[Any]:
         return [holder for holder, _ in self.before.values()]
 
-    def undo(self) -> dict[int, tuple[Any, Any]]:
-        """Put back what was before; gives what there was after the region."""
+    def undo(self, is_new: Callable[[Any], bool]) -> dict[int, tuple[Any, Any]]:
+        """Put back what was before; gives what there was after the region.
+
+        What was made inside (``is_new``) stays as it is: nothing outside refers to it but by what the region has changed.
+        """
         after = {key: (holder, content(holder)) for key, (holder, _) in self.before.items()}
         for holder, held in self.before.values():
-            put(holder, held)
+            if not is_new(holder):
+                put(holder, held)
         return after

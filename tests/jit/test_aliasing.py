@@ -1,0 +1,124 @@
+"""Two names for one object: a compiled program means what Python means, or is refused with the remedy, a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from path_tester import check_value, run_on
+
+import morula as mo
+
+A = np.array([0.5, -1.0, 1.5, 2.0])
+
+
+def list_made_and_changed_in_a_branch(x):
+    if x > 0:
+        v = [x]
+        v.append(x * 2)
+    else:
+        v = [1.0, 2.0]
+    return v[0] * v[1]
+
+
+def list_made_and_changed_in_a_loop(x, n):
+    v = [x, 1.0]
+    for _ in range(n):
+        v = [v[0], v[1]]
+        v[0] = v[0] * 2
+    return v[0]
+
+
+def one_of_two_dicts(x):
+    p, q = {"a": x}, {"a": 1.0}
+    if x > 0:
+        r = p
+        p["a"] = 2.0
+    else:
+        r = q
+    return r["a"] * p["a"]
+
+
+def the_best(x, n):
+    best = {"v": x, "w": [1.0]}
+    p = {"v": x, "w": [2.0]}
+    for i in range(n):
+        p = {"v": p["v"] * 0.5 + i, "w": [p["w"][0] + 1]}
+        if p["v"] > best["v"]:
+            best = p
+    return best["v"] * best["w"][0]
+
+
+def the_best_array(a, n):
+    best = a
+    for i in range(n):
+        b = a * (i - 1.0)
+        if b[0] > best[0]:
+            best = b
+    return best.sum()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        (list_made_and_changed_in_a_branch, 2.0),
+        (list_made_and_changed_in_a_branch, -2.0),
+        (list_made_and_changed_in_a_loop, 1.5, 3),
+        (one_of_two_dicts, 1.5),
+        (one_of_two_dicts, -1.5),
+        (the_best, 1.5, 4),
+        (the_best_array, A, 4),
+    ],
+    ids=lambda p: p[0].__name__,
+)
+def test_what_has_one_meaning(check, program):
+    check(*program)
+
+
+def changed_after_it_may_be_one_of_two(x):
+    p, q = {"a": x}, {"a": 1.0}
+    r = p if x > 0 else q
+    p["a"] = 3.0
+    return r["a"]
+
+
+def one_object_after_a_loop(x, n):
+    v = best = [x, 1.0]
+    for _ in range(n):
+        best = v = [x, x]
+    v[0] = 5.0
+    return best[0]
+
+
+def changed_and_assigned_in_a_loop(x, n):
+    v, other = [x, 1.0], [2.0, 3.0]
+    for _ in range(n):
+        v = other
+        other[0] = other[0] * 2
+    return v[0]
+
+
+def written_after_it_may_be_one_of_two(a, x):
+    b = a
+    if x > 0:
+        b = a * 2.0
+    a[0] = 5.0
+    return b.sum()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        (changed_after_it_may_be_one_of_two, 1.5),
+        (one_object_after_a_loop, 1.5, 3),
+        (changed_and_assigned_in_a_loop, 1.5, 3),
+        (written_after_it_may_be_one_of_two, A, 1.5),
+    ],
+    ids=lambda p: p[0].__name__,
+)
+def test_what_would_need_pointers(path, program):
+    if path == "eager":
+        check_value(path, *program)
+    else:
+        f, *args = program
+        with pytest.raises(mo.BadInput, match="copy"):
+            run_on(path)(f)(*args)
