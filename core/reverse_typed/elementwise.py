@@ -17,8 +17,9 @@ from ..builder import Builder
 from ..errors import NoDerivative
 from ..ir import Operation, Value
 from ..rules import find_rule
+from . import library
 from .cotangents import Cotangents
-from .formulas import lowered, write
+from .formulas import is_formula, lowered, write
 
 _BOUNDED = {np.add, np.subtract, np.multiply, np.negative, np.sin, np.cos, np.exp, np.sinh, np.cosh, np.tanh}
 DIRECT: dict[Any, Callable[..., Sequence[Value | None]]] = {}
@@ -39,7 +40,8 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
         return
     rule = find_rule(op.callee)
     if rule is None or not rule.partials:
-        raise NoDerivative(f"{op.callee.__name__} has no derivative that compiles (line {op.line})")
+        library.adjoint(builder, op, cotangents, dys)
+        return
     (dy,) = dys
     assert dy is not None
     for value, partial, on in zip(op.operands, rule.partials, wanted):
@@ -47,7 +49,11 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
             continue
         if partial is None or isinstance(partial, int):
             raise NoDerivative(f"{op.callee.__name__} has no derivative in one of its operands (line {op.line})")
-        slope = write(builder, partial, [op.results[0], *op.operands])
+        known = [op.results[0], *op.operands]
+        if is_formula(partial):
+            slope = write(builder, partial, known)
+        else:
+            slope = library.interpreted(builder, op, partial, known, {})
         cotangents.add(value, scaled(builder, dy, slope, may_be_infinite(partial)))
 
 

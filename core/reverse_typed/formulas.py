@@ -21,6 +21,8 @@ from ..frontend import lower
 from ..ir import Block, Function, Value
 from ..vocabulary import Unstructured, make_list, make_tuple
 
+_PLAIN = (np.where, np.iscomplexobj, isinstance, make_tuple, make_list)
+
 OPERATORS: dict[Any, np.ufunc] = {
     operator.add: np.add,
     operator.sub: np.subtract,
@@ -55,11 +57,23 @@ def lowered(function: FunctionType) -> Function | None:
         return None
 
 
+@lru_cache(maxsize=1024)
+def is_formula(function: Any) -> bool:
+    """Whether a rule's function can be written here; others take the specialiser.  Branches are taken to be decided."""
+    if isinstance(function, np.ufunc) or function in OPERATORS or function in _PLAIN:
+        return True
+    found = lowered(function) if isinstance(function, FunctionType) else None
+    return found is not None and all(
+        is_formula(op.callee) and not op.keywords if op.kind == "call" else op.kind == "if"
+        for op in found.block.operations
+    )
+
+
 def write(builder: Builder, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """The result of a rule's function, a typed value or a Python object; arguments are either too.
+    """The result of a formula, a typed value or a Python object; arguments are either too.
 
     Raises:
-        NoDerivative: the function does what cannot be written as typed IR.
+        NoDerivative: a branch of the formula does what cannot be written as typed IR.
     """
     if isinstance(function, np.ufunc):
         return builder.ufunc(function, *(_value(builder, a) for a in arguments))

@@ -21,10 +21,15 @@ def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], 
     trace.builder = builder
     Trace.stack.append(trace)
     try:
-        wrapped = [trace.wrap(x) if isinstance(x, Value) else x for x in args]
-        return _values(trace, trace.call(function, *wrapped, **kwargs))
+        return _values(trace, trace.call(function, *_wrapped(trace, tuple(args)), **kwargs))
     finally:
         Trace.stack.pop()
+
+
+def _wrapped(trace: Interpreter, x: Any) -> Any:
+    if isinstance(x, Value):
+        return trace.wrap(x)
+    return tuple(_wrapped(trace, e) for e in x) if type(x) is tuple else x
 
 
 def _values(trace: Interpreter, x: Any) -> Any:

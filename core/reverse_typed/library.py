@@ -1,0 +1,59 @@
+"""Adjoints of calls of libraries: the pullbacks of the table of rules, interpreted into typed IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..errors import BadInput, NoDerivative
+from ..ir import Operation, Value, callee_name
+from ..rules import find_rule
+from .cotangents import Cotangents
+
+
+def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
+    """Add what a call with these cotangents of its results gives to its operands.
+
+    Raises:
+        NoDerivative: there is no rule, or it does what cannot be compiled.
+    """
+    rule = find_rule(op.callee)
+    name = callee_name(op.callee)
+    if rule is None or rule.is_zero:
+        raise NoDerivative(f"{name} has no derivative that compiles (line {op.line})")
+    several = len(op.results) > 1
+    dy: Any = tuple(dys) if several else dys[0]
+    y: Any = tuple(op.results) if several else op.results[0]
+    options = {k: v.constant for k, v in op.named.items()}
+    args = [dy, y, *op.positional]
+
+    def traced(pullback: Any) -> Any:
+        return interpreted(builder, op, pullback, args, options)
+
+    if rule.together is not None:
+        gs = traced(rule.together)
+    else:
+        gs = []
+        for operand, pullback in zip(op.positional, rule.pullbacks):
+            if operand in cotangents.active and pullback is None:
+                raise NoDerivative(f"{name} has no derivative in one of its operands (line {op.line})")
+            gs.append(traced(pullback) if operand in cotangents.active else None)
+    for operand, g in zip(op.positional, gs):
+        if operand in cotangents.active and g is not None:
+            cotangents.add(operand, g if isinstance(g, Value) else builder.constant(g))
+
+
+def interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What a function of a rule gives for typed values.
+
+    Raises:
+        NoDerivative: it does what cannot be compiled.
+    """
+    from ..specialise.inline import inline  # the specialiser itself takes derivatives
+
+    try:
+        return inline(builder, function, args, options)
+    except BadInput as error:
+        name = callee_name(op.callee)
+        raise NoDerivative(f"the derivative of {name} (line {op.line}) does not compile: {error}") from error
