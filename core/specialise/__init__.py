@@ -8,8 +8,11 @@ values, and what is done with them is written as typed IR.
     state         what a region of the program has changed, so that it can be undone, merged and carried
     expressions   expressions
     statements    statements, and how ``return``, ``break`` and ``continue`` pass through traced conditions
-    regions       ``if`` and loops on traced conditions
+    branches      ``if`` on traced conditions;  merging: one outcome of two;  loops: what they carry
+    scopes        names
     sequences     what a loop can walk by index: ranges, arrays, zip, enumerate, reversed
+    objects       objects of classes written in Python
+    matching      ``match``
     calls         calls: Python functions are interpreted in their turn, classes instantiated, NumPy's looked up
     outside       what is read from outside of the function: guards, and arrays that become inputs
     program       the whole

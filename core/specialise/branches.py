@@ -57,7 +57,7 @@ class Branches(Trace):
 
     def save(self, holder: Any) -> None:
         """Note what is held before a change, also of what the program itself may no longer change."""
-        if self.changes:
+        if self.changes and self.made_in(holder) is not self.region:
             self.changes[-1].touch(holder)
 
     def made_in(self, x: Any) -> Any:

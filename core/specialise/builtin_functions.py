@@ -95,6 +95,56 @@ def _collect(kind: Any) -> Any:
     return collect
 
 
+def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    if isinstance(iterable, Array):
+        return NotImplemented
+    items = list(trace.iterate(iterable))
+    keys = items if key is None else [trace.call(key, x) for x in items]
+    traced = next((k for k in keys if has_traced((k,))), None)
+    if traced is None:
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        return trace.new([items[i] for i in order])
+    if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
+        return NotImplemented
+    raise BadInput(
+        "the order of objects by numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
+    )
+
+
+def _len(trace: Any, x: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    method = getattr(type(x), "__len__", None)
+    return (
+        trace.call(method, x)
+        if isinstance(method, types.FunctionType)
+        else x.length
+        if isinstance(x, Sequence)
+        else len(x)
+    )
+
+
+def _some(is_any: bool) -> Any:
+    def some(trace: Any, iterable: Any) -> Any:
+        combine = operator.or_ if is_any else operator.and_
+
+        def step(found: Any, x: Any) -> Any:
+            test = trace.truth(x)
+            if isinstance(test, bool):
+                return found if test is not is_any else is_any
+            return test if found is (not is_any) else found if found is is_any else trace.call(combine, found, test)
+
+        return trace.fold(iterable, not is_any, step)
+
+    return some
+
+
+def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
+    if isinstance(iterable, Traced):
+        return NotImplemented
+    return trace.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
+
+
 def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
@@ -145,6 +195,11 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     filter: _filter,
     list: _collect(list),
     tuple: _collect(tuple),
+    sorted: _sorted,
+    len: _len,
+    any: _some(True),
+    all: _some(False),
+    sum: _sum,
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     iter: lambda trace, x: trace.iterate(x),

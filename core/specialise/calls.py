@@ -35,6 +35,24 @@ _COMPARISONS = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
+_CHANGING = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+    )
+)
+_LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 _UNARY = {
     operator.neg: "__neg__",
     operator.pos: "__pos__",
@@ -273,20 +291,18 @@ class Calls(Objects):
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner = getattr(function, "__self__", None)
         if isinstance(owner, (list, dict, set)):
-            self.touch(owner)
-            if any(isinstance(a, Scalar) for a in args[:1]) and function.__name__ in (
-                "pop",
-                "get",
-                "index",
-                "count",
-                "remove",
-                "setdefault",
-            ):
-                raise NeedsConcrete(
-                    self.value(args[0]),
-                    f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling",
-                )
+            if function.__name__ in _CHANGING:
+                self.touch(owner)
+            if function.__name__ in _LOOKING and args and isinstance(args[0], Scalar):
+                what = f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling"
+                raise NeedsConcrete(self.value(args[0]), what)
+            if type(owner) is dict and function.__name__ in ("values", "items") and self.outside.is_outside(owner):
+                return [(k, v) if function.__name__ == "items" else v for k, v in self.read_all(owner)]
         return self.call_real(function, args, kwargs)
+
+    def read_all(self, holder: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """The entries of a dict from outside."""
+        return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call something as Python does; arrays that it makes are taken in."""

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir import Operation
-from ..traced import Array, NeedsConcrete, Scalar, Traced
+from ..traced import Array, NeedsConcrete, Scalar, Traced, current
 from ..typed import Primitive, raise_if
 from .branches import Branches
-from .scopes import Closure, Conflict, Late, Scope, local_names
+from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -44,6 +44,36 @@ COMPARE: dict[type, Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+
+
+class Text(str):
+    """A text with numbers that are not known while compiling: ``template.format(*values)`` when the program runs."""
+
+    template: str
+    values: list[Any]
+
+    def __new__(cls, text: str, template: str, values: list[Any]) -> Text:
+        made = super().__new__(cls, text)
+        made.template = template
+        made.values = values
+        return made
+
+
+def braced(text: str) -> str:
+    """A text as a template that gives it."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+class Generator:
+    """A generator expression that has not been run."""
+
+    def __init__(self, node: ast.GeneratorExp, scope: Scope, first: Any) -> None:
+        self.node = node
+        self.scope = scope
+        self.first = first
+
+    def __iter__(self) -> Any:
+        return iter(current().generated(self))  # type: ignore[attr-defined]
 
 
 class Expressions(Branches):
@@ -277,14 +307,20 @@ class Expressions(Branches):
         return self.attribute(self.expression(node.value), name)
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return "".join(str(self.expression(v)) for v in node.values)
+        parts = [self.expression(v) for v in node.values]
+        if not any(isinstance(p, Text) for p in parts):
+            return "".join(parts)
+        template = "".join(p.template if isinstance(p, Text) else braced(p) for p in parts)
+        return Text("".join(parts), template, [x for p in parts if isinstance(p, Text) for x in p.values])
 
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
         x = self.expression(node.value)
+        style = self.expression(node.format_spec) if node.format_spec is not None else ""
         if isinstance(x, Traced):
-            return f"<{x.type}>"
+            conversion = f"!{chr(node.conversion)}" if node.conversion > 0 else ""
+            return Text(f"<{x.type}>", "{" + conversion + (f":{style}" if style else "") + "}", [x])
         convert: Callable[[Any], Any] = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda x: x)
-        return format(convert(x), self.expression(node.format_spec) if node.format_spec is not None else "")
+        return format(convert(x), style)
 
     # Comprehensions
 
@@ -294,9 +330,22 @@ class Expressions(Branches):
         return self.new(found)
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return Generator(node, self.scope, self.expression(node.generators[0].iter))
+
+    def generated(self, x: Generator) -> list[Any]:
+        """The elements of a generator expression."""
         found: list[Any] = []
-        self.comprehend(node, lambda: found.append(self.expression(node.elt)))
-        return iter(found)
+        self.within(
+            x.scope, lambda: self.comprehend(x.node, lambda: found.append(self.expression(x.node.elt)), x.first)
+        )
+        return found
+
+    def within(self, scope: Scope, run: Callable[[], Any]) -> Any:
+        self.scopes.append(scope)
+        try:
+            return run()
+        finally:
+            self.scopes.pop()
 
     def eval_SetComp(self, node: ast.SetComp) -> Any:
         found: set[Any] = set()
@@ -313,8 +362,9 @@ class Expressions(Branches):
         self.comprehend(node, add)
         return self.new(found)
 
-    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
-        first = self.expression(node.generators[0].iter)
+    def comprehend(self, node: Any, add: Callable[[], None], first: Any = UNBOUND) -> None:
+        if first is UNBOUND:
+            first = self.expression(node.generators[0].iter)
         scope = Scope(local_names(node), self.scope, None, self.scope.name)
         self.new(scope.vars)
         self.scopes.append(scope)

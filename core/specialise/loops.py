@@ -403,8 +403,8 @@ class Loop:
                 self.set(slot, Conflict(slot.reason))
 
     def tie(self, slot: Slot) -> None:
-        """An array to which a variable referred before the loop may or may not be what it refers to afterwards."""
-        if isinstance(slot.holder, Storage):
+        """What a variable referred to before the loop may or may not be what it refers to afterwards."""
+        if isinstance(slot.holder, Storage) or slot.key is None:
             return
         for x in leaves(slot.first, []):
             if isinstance(x, Array):

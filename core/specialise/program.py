@@ -17,7 +17,7 @@ from ..ir import Block, Function, Value, verify
 from ..layout import Build, layout_of, names_of_arguments, objects_of, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
-from .calls import Calls
+from .matching import Matching
 from .merging import is_instance
 from .outside import Outside, Source
 from .results import Plan, Results
@@ -25,13 +25,14 @@ from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
 
 
-class Interpreter(Calls):
+class Interpreter(Matching):
     """Interprets a Python function with traced arguments, and writes what it computes as typed IR."""
 
     def __init__(self) -> None:
         self.builder = Builder()
         self.changes: list[Changes] = []
         self.made: dict[int, tuple[Any, Any]] = {}
+        self.tied: dict[int, tuple[Any, str]] = {}
         self.outside = Outside()
         self.scopes = []
         self.tries: list[int] = []
@@ -70,8 +71,7 @@ class Interpreter(Calls):
         storage = array.storage
         if storage.tied:
             raise BadInput(storage.tied)
-        if self.changes:
-            self.changes[-1].touch(storage)
+        self.touch(storage)
         storage.value = value if array.view is None else array.view.write(storage.value, value)
 
     def concrete(self, x: Any, what: str) -> Any:
@@ -161,7 +161,7 @@ def specialise(
     trace.builder.out = block.operations
     Trace.stack.append(trace)
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 50_000))
+    sys.setrecursionlimit(max(limit, 8_000))
     try:
         leaves = [x if i in static else traced_leaf(parameters[i], x) for i, x in enumerate(originals)]
         building = Build(leaves)

@@ -15,9 +15,9 @@ from ..normalise import leaves
 from ..traced import NeedsConcrete
 from ..typed import raise_if
 from .branches import Jump
-from .expressions import IN_PLACE, Expressions
+from .expressions import IN_PLACE, Expressions, Generator, Text, braced
 from .loops import Loop, predicted_slots
-from .scopes import Closure
+from .scopes import Closure, Scope, local_names
 from .sequences import Sequence, sequence_of
 
 UNROLLED = 4
@@ -215,19 +215,20 @@ class StatementsOf(Expressions):
         error = self.call(error) if isinstance(error, type) else error
         if not self.changes or self.tries and self.tries[-1] == len(self.changes):
             raise error
-        text = str(error.args[0]) if error.args else ""
+        text = error.args[0] if error.args else ""
         self.raise_when(True, type(error), text)
         return Jump(dead=True)
 
-    def raise_when(self, condition: Any, kind: type[BaseException], text: str) -> None:
-        text = text.replace("{", "{{").replace("}", "}}")
-        self.builder.call(raise_if, [self.value(condition)], [], exception=kind, text=text)
+    def raise_when(self, condition: Any, kind: type[BaseException], text: Any) -> None:
+        template, values = (text.template, text.values) if isinstance(text, Text) else (braced(str(text)), [])
+        operands = [self.value(condition), *map(self.value, values)]
+        self.builder.call(raise_if, operands, [], exception=kind, text=template)
 
     def run_Assert(self, node: ast.Assert) -> Jump | None:
         test = self.truth(self.expression(node.test))
         if isinstance(test, bool) and test:
             return None
-        text = str(self.expression(node.msg)) if node.msg is not None else ""
+        text = self.expression(node.msg) if node.msg is not None else ""
         if isinstance(test, bool) and not self.changes:
             raise AssertionError(text) if text else AssertionError()
         failed = True if isinstance(test, bool) else self.call(operator.not_, test)
@@ -409,6 +410,48 @@ class StatementsOf(Expressions):
             return self.run(node.orelse)
         self.settle(lambda slots: Loop(self, turn, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
         return self.after_loop(node, state)
+
+    def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        """``combine`` over what an iterable gives; a loop where that is a long or unknown number of things of one form."""
+        sequence = sequence_of(self, iterable.first if isinstance(iterable, Generator) else iterable)
+        single = not isinstance(iterable, Generator) or len(iterable.node.generators) == 1
+        if sequence is None or not single or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
+            for x in self.iterate(iterable):
+                start = combine(start, x)
+            return start
+        total = self.new({"total": start})
+
+        def add(x: Any) -> None:
+            total["total"] = combine(total["total"], x)
+
+        def body(index: Any) -> None:
+            self.touch(total)
+            item = index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index)
+            if isinstance(iterable, Generator):
+                self.within(iterable.scope, lambda: self.one_generated(iterable, item, add))
+            else:
+                add(item)
+
+        trips = self.int64(0), self.int64(sequence.length), 1
+        self.attempt(lambda: Loop(self, body, trips, None, []).run())
+        return total["total"]
+
+    def one_generated(self, x: Generator, item: Any, add: Callable[[Any], None]) -> None:
+        (part,) = x.node.generators
+        scope = Scope(local_names(x.node), self.scope, None, self.scope.name)
+        self.new(scope.vars)
+
+        def run(tests: list[ast.expr]) -> None:
+            if not tests:
+                add(self.expression(x.node.elt))
+                return
+            test = self.truth(self.expression(tests[0]))
+            if test is True:
+                run(tests[1:])
+            elif test is not False:
+                self.branch(self.value(test), lambda: run(tests[1:]), lambda: None)
+
+        self.within(scope, lambda: (self.assign(part.target, item), run(part.ifs)))
 
     def int64(self, x: Any) -> Value:
         return self.builder.cast(self.value(x), np.int64)

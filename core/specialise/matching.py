@@ -1,0 +1,129 @@
+"""``match`` statements: what a pattern looks at is known while compiling, but for the numbers that it compares."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Sequence as SequenceOf
+from typing import Any
+
+from ..matching import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
+from ..traced import Scalar, Traced
+from .branches import Jump
+from .builtin_functions import python_type
+from .calls import Calls
+
+
+class Matching(Calls):
+    """The part of the interpreter that runs ``match``."""
+
+    def run_Match(self, node: ast.Match) -> Jump | None:
+        return self.cases(node.cases, self.expression(node.subject))
+
+    def cases(self, cases: SequenceOf[ast.match_case], subject: Any) -> Jump | None:
+        for i, case in enumerate(cases):
+            names: dict[str, Any] = {}
+            found = self.matches(case.pattern, subject, names)
+            if found is False:
+                continue
+            for name, x in names.items():
+                self.store(name, x)
+            if case.guard is not None:
+                if found is not True:
+                    guard = self.branch(
+                        self.value(found), lambda case=case: self.truth(self.expression(case.guard)), lambda: False
+                    )
+                    found = guard
+                else:
+                    found = self.truth(self.expression(case.guard))
+            if found is True:
+                return self.run(case.body)
+            if found is not False:
+                rest = cases[i + 1 :]
+                return self.branch(
+                    self.value(found),
+                    lambda case=case: self.run(case.body),
+                    lambda rest=rest: self.cases(rest, subject),
+                )
+        return None
+
+    def matches(self, pattern: ast.pattern, x: Any, names: dict[str, Any]) -> Any:
+        """Whether x fits: a bool, or a traced one."""
+        return getattr(self, f"match_{type(pattern).__name__}")(pattern, x, names)
+
+    def match_MatchValue(self, pattern: ast.MatchValue, x: Any, names: dict[str, Any]) -> Any:
+        return self.truth(self.call(operator.eq, x, self.expression(pattern.value)))
+
+    def match_MatchSingleton(self, pattern: ast.MatchSingleton, x: Any, names: dict[str, Any]) -> Any:
+        if isinstance(x, Scalar) and x.type.dtype.kind == "b" and isinstance(pattern.value, bool):
+            return x if pattern.value else self.call(operator.not_, x)
+        return x is pattern.value
+
+    def match_MatchAs(self, pattern: ast.MatchAs, x: Any, names: dict[str, Any]) -> Any:
+        found = True if pattern.pattern is None else self.matches(pattern.pattern, x, names)
+        if pattern.name is not None:
+            names[pattern.name] = x
+        return found
+
+    def match_MatchOr(self, pattern: ast.MatchOr, x: Any, names: dict[str, Any]) -> Any:
+        result: Any = False
+        for p in pattern.patterns:
+            found = self.matches(p, x, names)
+            if found is True:
+                return True
+            if found is not False:
+                result = found if result is False else self.call(operator.or_, result, found)
+        return result
+
+    def match_MatchSequence(self, pattern: ast.MatchSequence, x: Any, names: dict[str, Any]) -> Any:
+        if isinstance(x, Traced) or not type(x).__flags__ & IS_SEQUENCE:
+            return False
+        parts = list(self.iterate(x))
+        patterns = list(pattern.patterns)
+        star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
+        if star is None:
+            return self.all_match(patterns, parts, names) if len(parts) == len(patterns) else False
+        after = len(patterns) - star - 1
+        if len(parts) < len(patterns) - 1:
+            return False
+        name = patterns[star].name  # type: ignore[attr-defined]
+        if name is not None:
+            names[name] = self.new(parts[star : len(parts) - after])
+        return self.all_match(
+            [*patterns[:star], *patterns[star + 1 :]], [*parts[:star], *parts[len(parts) - after :]], names
+        )
+
+    def match_MatchMapping(self, pattern: ast.MatchMapping, x: Any, names: dict[str, Any]) -> Any:
+        if not type(x).__flags__ & IS_MAPPING:
+            return False
+        keys = [self.expression(k) for k in pattern.keys]
+        if any(k not in x for k in keys):
+            return False
+        if pattern.rest is not None:
+            names[pattern.rest] = self.new({k: v for k, v in x.items() if k not in keys})
+        return self.all_match(pattern.patterns, [self.call(operator.getitem, x, k) for k in keys], names)
+
+    def match_MatchClass(self, pattern: ast.MatchClass, x: Any, names: dict[str, Any]) -> Any:
+        cls = self.expression(pattern.cls)
+        if not (issubclass(python_type(x), cls) if isinstance(x, Traced) else isinstance(x, cls)):
+            return False
+        own = bool(cls.__flags__ & IS_ITS_OWN)
+        given = ("",) if own else getattr(cls, "__match_args__", ())
+        if len(pattern.patterns) > len(given):
+            allowed = f"{cls.__name__}() accepts {len(given)} positional sub-pattern{'s' * (len(given) != 1)}"
+            raise TypeError(f"{allowed} ({len(pattern.patterns)} given)")
+        wanted = [*given[: len(pattern.patterns)], *pattern.kwd_attrs]
+        try:
+            parts = [x if name == "" else self.attribute(x, name) for name in wanted]
+        except AttributeError:
+            return False
+        return self.all_match([*pattern.patterns, *pattern.kwd_patterns], parts, names)
+
+    def all_match(self, patterns: SequenceOf[ast.pattern], parts: list[Any], names: dict[str, Any]) -> Any:
+        result: Any = True
+        for p, part in zip(patterns, parts):
+            found = self.matches(p, part, names)
+            if found is False:
+                return False
+            result = self.both(result, found)
+        return result
