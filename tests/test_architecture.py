@@ -75,7 +75,7 @@ def test_packages_import_core_by_its_public_names_only(path):
 
 
 @pytest.mark.parametrize(
-    "library, home", [("jax", "core/emit/xla/"), ("llvmlite", "core/emit/native.py"), ("cupy", "core/emit/cuda.py")]
+    "library, home", [("jax", "core/emit/xla/"), ("llvmlite", "core/emit/native/"), ("cupy", "core/emit/cuda.py")]
 )
 def test_each_back_end_library_is_imported_in_one_file(library, home):
     importers = {relative(path) for path in SOURCES if any(inside(module, library) for module, _, _ in imports(path))}

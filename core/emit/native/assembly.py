@@ -1,0 +1,227 @@
+"""The text of LLVM functions while it is written: instructions, blocks, counted loops, and what a module declares.
+
+LLVM reads text fast, and text is what ``llvm_text`` shows; so there is no tree of objects between.  A register or a
+literal is a string.  Integer arithmetic of two literals is done here, so that indices of unrolled loops are literals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+UNROLLED = 16  # loops that write at most this many elements, a number known while compiling, are written out
+
+
+class Module:
+    """Declarations, constants and functions, each under its own name."""
+
+    def __init__(self) -> None:
+        self.declared: dict[str, str] = {}
+        self.globals: list[str] = []
+        self.functions: list[str] = []
+        self.attributes: dict[str, str] = {}
+        self.symbols: dict[str, Any] = {}  # names that the program has to be linked with, and where they are found
+
+    def declare(self, name: str, result: str, parameters: Sequence[str], pure: bool = True) -> str:
+        """A function of C or of LLVM; ``pure``: it reads and writes no memory."""
+        marks = " nounwind willreturn memory(none)" if pure and not name.startswith("llvm.") else ""
+        self.declared.setdefault(name, f"declare {result} @{name}({', '.join(parameters)}){marks}")
+        return name
+
+    def attribute(self, text: str) -> str:
+        """The group of attributes with this text."""
+        return self.attributes.setdefault(text, f"#{len(self.attributes)}")
+
+    def constant(self, text: str, mutable: bool = False) -> str:
+        """A private global with this type and value."""
+        name = f"@g{len(self.globals)}"
+        kind = "private global" if mutable else "private unnamed_addr constant"
+        self.globals.append(f"{name} = {kind} {text}, align 64")
+        return name
+
+    def text(self) -> str:
+        groups = [f"attributes {n} = {{ {t} }}" for t, n in self.attributes.items()]
+        return "\n".join([*self.globals, *self.declared.values(), *self.functions, *groups]) + "\n"
+
+
+class Code:
+    """The body of one function.  ``label`` is the block that is being written."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.allocas: list[str] = []
+        self.lines: list[str] = []
+        self.count = 0
+        self.label = "start"
+        self.known: list[dict[Any, Any]] = [{}]  # elements already computed where the code being written can use them
+
+    # Instructions
+
+    def new(self, prefix: str = "v") -> str:
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def value(self, text: str) -> str:
+        name = f"%{self.new()}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]], **declaration: Any) -> str:
+        """Call a declared function with (type, value) pairs; ``attribute`` names a group of the call."""
+        group = declaration.pop("attribute", "")
+        self.module.declare(name, result, [kind for kind, _ in arguments], **declaration)
+        text = f"call {result} @{name}({', '.join(f'{kind} {x}' for kind, x in arguments)}) {group}".rstrip()
+        if result == "void":
+            self.do(text)
+            return ""
+        return self.value(text)
+
+    def slot(self, kind: str, count: int = 1, align: int = 64) -> str:
+        """Memory of the function's own, there as long as it runs."""
+        name = f"%{self.new('m')}"
+        self.allocas.append(f"  {name} = alloca [{count} x {kind}], align {align}")
+        return name
+
+    # Blocks
+
+    def start(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, yes: str, no: str, weights: str = "") -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}{weights}")
+
+    def phi(self, kind: str, first: str, first_label: str) -> tuple[str, Callable[[str, str], None]]:
+        """A phi whose second entry is set later, by the function that is returned."""
+        name, at = f"%{self.new()}", len(self.lines)
+        self.lines.append("")
+
+        def close(second: str, second_label: str) -> None:
+            self.lines[at] = f"  {name} = phi {kind} [ {first}, %{first_label} ], [ {second}, %{second_label} ]"
+
+        return name, close
+
+    @contextmanager
+    def scope(self):
+        """What is computed inside cannot be used after."""
+        self.known.append({})
+        try:
+            yield
+        finally:
+            self.known.pop()
+
+    # Integers (i64)
+
+    def add(self, a: str, b: str) -> str:
+        if _literal(a) and _literal(b):
+            return str(int(a) + int(b))
+        if a == "0" or b == "0":
+            return b if a == "0" else a
+        return self.value(f"add nsw i64 {a}, {b}")
+
+    def subtract(self, a: str, b: str) -> str:
+        if _literal(a) and _literal(b):
+            return str(int(a) - int(b))
+        return a if b == "0" else self.value(f"sub nsw i64 {a}, {b}")
+
+    def multiply(self, a: str, b: str) -> str:
+        if _literal(a) and _literal(b):
+            return str(int(a) * int(b))
+        if a == "1" or b == "1":
+            return b if a == "1" else a
+        return "0" if "0" in (a, b) else self.value(f"mul nsw i64 {a}, {b}")
+
+    def product(self, factors: Sequence[str]) -> str:
+        found = "1"
+        for factor in factors:
+            found = self.multiply(found, factor)
+        return found
+
+    # Loops
+
+    def loop(
+        self,
+        count: str,
+        body: Callable[..., Sequence[str]],
+        kinds: Sequence[str] = (),
+        initial: Sequence[str] = (),
+        unroll: bool = True,
+    ) -> list[str]:
+        """Run ``body(i, *carried)``, which returns what is carried on, for i in 0 ... count - 1; the carried at the end."""
+        if _literal(count) and (int(count) <= 1 or unroll and int(count) <= UNROLLED):
+            carried = list(initial)
+            for i in range(int(count)):
+                carried = list(body(str(i), *carried) or ())
+            return carried
+        return self.counted("0", count, 1, body, kinds, initial)
+
+    def counted(
+        self,
+        first: str,
+        stop: str,
+        step: int,
+        body: Callable[..., Sequence[str]],
+        kinds: Sequence[str],
+        initial: Sequence[str],
+    ) -> list[str]:
+        """The loop ``for i in range(first, stop, step)`` with a step of 1 or -1."""
+        inside, after, before = self.new("loop"), self.new("done"), self.label
+        certain = _literal(first) and _literal(stop) and (int(stop) - int(first)) * step > 0
+        if certain:
+            self.jump(inside)
+        else:
+            enter = self.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {first}, {stop}")
+            self.branch(enter, inside, after)
+        self.start(inside)
+        i, close = self.phi("i64", first, before)
+        phis = [self.phi(kind, x, before) for kind, x in zip(kinds, initial)]
+        with self.scope():
+            carried = list(body(i, *(name for name, _ in phis)) or ())
+        following = self.value(f"add nsw i64 {i}, {step}")
+        again = self.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {following}, {stop}")
+        latch = self.label
+        self.branch(again, inside, after)
+        close(following, latch)
+        for (_, close_), x in zip(phis, carried):
+            close_(x, latch)
+        self.start(after)
+        if certain:
+            return carried
+        names = []
+        for kind, x, y in zip(kinds, initial, carried):
+            names.append(self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]"))
+        return names
+
+    def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None]) -> None:
+        """A nest of loops over an array's elements, the last dimension innermost."""
+        unroll = is_small(lengths)
+
+        def level(at: int, indices: list[str]) -> None:
+            if at == len(lengths):
+                body(indices)
+                return
+
+            def inner(i: str) -> Sequence[str]:
+                level(at + 1, [*indices, i])
+                return ()
+
+            self.loop(lengths[at], inner, unroll=unroll)
+
+        level(0, [])
+
+
+def _literal(text: str) -> bool:
+    return text[0] != "%" and text[0] != "@"
+
+
+def is_small(lengths: Sequence[str]) -> bool:
+    """Whether a nest of loops is written out."""
+    return all(map(_literal, lengths)) and math.prod(map(int, lengths)) <= UNROLLED

@@ -1,0 +1,171 @@
+"""``if``, ``while`` and ``range``: numbers travel in registers, arrays stay in the buffers that they have been given.
+
+Where a value that a block ends with is in another buffer than the result, it is copied there at the block's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir import Block, Operation, Value
+from ...typed import STACK
+from .arrays import Array, Memory
+from .elements import element, number, register_kinds, registers
+from .function import FunctionCode, emits
+from .fusion import is_array
+
+
+def kinds_of(value: Value) -> list[str]:
+    """The LLVM types of the registers that hold a value: none for an array."""
+    if value.type is STACK:
+        return ["ptr", "i64", "i64"]
+    return [] if value.type.shape else register_kinds(value.type.dtype)
+
+
+def held(f: FunctionCode, value: Value) -> list[str]:
+    """The registers of a value."""
+    if value.type is STACK:
+        return list(f.values[value])
+    return [] if value.type.shape else registers(f.element(value))
+
+
+def bind(f: FunctionCode, values: Sequence[Value], names: Sequence[str]) -> None:
+    """Define values by registers; arrays by the buffers that they have."""
+    names = list(names)
+    for value in values:
+        count = len(kinds_of(value))
+        own, names = names[:count], names[count:]
+        if value.type is STACK:
+            f.values[value] = tuple(own)
+        else:
+            f.values[value] = f.memory(value) if value.type.shape else element(own, value.type.dtype)
+
+
+def move(f: FunctionCode, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+    """Bring arrays into the buffers of others, all at once: what one of them overwrites is read before."""
+    pending: list[tuple[Any, Array, Memory, Any]] = []
+    for source, target in zip(sources, targets):
+        if is_array(target):
+            there = f.placement.of[target]
+            here = None if source.is_constant else f.placement.of[source]
+            if here is not there:
+                pending.append((here, f.array(source), f.memory(target), there))
+    while pending:
+        read = [here for here, *_ in pending]
+        ready = next((p for p in pending if p[3] not in [h for h, q in zip(read, pending) if q is not p]), None)
+        if ready is None:  # a cycle: one is kept aside
+            here, array, memory, there = pending[0]
+            kept = Memory(f.code, f.temporary(_kind(sources, array, f)), array.dtype, array.lengths)
+            kept.fill(f.code, array)
+            pending[0] = (None, kept, memory, there)
+            continue
+        pending.remove(ready)
+        ready[2].fill(f.code, ready[1])
+
+
+def _kind(sources: Sequence[Value], array: Array, f: FunctionCode) -> Any:
+    return next(s.type for s in sources if is_array(s) and f.array(s) is array)
+
+
+def registers_of(f: FunctionCode, values: Sequence[Value]) -> list[str]:
+    return [name for value in values for name in held(f, value)]
+
+
+@emits("if")
+def if_(f: FunctionCode, op: Operation) -> None:
+    code, (then, other) = f.code, op.blocks
+    condition = f.element(op.operands[0])
+    labels = [code.new("then"), code.new("else")]
+    after = code.new("after")
+    code.branch(condition, *labels)
+    ends, names = [], []
+    for label, block in zip(labels, (then, other)):
+        code.start(label)
+        with code.scope():
+            f.block(block)
+            move(f, block.results, op.results)
+            names.append(registers_of(f, block.results))
+        ends.append(code.label)
+        code.jump(after)
+    code.start(after)
+    kinds = [kind for value in op.results for kind in kinds_of(value)]
+    merged = [
+        x if x == y else code.value(f"phi {kind} [ {x}, %{ends[0]} ], [ {y}, %{ends[1]} ]")
+        for kind, x, y in zip(kinds, *names)
+    ]
+    bind(f, op.results, merged)
+
+
+@emits("while")
+def while_(f: FunctionCode, op: Operation) -> None:
+    code, (condition, body) = f.code, op.blocks
+    move(f, op.operands, op.results)
+    kinds = [kind for value in op.results for kind in kinds_of(value)]
+    head, inside, after = code.new("while"), code.new("body"), code.new("done")
+    before, initial = code.label, registers_of(f, op.operands)
+    code.jump(head)
+    code.start(head)
+    phis = [code.phi(kind, x, before) for kind, x in zip(kinds, initial)]
+    names = [name for name, _ in phis]
+    with code.scope():
+        bind(f, condition.parameters, names)
+        f.block(condition)
+        code.branch(f.element(condition.results[0]), inside, after)
+        code.start(inside)
+        bind(f, body.parameters, names)
+        following = _body(f, body, op.results)
+    for (_, close), x in zip(phis, following):
+        close(x, code.label)
+    code.jump(head)
+    code.start(after)
+    bind(f, op.results, names)
+
+
+def _body(f: FunctionCode, body: Block, results: Sequence[Value]) -> list[str]:
+    f.block(body)
+    move(f, body.results, results)
+    return registers_of(f, body.results)
+
+
+@emits("range")
+def range_(f: FunctionCode, op: Operation) -> None:
+    code, (body,) = f.code, op.blocks
+    start, stop, step = (f.element(v) for v in op.operands[:3])
+    initial = op.operands[3:]
+    move(f, initial, op.results)
+    kinds = [kind for value in op.results for kind in kinds_of(value)]
+
+    def iteration(i: str, *carried: str) -> list[str]:
+        bind(f, body.parameters, [i, *carried])
+        return _body(f, body, op.results)
+
+    known = number(step, op.operands[2].type.dtype)
+    if known in (1, -1):
+        names = code.counted(start, stop, int(known), iteration, kinds, registers_of(f, initial))
+    else:
+        # By the number of iterations: the index after the last one may be out of range.
+        count = _iterations(f, start, stop, step)
+
+        def stepped(k: str, *carried: str) -> list[str]:
+            return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
+
+        names = code.counted("0", count, 1, stepped, kinds, registers_of(f, initial))
+    bind(f, op.results, names)
+
+
+def _iterations(f: FunctionCode, start: str, stop: str, step: str) -> str:
+    """ceil((stop - start) / step), not negative; 0 for a step of 0, which the front end refuses."""
+    code = f.code
+    up = code.value(f"icmp sgt i64 {step}, 0")
+    ahead = code.value(f"icmp slt i64 {start}, {stop}")
+    behind = code.value(f"icmp sgt i64 {start}, {stop}")
+    down = code.value(f"icmp slt i64 {step}, 0")
+    some = code.value(f"or i1 {code.value(f'and i1 {up}, {ahead}')}, {code.value(f'and i1 {down}, {behind}')}")
+    there, back = code.value(f"sub i64 {stop}, {start}"), code.value(f"sub i64 {start}, {stop}")
+    distance = code.value(f"select i1 {up}, i64 {there}, i64 {back}")
+    size = code.value(f"select i1 {up}, i64 {step}, i64 {code.value(f'sub i64 0, {step}')}")
+    size = code.value(f"select i1 {some}, i64 {size}, i64 1")
+    before_last = code.value(f"sub i64 {distance}, 1")
+    count = code.value(f"add i64 {code.value(f'udiv i64 {before_last}, {size}')}, 1")
+    return code.value(f"select i1 {some}, i64 {count}, i64 0")

@@ -1,0 +1,157 @@
+"""Operations element by element, and the parts, rearrangements and repetitions of arrays that are read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import typed
+from ...ir import Operation, Value
+from .arrays import Array, Lazy, Memory, Part, broadcast_indices
+from .elements import Element, convert, is_complex, register, registers
+from .function import FunctionCode, emits
+from .real_functions import find
+
+
+def elementwise(f: FunctionCode, op: Operation) -> bool:
+    """Write a ufunc, ``np.where`` or a cast, if the operation is one that native code computes."""
+    compute = element_function(f, op)
+    if compute is None:
+        return False
+    several = len(op.results) > 1
+    operands = [v if not v.type.shape else f.array(v) for v in op.positional]
+    ready = [o if isinstance(o, Array) else f.element(o) for o in operands]
+    if not op.results[0].type.shape:
+        found = compute(ready)
+        for result, x in zip(op.results, found if several else [found]):
+            f.values[result] = x
+        return True
+    for k, result in enumerate(op.results):
+        one = (lambda x, k=k: compute(x)[k]) if several else compute
+        f.set_array(result, _lazily(f, result, op.positional, ready, one))
+    return True
+
+
+def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Element]], Any] | None:
+    """From the operands' elements to the result's."""
+    code = f.code
+    if op.callee is np.where:
+        kinds = register(op.results[0].type.dtype)
+        return lambda x: choose(f, x[0], x[1], x[2], kinds)
+    if op.callee is typed.cast:
+        source, target = op.operands[0].type.dtype, np.dtype(op.named["dtype"].constant)
+        return lambda x: convert(code, x[0], source, target)
+    if op.callee in (np.real, np.imag):
+        dtype, i = op.operands[0].type.dtype, int(op.callee is np.imag)
+        if is_complex(dtype):
+            return lambda x: x[0][i]
+        return lambda x: convert(code, "false", np.dtype(bool), dtype) if i else x[0]
+    if not isinstance(op.callee, np.ufunc):
+        return None
+    dtype = op.operands[0].type.dtype
+    emit = find(op.callee, dtype)
+    return None if emit is None else lambda x: emit(code, dtype, *x)
+
+
+def choose(f: FunctionCode, condition: str, x: Element, y: Element, kind: str) -> Element:
+    parts = [
+        a if a == b else f.code.value(f"select i1 {condition}, {kind} {a}, {kind} {b}")
+        for a, b in zip(registers(x), registers(y))
+    ]
+    return tuple(parts) if isinstance(x, tuple) else parts[0]
+
+
+def _lazily(
+    f: FunctionCode, result: Value, operands: Sequence[Value], ready: Sequence[Any], compute: Callable[..., Any]
+) -> Lazy:
+    code, shape = f.code, result.type.shape
+
+    def at(indices: Sequence[str]) -> Element:
+        x = [a.load(code, broadcast_indices(a, indices)) if isinstance(a, Array) else a for a in ready]
+        return compute(x)
+
+    def at_flat(i: str) -> Element:
+        return compute([a.load_flat(code, i) if isinstance(a, Array) else a for a in ready])
+
+    is_flat = all(not v.type.shape or v.type.shape == shape and a.flat for v, a in zip(operands, ready))
+    return Lazy(result.type.dtype, f.lengths(result.type), at, at_flat if is_flat else None)
+
+
+@emits(typed.full)
+def _full(f: FunctionCode, op: Operation) -> None:
+    x, result = f.element(op.operands[0]), op.results[0]
+    if not result.type.shape:
+        f.values[result] = x
+        return
+    f.set_array(result, Lazy(result.type.dtype, f.lengths(result.type), lambda indices: x, lambda i: x))
+
+
+@emits(typed.iota)
+def _iota(f: FunctionCode, op: Operation) -> None:
+    result = op.results[0]
+    f.set_array(result, Lazy(result.type.dtype, f.lengths(result.type), lambda indices: indices[0], lambda i: i))
+
+
+@emits(typed.broadcast_to)
+def _broadcast_to(f: FunctionCode, op: Operation) -> None:
+    result = op.results[0]
+    if not result.type.shape or not op.operands[0].type.shape:
+        _full(f, op)
+        return
+    array = f.array(op.operands[0])
+    at = lambda indices: array.load(f.code, broadcast_indices(array, indices))  # noqa: E731
+    f.set_array(result, Lazy(result.type.dtype, f.lengths(result.type), at))
+
+
+@emits(typed.transpose)
+def _transpose(f: FunctionCode, op: Operation) -> None:
+    result, array, axes = op.results[0], f.array(op.operands[0]), op.named["axes"].constant
+    lengths = f.lengths(result.type)
+    if isinstance(array, Memory):
+        moved = Memory(f.code, array.pointer, array.dtype, lengths, [array.strides[a] for a in axes])
+        f.set_array(result, moved)
+        return
+
+    def at(indices: Sequence[str]) -> Element:
+        return array.load(f.code, [indices[axes.index(d)] for d in range(len(axes))])
+
+    f.set_array(result, Lazy(array.dtype, lengths, at))
+
+
+@emits(typed.reshape)
+def _reshape(f: FunctionCode, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    if not source.type.shape:
+        _full(f, op)
+    elif not result.type.shape:
+        array = f.array(source)
+        f.values[result] = array.load(f.code, ["0"] * len(array.lengths))
+    elif source.is_constant:
+        lengths, array = f.lengths(result.type), f.array(source)
+        assert isinstance(array, Memory)
+        f.set_array(result, Memory(f.code, array.pointer, array.dtype, lengths))
+    else:  # both have the same buffer
+        f.values[result] = f.memory(result)
+
+
+@emits(typed.getitem)
+def _getitem(f: FunctionCode, op: Operation) -> None:
+    result, array, part = op.results[0], f.array(op.operands[0]), index_part(f, op)
+    if not result.type.shape:
+        f.values[result] = array.load(f.code, part.indices(f.code, []))
+        return
+    lengths = f.lengths(result.type)
+    if isinstance(array, Memory) and not part.is_gather:
+        f.set_array(result, part.of_memory(f.code, array, lengths))
+        return
+    at = lambda indices: array.load(f.code, part.indices(f.code, indices))  # noqa: E731
+    f.set_array(result, Lazy(array.dtype, lengths, at))
+
+
+def index_part(f: FunctionCode, op: Operation) -> Part:
+    """The part that a ``getitem``, ``setitem`` or ``add_at`` names."""
+    spec = op.named["spec"].constant
+    operands = op.positional[1 : 1 + sum(e != ":" for e in spec)]
+    return Part(spec, [f.array(v) if v.type.shape else f.element(v) for v in operands])

@@ -1,0 +1,321 @@
+"""One typed function as LLVM code: its signature, memory, blocks and results.
+
+    i32 @name(inputs..., outputs..., ptr %context)                the memory of its slots, then
+    i32 @name.body(inputs..., outputs..., slots..., ptr %context)
+
+An input is a number in registers, the pointer of a contiguous array, or a stack (data, bytes in use, capacity); an output is a
+pointer to where the result goes.  Every array that a body writes to has a pointer of its own that is ``noalias``, so that
+LLVM knows that buffers do not overlap.  The result is 0, or 1 if the program has ended by an error, which the context
+says.  How an operation is written stands in the files that register in ``EMITTERS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...ir import Block, Function, Operation, Value
+from ...typed import STACK, ArrayType, Dim
+from .arrays import Array, Memory
+from .assembly import Code
+from .buffers import SMALL, Buffer, place
+from .constants import constant_array
+from .elements import Element, element, in_memory, is_complex, literal, load, register, registers, store
+from .fusion import fused, is_array
+from .liveness import order
+from .program_text import ProgramText
+
+EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
+"""How calls are written, by callee."""
+
+
+def emits(*callees: Any) -> Callable[[Any], Any]:
+    def add(function: Any) -> Any:
+        EMITTERS.update(dict.fromkeys(callees, function))
+        return function
+
+    return add
+
+
+class FunctionCode:
+    """A function while it is written.  ``values`` holds a number's element, an array, or a stack's registers."""
+
+    def __init__(self, function: Function, program: ProgramText) -> None:
+        self.function, self.program = function, program
+        self.code = Code(program.module)
+        self.order = order(function)
+        self.lazy = fused(function, self.order)
+        self.placement = place(function, self.order, self.lazy)
+        self.values: dict[Value, Any] = {}
+        self.pointers: dict[Buffer, str] = {}
+        self.has_failure = False
+        self.op: Operation | None = None
+
+    # Values
+
+    def element(self, value: Value) -> Element:
+        """A number."""
+        if value.is_constant:
+            return literal(value.constant, np.dtype(value.type.dtype))
+        return self.values[value]
+
+    def array(self, value: Value) -> Array:
+        if value.is_constant:
+            return constant_array(self.code, self.program, np.asarray(value.constant, value.type.dtype))
+        return self.values[value]
+
+    def length(self, n: int | Dim) -> str:
+        return self.element(n.value) if isinstance(n, Dim) else str(n)
+
+    def lengths(self, kind: ArrayType) -> list[str]:
+        return [self.length(n) for n in kind.shape]
+
+    def memory(self, value: Value) -> Memory:
+        """The memory in which an array is to be made, or is, in C order without gaps."""
+        buffer = self.placement.of[value]
+        if buffer not in self.pointers:
+            if buffer.size > SMALL:
+                raise AssertionError(f"{value.name} has a buffer without memory")
+            kind = in_memory(value.type.dtype)
+            items = buffer.size // value.type.dtype.itemsize * (2 if is_complex(value.type.dtype) else 1)
+            self.pointers[buffer] = self.code.slot(kind, max(items, 1))
+        return Memory(self.code, self.pointers[buffer], value.type.dtype, self.lengths(value.type))
+
+    def in_memory(self, value: Value) -> Memory:
+        """An array in C order without gaps; one that is not is copied to memory of this operation's own."""
+        array = self.array(value)
+        if isinstance(array, Memory) and array.flat:
+            return array
+        return self.copied(array, value.type)
+
+    def copied(self, array: Array, kind: ArrayType) -> Memory:
+        made = Memory(self.code, self.temporary(kind), array.dtype, array.lengths)
+        made.fill(self.code, array)
+        return made
+
+    def temporary(self, kind: ArrayType) -> str:
+        """Memory of the size of an array, used by one operation."""
+        buffer = Buffer(int(np.prod(kind.bounds)) * kind.dtype.itemsize)
+        if buffer.size <= SMALL:
+            return self.code.slot("i8", max(buffer.size, 1))
+        self.placement.slots.append(buffer.size)
+        return f"%slot{len(self.placement.slots) - 1}"
+
+    def set_array(self, value: Value, array: Array) -> None:
+        """Define an array: as what computes its elements, or in memory that they are written to now."""
+        if value in self.lazy:
+            self.values[value] = array
+            return
+        memory = self.memory(value)
+        self.values[value] = memory
+        memory.fill(self.code, array)
+
+    def refuse(self, what: str) -> BadInput:
+        op, where = self.op, self.function.filename or self.function.name
+        line = f"{where}, line {op.line}: " if op is not None and op.line else ""
+        return BadInput(f"{line}{what}")
+
+    # The function
+
+    def write(self, name: str) -> None:
+        """Add the function to the module."""
+        function, code = self.function, self.code
+        parameters, calls = self.signature()
+        outputs = [f"%out{k}" for k in range(len(function.block.results))]
+        for buffer in self.placement.of.values():
+            if buffer.output is not None:
+                self.pointers[buffer] = outputs[buffer.output]
+            elif buffer.slot is not None:
+                self.pointers[buffer] = f"%slot{buffer.slot}"
+        for k, value in enumerate(function.parameters):
+            self.values[value] = self.parameter(k, value)
+        self.block(function.block)
+        self.results(function.block.results, outputs)
+        code.do("ret i32 0")
+        if self.has_failure:
+            code.start("failed")
+            code.do("ret i32 1")
+        slots = self.placement.slots
+        inner = [
+            *parameters,
+            *(f"ptr noalias nonnull align 64 dereferenceable({size}) %slot{i}" for i, size in enumerate(slots)),
+        ]
+        text = [f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) nounwind {{", "start:"]
+        code.module.functions.append("\n".join([*text, *code.allocas, *code.lines, "}", ""]))
+        code.module.functions.append(self.frame(name, parameters, calls, slots))
+
+    def signature(self) -> tuple[list[str], list[str]]:
+        """The parameters of inputs and outputs, as declared and as passed on."""
+        declared, passed = [], []
+        for k, value in enumerate(self.function.parameters):
+            for kind, name in input_registers(k, value.type):
+                marks = " noalias readonly" if is_array(value) else ""
+                declared.append(f"{kind}{marks} {name}")
+                passed.append(f"{kind} {name}")
+        for k, _ in enumerate(self.function.block.results):
+            declared.append(f"ptr noalias %out{k}")
+            passed.append(f"ptr %out{k}")
+        return declared, passed
+
+    def parameter(self, k: int, value: Value) -> Any:
+        names = [name for _, name in input_registers(k, value.type)]
+        if value.type is STACK:
+            return tuple(names)
+        if not value.type.shape:
+            return element(names, value.type.dtype)
+        buffer = self.placement.of[value]
+        self.pointers[buffer] = names[0]
+        # Lengths may be parameters that stand after this one.
+        lengths = [
+            f"%in{self.function.parameters.index(n.value)}" if isinstance(n, Dim) else str(n) for n in value.type.shape
+        ]
+        return Memory(self.code, names[0], value.type.dtype, lengths)
+
+    def frame(self, name: str, parameters: list[str], calls: list[str], slots: list[int]) -> str:
+        """The function that allocates the slots; memory that cannot be had is an error of the program."""
+        lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) nounwind {{", "start:"]
+        pointers: list[str] = []
+        if slots:
+            places, total = [], 0
+            for size in slots:
+                places.append(total)
+                total += (size + 127) // 64 * 64  # a gap, so that rows of several arrays do not meet in the cache
+            self.code.module.declare("malloc", "ptr", ["i64"], pure=False)
+            self.code.module.declare("free", "void", ["ptr"], pure=False)
+            lines += [
+                f"  %memory = call ptr @malloc(i64 {total + 64})",
+                "  %none = icmp eq ptr %memory, null",
+                "  br i1 %none, label %failed, label %run",
+                "failed:",
+                f"  store i64 {self.program.failure(MemoryError, 'no memory for the arrays of compiled code')}, ptr %context",
+                "  ret i32 1",
+                "run:",
+                "  %address = ptrtoint ptr %memory to i64",
+                "  %above = add i64 %address, 63",
+                "  %aligned = and i64 %above, -64",
+                "  %frame = inttoptr i64 %aligned to ptr",
+            ]
+            for i, at in enumerate(places):
+                lines.append(f"  %slot{i} = getelementptr inbounds i8, ptr %frame, i64 {at}")
+                pointers.append(f"ptr %slot{i}")
+        lines.append(f"  %status = call i32 @{name}.body({', '.join([*calls, *pointers, 'ptr %context'])})")
+        if slots:
+            lines.append("  call void @free(ptr %memory)")
+        return "\n".join([*lines, "  ret i32 %status", "}", ""])
+
+    def results(self, values: Sequence[Value], outputs: Sequence[str]) -> None:
+        code = self.code
+        for k, (value, pointer) in enumerate(zip(values, outputs)):
+            if value.type is STACK:
+                for i, (kind, x) in enumerate(zip(("ptr", "i64", "i64"), self.values[value])):
+                    code.do(f"store {kind} {x}, ptr {code.value(f'getelementptr i64, ptr {pointer}, i64 {i}')}")
+            elif not value.type.shape:
+                store(code, pointer, self.element(value), value.type.dtype)
+            elif value.is_constant or self.placement.of[value].output != k:
+                Memory(code, pointer, value.type.dtype, self.lengths(value.type)).fill(code, self.array(value))
+        dims = [n for value in values if value.type is not STACK for n in value.type.shape if isinstance(n, Dim)]
+        for n, dim in enumerate(dims):
+            place_ = code.value(f"getelementptr i64, ptr %context, i64 {self.program.LENGTHS + n}")
+            code.do(f"store i64 {self.length(dim)}, ptr {place_}")
+
+    # Operations
+
+    def block(self, block: Block) -> None:
+        for op in block.operations:
+            self.op = op
+            if op.kind == "call":
+                self.call(op)
+            else:
+                EMITTERS[op.kind](self, op)
+
+    def call(self, op: Operation) -> None:
+        from .elementwise import elementwise
+
+        if isinstance(op.callee, Function):
+            self.call_function(op)
+        elif op.callee in EMITTERS:
+            EMITTERS[op.callee](self, op)
+        elif not elementwise(self, op):
+            EMITTERS["library"](self, op)
+
+    def call_function(self, op: Operation) -> None:
+        """A typed function, perhaps this one."""
+        from .stacks import take_stack
+
+        code, name = self.code, self.program.name_of(op.callee)
+        arguments = []
+        for k, (operand, parameter) in enumerate(zip(op.operands, op.callee.parameters)):
+            kinds = [kind for kind, _ in input_registers(k, parameter.type)]
+            if operand.type is STACK:
+                found = list(take_stack(self, operand, op))
+            else:
+                found = [self.in_memory(operand).pointer] if operand.type.shape else registers(self.element(operand))
+            arguments += [f"{kind} {x}" for kind, x in zip(kinds, found)]
+        places = []
+        for result in op.results:
+            if is_array(result):
+                memory = self.memory(result)
+                self.values[result] = memory
+                places.append(memory.pointer)
+            else:
+                places.append(code.slot("i64", 3))
+        arguments += [f"ptr {p}" for p in (*places, "%context")]
+        status = code.value(f"call i32 @{name}({', '.join(arguments)})")
+        self.leave_if(code.value(f"icmp ne i32 {status}, 0"))
+        for result, pointer in zip(op.results, places):
+            if result.type is STACK:
+                at = [code.value(f"getelementptr i64, ptr {pointer}, i64 {i}") for i in range(3)]
+                self.values[result] = tuple(code.value(f"load {k}, ptr {p}") for k, p in zip(("ptr", "i64", "i64"), at))
+            elif not result.type.shape:
+                self.values[result] = load(code, pointer, result.type.dtype)
+
+    # Errors
+
+    def leave_if(self, condition: str) -> None:
+        """End the program, whose error has been noted."""
+        self.has_failure = True
+        after = self.code.new("on")
+        self.code.branch(condition, "failed", after, unlikely(self.program))
+        self.code.start(after)
+
+    def fail_if(
+        self,
+        condition: str,
+        exception: type[BaseException],
+        text: str,
+        values: Sequence[tuple[Element, np.dtype]] = (),
+        number: int = 0,
+    ) -> None:
+        """End the program with an exception (or with the error of a number); braces in its text stand for values."""
+        code, program = self.code, self.program
+        bad, after = code.new("bad"), code.new("on")
+        code.branch(condition, bad, after, unlikely(program))
+        code.start(bad)
+        number = number or program.failure(exception, text, [dtype for _, dtype in values])
+        code.do(f"store i64 {number}, ptr %context")
+        for i, (x, dtype) in enumerate(values):
+            place_ = code.value(f"getelementptr i64, ptr %context, i64 {program.VALUES + 2 * i}")
+            store(code, place_, x, dtype)
+        self.has_failure = True
+        code.jump("failed")
+        code.start(after)
+
+
+def unlikely(program: ProgramText) -> str:
+    """The mark of a branch that ends the program."""
+    mark = program.metadata('!{!"branch_weights", i32 1, i32 1000000}')
+    return f", !prof {mark}"
+
+
+def input_registers(k: int, kind: Any) -> list[tuple[str, str]]:
+    """The parameters of LLVM, (type, name), that make up parameter k."""
+    if kind is STACK:
+        return [("ptr", f"%in{k}"), ("i64", f"%in{k}.used"), ("i64", f"%in{k}.capacity")]
+    if kind.shape:
+        return [("ptr", f"%in{k}")]
+    if is_complex(kind.dtype):
+        return [(register(kind.dtype), f"%in{k}.re"), (register(kind.dtype), f"%in{k}.im")]
+    return [(register(kind.dtype), f"%in{k}")]

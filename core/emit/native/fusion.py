@@ -1,0 +1,212 @@
+"""Which arrays are never written to memory: their elements are computed in the loop that uses them.
+
+Elementwise results and parts of arrays are such *lazy* values, if that costs nothing: if they cost no arithmetic, or are
+used by one loop only, once for each of its elements; and if what they read is not overwritten before they are used.
+This is a matter of speed: ``buffers`` copies what must not be overwritten, whatever is decided here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import typed
+from ...ir import Function, Operation, Value
+from ...typed import STACK
+from .liveness import Order, Use
+from .real_functions import find
+
+REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin)
+ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
+_DEAR = 12  # a call of exp, in additions
+_CHEAP = 2
+_EXPENSIVE = {np.divide: 3, np.sqrt: 4, np.remainder: 8, np.floor_divide: 8}
+_PLAIN = {np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.conjugate, np.square}
+_PARTS = {np.real: "real", np.imag: "imag"}
+
+
+def is_array(value: Value) -> bool:
+    return value.type is not STACK and bool(value.type.shape)
+
+
+def is_elementwise(op: Operation) -> bool:
+    """Whether an element of the results is a function of one element of each operand."""
+    if op.kind != "call":
+        return False
+    if op.callee in (np.where, typed.cast) or op.callee in _PARTS:
+        return True
+    return isinstance(op.callee, np.ufunc) and find(op.callee, op.operands[0].type.dtype) is not None
+
+
+def is_view(op: Operation) -> bool:
+    """Whether the elements of the result are elements of an operand, somewhere else."""
+    return op.kind == "call" and op.callee in (
+        typed.getitem,
+        typed.transpose,
+        typed.broadcast_to,
+        typed.full,
+        typed.iota,
+    )
+
+
+def is_strided(op: Operation | None) -> bool:
+    """Whether the result stands in its operand's memory, at regular distances."""
+    if op is None or op.kind != "call":
+        return False
+    return op.callee is typed.transpose or op.callee is typed.getitem and "a" not in op.named["spec"].constant
+
+
+def part(op: Operation) -> Any:
+    """The part of an array that a ``getitem``, ``setitem`` or ``add_at`` names; equal ones are the same part."""
+    spec = op.named["spec"].constant
+    count = sum(e != ":" for e in spec)
+    index = op.positional[1 : 1 + count]
+    return spec, tuple(int(v.constant) if v.is_constant and not v.type.shape else v for v in index)
+
+
+def fused(function: Function, order: Order) -> set[Value]:
+    """The lazy values.  ``order.uses`` of what they read is extended by their own uses."""
+    lazy = _by_use(order)
+    _keep_what_is_overwritten(order, lazy)
+    for value in reversed([v for v in order.maker if v in lazy]):
+        for operand in order.maker[value].operands:
+            if not operand.is_constant:
+                order.uses[operand] |= order.uses[value]
+    return lazy
+
+
+def _by_use(order: Order) -> set[Value]:
+    costs: dict[Value, int] = {}
+    for value, op in order.maker.items():
+        if is_array(value) and (is_elementwise(op) or is_view(op)):
+            own = 0 if is_view(op) and "a" not in _spec(op) else _cost(op)
+            costs[value] = min(own + sum(costs.get(x, 0) for x in set(op.operands)), 1 << 20)
+    lazy: set[Value] = set()
+    sinks: dict[Value, set[Any]] = {}
+    repeated: set[Value] = set()
+    for value in reversed(order.maker):
+        if value not in costs:
+            continue
+        ways: set[Any] = set()
+        again = any(len(use.loops) > len(order.loops[value]) for use in order.uses[value])
+        must = False
+        for user in order.users[value]:
+            if user is None:
+                must = True
+            elif (result := next((r for r in user.results if r in lazy), None)) is not None:
+                if is_view(user) and value in user.positional[1:]:
+                    again = again or len(user.results[0].type.shape) > len(value.type.shape)
+                moved = (user,) if is_view(user) or result.type.shape != value.type.shape else ()
+                again = again or result in repeated or not is_view(user) and bool(moved) or _repeats(user)
+                ways |= {(sink, path + moved) for sink, path in sinks[result]}
+            elif _reads_elements(user, value):
+                ways.add((user, ()))
+            elif user.callee is np.matmul and costs[value] == 0 and is_strided(order.maker[value]):
+                ways.add((user, ()))
+            else:
+                must = True
+        if must:
+            continue
+        cost = costs[value]
+        if cost and all(not is_array(r) and sink.callee is typed.getitem for sink, _ in ways for r in sink.results):
+            one_time = len(ways) <= _count(value)  # single elements are asked for
+        else:
+            one_time = len(ways) == 1 or cost <= _CHEAP and len(ways) <= 3
+        if cost == 0 or one_time and not again:
+            lazy.add(value)
+            sinks[value] = ways
+            if again:
+                repeated.add(value)
+    return lazy
+
+
+def _spec(op: Operation) -> Any:
+    return op.named["spec"].constant if op.callee is typed.getitem else ()
+
+
+def _count(value: Value) -> int:
+    return math.prod(value.type.bounds)
+
+
+def _repeats(op: Operation) -> bool:
+    return op.callee in (typed.broadcast_to, typed.full)
+
+
+def _cost(op: Operation) -> int:
+    return 1 if not isinstance(op.callee, np.ufunc) or op.callee in _PLAIN else _EXPENSIVE.get(op.callee, _DEAR)
+
+
+def _reads_elements(op: Operation, value: Value) -> bool:
+    """Whether an operation that writes memory, or gives a number, asks for the elements of an operand in its own loop."""
+    if op.kind != "call":
+        return False
+    if op.callee in (typed.setitem, typed.add_at):
+        return value is not op.operands[0]
+    if op.callee in (typed.getitem, typed.stack_push, typed.concatenate):
+        return True
+    return op.callee in REDUCTIONS or op.callee in ACCUMULATIONS or is_elementwise(op) or is_view(op)
+
+
+def accesses(
+    value: Value, order: Order, lazy: set[Value], found: dict[Value, dict[Value, set[Any]]]
+) -> dict[Value, set[Any]]:
+    """What a value's elements are read from: for each array in memory the ways in which it is read.
+
+    ``()``: at the same index; a ``part``: at the index of that part; None: somewhere else.
+    """
+    if value.is_constant or value.type is STACK:
+        return {}
+    if value not in lazy:
+        return {value: {()}} if is_array(value) else {}
+    if value in found:
+        return found[value]
+    op, ways = order.maker[value], {}
+    for i, operand in enumerate(op.positional):
+        for root, paths in accesses(operand, order, lazy, found).items():
+            if is_elementwise(op):
+                here = paths if operand.type.shape == value.type.shape else {None}
+            elif op.callee is typed.getitem and i == 0 and root is operand:
+                here = {part(op)}
+            else:
+                here = {None}
+            ways.setdefault(root, set()).update(here)
+    found[value] = ways
+    return ways
+
+
+def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
+    """Take values out of ``lazy`` which would be read after, or while, what they read is overwritten."""
+    overwritten: dict[Value, list[tuple[int, Operation]]] = {}
+    for op, position in order.at.items():
+        if op.kind == "call" and op.callee in (typed.setitem, typed.add_at):
+            changed = op.operands[:1]
+        elif op.kind in ("while", "range"):
+            changed = op.operands
+        else:
+            continue
+        for value in changed:
+            overwritten.setdefault(value, []).append((position, op))
+    reach: dict[Value, set[Use]] = {}
+    for value in reversed(order.maker):
+        if value in lazy:
+            users = [r for user in order.users[value] if user is not None for r in user.results if r in lazy]
+            reach[value] = set(order.uses[value]).union(*(reach[r] for r in users))
+    found: dict[Value, dict[Value, set[Any]]] = {}
+    for value in [v for v in order.maker if v in lazy]:
+        start = order.defined[value]
+        last = max((order.effective(use, value) for use in reach[value]), default=start)
+        for root, ways in accesses(value, order, lazy, found).items():
+            if any(
+                start < position <= last and not (position == last and _safe_at(op, ways))
+                for position, op in overwritten.get(root, ())
+            ):
+                lazy.discard(value)
+                del found[value]
+                break
+
+
+def _safe_at(op: Operation, ways: set[Any]) -> bool:
+    """Whether an operation may overwrite an array that is read in these ways, element after element."""
+    return op.kind == "call" and "a" not in op.named["spec"].constant and ways == {part(op)}

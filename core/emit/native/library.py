@@ -1,0 +1,158 @@
+"""Calls of Python: NumPy's and SciPy's functions that native code has no loops for, callbacks, prints; and run-time errors.
+
+One C function of the program receives the number of the call and a table of words: pointers to the operands and results,
+and the lengths that are known only then.  An exception in Python ends the program and is raised after it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import typed
+from ...errors import BadInput
+from ...ir import Operation, callee_name
+from ...typed import STACK, ArrayType, Dim
+from .elements import load, store
+from .function import FunctionCode, emits
+
+PENDING = -1  # the error's number when an exception of Python waits to be raised
+
+
+@dataclass
+class Layout:
+    """An array in the table: its shape has, for a length that is known only at run time, the number of its word, minus 1 - n."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+@dataclass
+class PythonCall:
+    """What the C function calls; ``copies``: the function may keep or change its operands."""
+
+    function: Any
+    constants: dict[str, Any]
+    operands: list[Layout]
+    results: list[Layout]
+    copies: bool = False
+
+    def run(self, words: Any) -> None:
+        """Call the function on the arrays of a table (an object with words at indices)."""
+        count = len(self.operands)
+        arrays = [_view(words, k, layout) for k, layout in enumerate(self.operands)]
+        if self.copies:
+            arrays = [a.copy() for a in arrays]
+        with np.errstate(all="ignore"):
+            found = self.function(*(a if a.ndim else a[()] for a in arrays), **self.constants)
+        if not self.results:
+            return
+        parts = found if len(self.results) > 1 or isinstance(found, tuple) and len(found) == 1 else (found,)
+        for k, (layout, part) in enumerate(zip(self.results, parts, strict=True)):
+            target, part = _view(words, count + k, layout), np.asarray(part)
+            if part.shape != target.shape:
+                raise BadInput(
+                    f"{callee_name(self.function)} gave an array of shape {part.shape} in compiled code, "
+                    f"{target.shape} was expected"
+                )
+            target[...] = part
+
+
+def _view(words: Any, k: int, layout: Layout) -> np.ndarray:
+    import ctypes
+
+    shape = tuple(n if n >= 0 else words[-1 - n] for n in layout.shape)
+    size = math.prod(shape) * layout.dtype.itemsize
+    if not size:
+        return np.empty(shape, layout.dtype)
+    return np.frombuffer((ctypes.c_char * size).from_address(words[k]), layout.dtype).reshape(shape)
+
+
+def printed(*values: Any, text: str) -> None:
+    print(text.format(*values))
+
+
+def raised(*values: Any, exception: type[BaseException], text: str) -> None:
+    raise exception(text.format(*values) if values else text)
+
+
+@emits("library", typed.callback, typed.debug_print)
+def library(f: FunctionCode, op: Operation) -> None:
+    """A call of Python on arrays in memory."""
+    if op.kind != "call" or not callable(op.callee) and not isinstance(op.callee, typed.Primitive):
+        raise f.refuse(f"native code has no {op.kind} {callee_name(op.callee)}")
+    constants = {name: v.constant for name, v in op.named.items()}
+    function, copies = op.callee, False
+    if op.callee is typed.callback:
+        function, copies = constants.pop("function"), True
+    elif op.callee is typed.debug_print:
+        function = printed
+    elif isinstance(op.callee, typed.Primitive):
+        raise f.refuse(f"native code has no operation {op.callee.name}")
+    call_python(f, op, function, constants, copies)
+
+
+def call_python(f: FunctionCode, op: Operation, function: Any, constants: dict[str, Any], copies: bool = False) -> None:
+    code = f.code
+    words: list[tuple[str, str]] = []
+    dims: list[Dim] = []
+    places = []
+
+    def layout(kind: ArrayType) -> Layout:
+        dims.extend(n for n in kind.shape if isinstance(n, Dim) and n not in dims)
+        total = len(op.positional) + len(op.results)
+        return Layout(kind.dtype, tuple(-1 - total - dims.index(n) if isinstance(n, Dim) else n for n in kind.shape))
+
+    for operand in op.positional:
+        if operand.type is STACK:
+            raise f.refuse(f"a stack is passed to {callee_name(function)}")
+        if operand.type.shape:
+            words.append(("ptr", f.in_memory(operand).pointer))
+        else:
+            pointer = code.slot("i8", 16)
+            store(code, pointer, f.element(operand), operand.type.dtype)
+            words.append(("ptr", pointer))
+    for result in op.results:
+        if result.type.shape:
+            memory = f.values[result] = f.memory(result)
+            places.append(memory.pointer)
+        else:
+            places.append(code.slot("i8", 16))
+        words.append(("ptr", places[-1]))
+    operands = [layout(v.type) for v in op.positional]
+    results = [layout(v.type) for v in op.results]
+    words += [("i64", f.length(n)) for n in dims]
+    f.program.callbacks.append(PythonCall(function, constants, operands, results, copies))
+    table = code.slot("i64", max(len(words), 1))
+    for i, (kind, word) in enumerate(words):
+        code.do(f"store {kind} {word}, ptr {code.value(f'getelementptr i64, ptr {table}, i64 {i}')}")
+    if "callback" not in f.program.constants:
+        f.program.constants["callback"] = "@callback"
+        f.program.module.globals.append("@callback = global ptr null")
+    address = code.value("load ptr, ptr @callback")
+    status = code.value(f"call i32 {address}(i64 {len(f.program.callbacks) - 1}, ptr {table})")
+    f.fail_if(code.value(f"icmp ne i32 {status}, 0"), RuntimeError, "", number=PENDING)
+    for result, pointer in zip(op.results, places):
+        if not result.type.shape:
+            f.values[result] = load(code, pointer, result.type.dtype)
+
+
+@emits(typed.raise_if)
+def _raise_if(f: FunctionCode, op: Operation) -> None:
+    condition, *values = op.positional
+    exception, text = (op.named[name].constant for name in ("exception", "text"))
+    if len(values) <= f.program.MOST_VALUES and not any(v.type.shape for v in values):
+        f.fail_if(f.element(condition), exception, text, [(f.element(v), v.type.dtype) for v in values])
+        return
+    code = f.code
+    bad, after = code.new("bad"), code.new("on")
+    code.branch(f.element(condition), bad, after)
+    code.start(bad)
+    with code.scope():
+        reported = Operation("call", op.callee, values, line=op.line)
+        call_python(f, reported, raised, {"exception": exception, "text": text})
+    code.jump(after)
+    code.start(after)

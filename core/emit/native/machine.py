@@ -1,0 +1,94 @@
+"""LLVM: from the text of a module to object code for this processor, and from object code to functions that can be called."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+try:
+    import llvmlite.binding as llvm
+except ImportError:
+    llvm = None  # type: ignore[assignment]
+
+from ...errors import BadInput
+
+
+@cache
+def _machine() -> Any:
+    """LLVM for this processor.
+
+    Raises:
+        BadInput: llvmlite is missing.
+    """
+    if llvm is None:
+        raise BadInput("native code needs llvmlite, which is not installed: pip install 'morula[native]'")
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for library in ("libm.so.6", "libmvec.so.1"):
+        try:
+            llvm.load_library_permanently(library)
+        except RuntimeError:
+            pass  # another C library: its functions are found in the process, vector versions are not used
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic", jit=True
+    )
+
+
+def processor() -> str:
+    """What object code is made for: LLVM's version, the processor and its features."""
+    _machine()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return f"{version} {llvm.get_default_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def optimised(text: str) -> Any:
+    """The module of a text after LLVM's passes."""
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_default_triple()
+    module.data_layout = str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_code(module: Any) -> bytes:
+    return _machine().emit_object(module)
+
+
+def assembly_text(module: Any) -> str:
+    """The processor's instructions, to read."""
+    return _machine().emit_assembly(module)
+
+
+class Loaded:
+    """Object code in memory; ``keep`` are the objects that it points to."""
+
+    def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
+        _machine()
+        self.keep = dict(symbols)
+        for name, found in symbols.items():
+            llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else found)
+        # The engine owns its machine, so each has one of its own.
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(opt=3, reloc="pic", jit=True)
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Of a function or a variable, 0 if there is none."""
+        return self.engine.get_function_address(name)
+
+
+def c_callback(function: Any) -> Any:
+    """A C function ``i32 (i64, ptr)`` that calls a Python function of two ints."""
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)(function)

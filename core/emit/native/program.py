@@ -1,0 +1,234 @@
+"""A compiled program: called with arrays and numbers, saved as bytes and loaded again."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...ir import Function, Value
+from ...typed import STACK, ArrayType, Dim
+from . import machine
+from .elements import is_complex
+from .function import FunctionCode, input_registers
+from .library import PENDING, PythonCall
+from .program_text import ProgramText
+from .stacks import GIVE, RELEASE, routine
+
+
+class NativeProgram:
+    """``program([x, y, ...])`` runs a function on arrays and numbers of exactly its parameters' dtypes and shapes.
+
+    The result is a list of new arrays, and NumPy's numbers for results without dimensions.
+
+    Raises:
+        BadInput: an argument has another dtype or shape.
+        What the program raises.
+    """
+
+    def __init__(self, saved: dict[str, Any]) -> None:
+        self._saved = saved
+        self.llvm_text: str = saved["text"]
+        self._loaded = machine.Loaded(saved["code"], saved["symbols"])
+        self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+            self._loaded.address("entry")
+        )
+        self._parameters: list[_Kind] = saved["parameters"]
+        self._results: list[_Kind] = saved["results"]
+        self._calls: list[PythonCall] = saved["callbacks"]
+        self._failures = saved["failures"]
+        self._pending: BaseException | None = None
+        if self._calls:
+            self._callback = machine.c_callback(self._call_python)
+            address = self._loaded.engine.get_global_value_address("callback")
+            ctypes.c_void_p.from_address(address).value = ctypes.cast(self._callback, ctypes.c_void_p).value
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        inputs = [kind.input(k, x) for k, (kind, x) in enumerate(zip(self._parameters, arguments, strict=True))]
+        places = np.array([x.ctypes.data for x in inputs] or [0], np.uintp)
+        outputs = [kind.output() for kind in self._results]
+        targets = np.array([x.ctypes.data for x in outputs] or [0], np.uintp)
+        context = np.zeros(self._saved["words"], np.int64)
+        if self._entry(places.ctypes.data, targets.ctypes.data, context.ctypes.data):
+            self._fail(context)
+        lengths = iter(context[ProgramText.LENGTHS :])
+        return [kind.found(x, lengths) for kind, x in zip(self._results, outputs)]
+
+    def _call_python(self, number: int, words: int) -> int:
+        try:
+            self._calls[number].run((ctypes.c_int64 * 64).from_address(words))
+        except BaseException as error:  # noqa: BLE001 - it is raised when the program has ended
+            self._pending = error
+            return 1
+        return 0
+
+    def _fail(self, context: np.ndarray) -> None:
+        if context[0] == PENDING:
+            error, self._pending = self._pending, None
+            assert error is not None
+            raise error
+        exception, text, dtypes = self._failures[int(context[0]) - 1]
+        words = context[ProgramText.VALUES :]
+        values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
+        raise exception(text.format(*values) if values else text)
+
+    def to_bytes(self) -> bytes:
+        """Object code for this processor and what belongs to it.
+
+        Raises:
+            BadInput: the program calls a Python function that cannot be found by its name.
+        """
+        try:
+            return pickle.dumps((machine.processor(), self._saved))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise BadInput(f"a native program that calls a local Python function cannot be saved: {error}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> NativeProgram:
+        """The program that ``to_bytes`` has saved; the bytes must come from a source that is trusted.
+
+        Raises:
+            BadInput: it was compiled for another processor or by another version of LLVM.
+        """
+        made_for, saved = pickle.loads(data)
+        if made_for != machine.processor():
+            raise BadInput(
+                "native code was compiled for another processor or by another version of LLVM: compile it again"
+            )
+        return cls(saved)
+
+
+class _Kind:
+    """How a parameter or a result is passed: dtype and shape, -1 - k for a length that is parameter k's value."""
+
+    def __init__(self, kind: Any, parameters: Sequence[Value]) -> None:
+        self.is_stack = kind is STACK
+        if isinstance(kind, ArrayType):
+            self.dtype, self.bounds = kind.dtype, kind.bounds
+            self.dynamic = [isinstance(n, Dim) for n in kind.shape]
+
+    def input(self, k: int, x: Any) -> Any:
+        if self.is_stack:
+            return x.words
+        found = np.ascontiguousarray(x, self.dtype if type(x) in (int, float, complex, bool) else None)
+        found = found.reshape(np.shape(x))
+        fits = len(found.shape) == len(self.bounds) and all(
+            n <= m if moves else n == m for n, m, moves in zip(found.shape, self.bounds, self.dynamic)
+        )
+        if found.dtype != self.dtype or not fits:
+            raise BadInput(
+                f"argument {k} of compiled code is {found.dtype}{list(found.shape)}, it was compiled for "
+                f"{self.dtype}{list(self.bounds)}"
+            )
+        return found
+
+    def output(self) -> np.ndarray:
+        return np.empty(3, np.int64) if self.is_stack else np.empty(self.bounds, self.dtype)
+
+    def found(self, x: np.ndarray, lengths: Any) -> Any:
+        if self.is_stack:
+            return NativeStack(x)
+        if not self.bounds:
+            return x[()]
+        if any(self.dynamic):
+            shape = [int(next(lengths)) if moves else n for n, moves in zip(self.bounds, self.dynamic)]
+            return x.reshape(-1)[: math.prod(shape)].reshape(shape)
+        return x
+
+
+class NativeStack:
+    """What a compiled sweep has saved: memory that is freed with this object."""
+
+    def __init__(self, words: np.ndarray) -> None:
+        self.words = words
+        words[2] = 0  # a program that is passed the stack does not own it
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.words[1])
+
+    def __del__(self) -> None:
+        if self.words[0]:
+            _free(int(self.words[0]) - 32)
+
+
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+
+
+def compile_function(function: Function, *, bounds_check: bool = True) -> NativeProgram:
+    """Compile a typed function for this processor.
+
+    Raises:
+        BadInput: llvmlite is missing, or the function has something that native code has not.
+    """
+    program = ProgramText()
+    name = program.name_of(function)
+    while program.to_write:
+        following = program.to_write.pop(0)
+        FunctionCode(following, program).write(program.names[following])
+    _entry(function, name, program)
+    text = program.text()
+    module = machine.optimised(text)
+    dims = sum(isinstance(n, Dim) for v in function.block.results if v.type is not STACK for n in v.type.shape)
+    return NativeProgram(
+        {
+            "text": text,
+            "code": machine.object_code(module),
+            "symbols": program.module.symbols,
+            "parameters": [_Kind(v.type, function.parameters) for v in function.parameters],
+            "results": [_Kind(v.type, function.parameters) for v in function.block.results],
+            "callbacks": program.callbacks,
+            "failures": program.failures,
+            "words": ProgramText.LENGTHS + dims,
+        }
+    )
+
+
+def _entry(function: Function, name: str, program: ProgramText) -> None:
+    """``i32 @entry(ptr %inputs, ptr %outputs, ptr %context)``: tables of pointers, numbers behind pointers too."""
+    lines, passed, count = [], [], 0
+
+    def new(text: str) -> str:
+        nonlocal count
+        count += 1
+        lines.append(f"  %t{count} = {text}")
+        return f"%t{count}"
+
+    for k, value in enumerate(function.parameters):
+        pointer = new(f"load ptr, ptr {new(f'getelementptr ptr, ptr %inputs, i64 {k}')}")
+        kinds = [kind for kind, _ in input_registers(k, value.type)]
+        if value.type is not STACK and value.type.shape:
+            passed.append(f"ptr {pointer}")
+        elif value.type is not STACK and value.type.dtype.kind == "b":
+            byte = new(f"load i8, ptr {pointer}")
+            passed.append(f"i1 {new(f'trunc i8 {byte} to i1')}")
+        else:
+            for i, kind in enumerate(kinds):
+                place = new(f"getelementptr {'i64' if value.type is STACK else kind}, ptr {pointer}, i64 {i}")
+                passed.append(f"{kind} {new(f'load {kind}, ptr {place}')}")
+    outputs = [
+        new(f"load ptr, ptr {new(f'getelementptr ptr, ptr %outputs, i64 {k}')}")
+        for k, _ in enumerate(function.block.results)
+    ]
+    passed += [f"ptr {p}" for p in (*outputs, "%context")]
+    status = new(f"call i32 @{name}({', '.join(passed)})")
+    if any("@stack.grow" in text for text in program.module.functions):
+        for value, pointer in zip(function.block.results, outputs):
+            if value.type is STACK:
+                routine(program.module, GIVE)
+                number = program.failure(MemoryError, "no memory for what is saved for the way back")
+                given = new(f"call i32 @stack.give(ptr %context, ptr {pointer}, i64 {number}, i32 {status})")
+                status = new(f"or i32 {status}, {given}")
+        lines.append("  call void @stack.release(ptr %context)")
+        routine(program.module, RELEASE)
+    header = "define i32 @entry(ptr %inputs, ptr %outputs, ptr %context) nounwind {"
+    program.module.functions.append("\n".join([header, *lines, f"  ret i32 {status}", "}", ""]))
+
+
+__all__ = ["NativeProgram", "NativeStack", "compile_function", "is_complex"]

@@ -1,0 +1,53 @@
+"""What the functions of one native program share: the module, errors that it can end with, callbacks, constants.
+
+The context that every function is passed is an array of words: the number of the error (0: none), the head of the list of
+stacks' memory, values of the error (two words each), lengths of the results that are not known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import Function
+from .assembly import Module
+
+
+class ProgramText:
+    """The text of a program while it is written."""
+
+    STACKS = 1
+    VALUES = 2
+    MOST_VALUES = 16
+    LENGTHS = VALUES + 2 * MOST_VALUES
+
+    def __init__(self) -> None:
+        self.module = Module()
+        self.failures: list[tuple[type[BaseException], str, list[np.dtype]]] = []
+        self.callbacks: list[Any] = []
+        self.constants: dict[str, str] = {}
+        self.names: dict[Function, str] = {}
+        self.to_write: list[Function] = []
+        self.marks: dict[str, str] = {}
+
+    def failure(self, exception: type[BaseException], text: str, dtypes: Sequence[np.dtype] = ()) -> int:
+        """The number, from 1, of an error."""
+        entry = (exception, text, list(dtypes))
+        if entry not in self.failures:
+            self.failures.append(entry)
+        return self.failures.index(entry) + 1
+
+    def name_of(self, function: Function) -> str:
+        """The name of a function in the module; one that is new will be written."""
+        if function not in self.names:
+            self.names[function] = f"f{len(self.names)}"
+            self.to_write.append(function)
+        return self.names[function]
+
+    def metadata(self, text: str) -> str:
+        return self.marks.setdefault(text, f"!{len(self.marks)}")
+
+    def text(self) -> str:
+        return self.module.text() + "".join(f"{name} = {text}\n" for text, name in self.marks.items())

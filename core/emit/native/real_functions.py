@@ -1,0 +1,365 @@
+"""Ufuncs on one element: bools, integers and real numbers.  A table, by the kind of the loop's dtype.
+
+Elementary functions are those of the C library, with its vector versions (libmvec) where they are present, so that loops
+over them vectorise.  Products and sums may be contracted to fused multiply-adds; nothing assumes that numbers are finite.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from . import integers
+from .assembly import Code
+from .elements import convert, half, is_complex, literal, number, register
+
+Emit = Callable[..., Any]
+
+
+def suffix(dtype: np.dtype) -> str:
+    return "f32" if dtype.char == "f" else "f64"
+
+
+def intrinsic(name: str) -> Emit:
+    def emit(code: Code, dtype: np.dtype, *x: str) -> str:
+        kind = register(dtype)
+        return code.call(f"llvm.{name}.{suffix(dtype)}", kind, [(kind, a) for a in x])
+
+    return emit
+
+
+@cache
+def _vector_library() -> Any:
+    """libmvec, the C library's functions of vectors, or None."""
+    try:
+        return ctypes.CDLL("libmvec.so.1")
+    except OSError:
+        return None
+
+
+@cache
+def vector_variants(name: str, operands: int, single: bool) -> tuple[tuple[str, int], ...]:
+    """The vector versions of a function of C that are present: symbols, and how many elements each takes."""
+    library, n = _vector_library(), 2 if single else 1
+    if library is None:
+        return ()
+    found = [
+        (f"_ZGV{isa}N{lanes * n}{'v' * operands}_{name}", lanes * n) for isa, lanes in (("b", 2), ("d", 4), ("e", 8))
+    ]
+    return tuple((symbol, lanes) for symbol, lanes in found if hasattr(library, symbol))
+
+
+def c_function(name: str) -> Emit:
+    """A function of the C library, ``f`` appended for float32."""
+
+    def emit(code: Code, dtype: np.dtype, *x: str) -> str:
+        kind = register(dtype)
+        full = f"{name}f" if dtype.char == "f" else name
+        variants = vector_variants(full, len(x), dtype.char == "f")
+        group = ""
+        if variants:
+            for symbol, lanes in variants:
+                vector = f"<{lanes} x {kind}>"
+                code.module.declare(symbol, vector, [vector] * len(x))
+            listed = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * len(x)}_{full}({symbol})" for symbol, lanes in variants)
+            group = code.module.attribute(f'"vector-function-abi-variant"="{listed}"')
+        return code.call(full, kind, [(kind, a) for a in x], attribute=group)
+
+    return emit
+
+
+def instruction(text: str) -> Emit:
+    """One LLVM instruction on operands of one type: ``fadd contract``."""
+
+    def emit(code: Code, dtype: np.dtype, *x: str) -> str:
+        return code.value(f"{text} {register(dtype)} {', '.join(x)}")
+
+    return emit
+
+
+def comparison(real: str, signed: str, unsigned: str) -> Emit:
+    def emit(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+        test = f"fcmp {real}" if dtype.kind == "f" else f"icmp {signed if dtype.kind == 'i' else unsigned}"
+        return code.value(f"{test} {register(dtype)} {a}, {b}")
+
+    return emit
+
+
+def logical(instruction_: str) -> Emit:
+    def emit(code: Code, dtype: np.dtype, *x: str) -> str:
+        truths = [convert(code, a, dtype, np.dtype(bool)) for a in x]
+        return code.value(f"{instruction_} i1 {truths[0]}, {truths[1] if len(x) > 1 else 'true'}")
+
+    return emit
+
+
+def composed(text: Callable[..., Any]) -> Emit:
+    """A function written with the table itself: ``lambda f, x: f(np.multiply, x, 0.5)``."""
+
+    def emit(code: Code, dtype: np.dtype, *x: str) -> Any:
+        def f(ufunc: np.ufunc, *operands: Any) -> str:
+            ready = [a if isinstance(a, str) else literal(a, dtype) for a in operands]
+            return apply(code, ufunc, dtype, ready)
+
+        return text(f, *x)
+
+    return emit
+
+
+def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
+    return code.value(f"select i1 {test}, {register(dtype)} {x}, {register(dtype)} {y}")
+
+
+def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+    """Small whole exponents are products, as NumPy has it for squares; 0.5 is a square root."""
+    exponent = number(b, dtype)
+    if exponent == 0.5:
+        return apply(code, np.sqrt, dtype, [a])
+    if exponent is not None and abs(exponent) <= 8 and exponent == int(exponent):
+        found, square, n = "", a, abs(int(exponent))
+        while n:
+            if n & 1:
+                found = square if not found else apply(code, np.multiply, dtype, [found, square])
+            square, n = (apply(code, np.multiply, dtype, [square, square]) if n > 1 else square), n >> 1
+        found = found or literal(1, dtype)
+        return found if exponent >= 0 else apply(code, np.divide, dtype, [literal(1, dtype), found])
+    return c_function("pow")(code, dtype, a, b)
+
+
+def _divmod(code: Code, dtype: np.dtype, a: str, b: str) -> tuple[str, str]:
+    """Floor and remainder of floats, as NumPy's npy_divmod."""
+    kind, zero = register(dtype), literal(0, dtype)
+    rest = code.value(f"frem {kind} {a}, {b}")
+    quotient = code.value(f"fdiv {kind} {code.value(f'fsub {kind} {a}, {rest}')}, {b}")
+    inexact = code.value(f"fcmp une {kind} {rest}, {zero}")
+    below, negative = (code.value(f"fcmp olt {kind} {x}, {zero}") for x in (b, rest))
+    lower = code.value(f"and i1 {inexact}, {code.value(f'xor i1 {below}, {negative}')}")
+    moved = _choose(code, dtype, lower, code.value(f"fadd {kind} {rest}, {b}"), rest)
+    quotient = _choose(code, dtype, lower, code.value(f"fsub {kind} {quotient}, {literal(1, dtype)}"), quotient)
+    whole = intrinsic("floor")(code, dtype, quotient)
+    far = code.value(f"fcmp ogt {kind} {code.value(f'fsub {kind} {quotient}, {whole}')}, {literal(0.5, dtype)}")
+    whole = _choose(code, dtype, far, code.value(f"fadd {kind} {whole}, {literal(1, dtype)}"), whole)
+    ratio = code.value(f"fdiv {kind} {a}, {b}")
+    is_zero = code.value(f"fcmp oeq {kind} {quotient}, {zero}")
+    whole = _choose(code, dtype, is_zero, intrinsic("copysign")(code, dtype, zero, ratio), whole)
+    exact = code.value(f"fcmp oeq {kind} {moved}, {zero}")
+    moved = _choose(code, dtype, exact, intrinsic("copysign")(code, dtype, zero, b), moved)
+    by_zero = code.value(f"fcmp oeq {kind} {b}, {zero}")
+    return _choose(code, dtype, by_zero, ratio, whole), moved
+
+
+def _maximum(real: str, signed: str, unsigned: str) -> Emit:
+    def emit(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+        if dtype.kind == "f":
+            return intrinsic(real)(code, dtype, a, b)
+        kind = register(dtype)
+        return code.call(f"llvm.{signed if dtype.kind == 'i' else unsigned}.{kind}", kind, [(kind, a), (kind, b)])
+
+    return emit
+
+
+def _sign(code: Code, dtype: np.dtype, a: str) -> str:
+    zero, one = literal(0, dtype), literal(1, dtype)
+    kind = register(dtype)
+    size = _choose(code, dtype, code.value(f"fcmp one {kind} {a}, {zero}"), one, zero)
+    signed = intrinsic("copysign")(code, dtype, size, a)
+    signed = _choose(code, dtype, code.value(f"fcmp oeq {kind} {a}, {zero}"), zero, signed)
+    return _choose(code, dtype, code.value(f"fcmp uno {kind} {a}, {a}"), a, signed)
+
+
+def _heaviside(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+    kind, zero = register(dtype), literal(0, dtype)
+    step = _choose(code, dtype, code.value(f"fcmp ogt {kind} {a}, {zero}"), literal(1, dtype), zero)
+    step = _choose(code, dtype, code.value(f"fcmp oeq {kind} {a}, {zero}"), b, step)
+    return _choose(code, dtype, code.value(f"fcmp uno {kind} {a}, {a}"), a, step)
+
+
+def _logaddexp(exp: str, log1p: Emit, scale: float) -> Emit:
+    """max + log(1 + exp(-|a - b|)); equal operands, infinite ones too, give a + log 2."""
+
+    def emit(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+        kind = register(dtype)
+        difference = apply(code, np.subtract, dtype, [a, b])
+        size = intrinsic("fabs")(code, dtype, difference)
+        small = c_function(exp)(code, dtype, code.value(f"fneg {kind} {size}"))
+        larger = intrinsic("maximum")(code, dtype, a, b)
+        found = apply(code, np.add, dtype, [larger, log1p(code, dtype, small)])
+        same = code.value(f"fcmp oeq {kind} {a}, {b}")
+        return _choose(code, dtype, same, apply(code, np.add, dtype, [a, literal(scale, dtype)]), found)
+
+    return emit
+
+
+def _bits(code: Code, dtype: np.dtype, a: str) -> str:
+    kind = register(dtype)
+    count = code.call(f"llvm.ctpop.{kind}", kind, [(kind, integers.absolute(code, dtype, a))])
+    return convert(code, count, np.dtype(f"u{dtype.itemsize}"), np.dtype(np.uint8))
+
+
+def _test(text: str) -> Emit:
+    """A test of the size of a float; integers are finite."""
+
+    def emit(code: Code, dtype: np.dtype, a: str) -> str:
+        if dtype.kind != "f":
+            return "true" if text == "one" else "false"
+        size = intrinsic("fabs")(code, dtype, a)
+        return code.value(f"fcmp {text} {register(dtype)} {size}, {literal(np.inf, dtype)}")
+
+    return emit
+
+
+def _signbit(code: Code, dtype: np.dtype, a: str) -> str:
+    kind = f"i{8 * dtype.itemsize}"
+    return code.value(f"icmp slt {kind} {code.value(f'bitcast {register(dtype)} {a} to {kind}')}, 0")
+
+
+def _cut(code: Code, dtype: np.dtype, a: str) -> tuple[str, str]:
+    """np.modf: the fraction and the whole part, both with the sign of a."""
+    kind, whole = register(dtype), intrinsic("trunc")(code, dtype, a)
+    infinite = code.value(f"fcmp oeq {kind} {intrinsic('fabs')(code, dtype, a)}, {literal(np.inf, dtype)}")
+    rest = _choose(code, dtype, infinite, literal(0, dtype), code.value(f"fsub {kind} {a}, {whole}"))
+    return intrinsic("copysign")(code, dtype, rest, a), whole
+
+
+_log1p = c_function("log1p")
+_LN2 = math.log(2)
+
+REAL: dict[np.ufunc, Emit] = {
+    np.add: instruction("fadd contract"),
+    np.subtract: instruction("fsub contract"),
+    np.multiply: instruction("fmul contract"),
+    np.divide: instruction("fdiv"),
+    np.negative: instruction("fneg"),
+    np.positive: lambda code, dtype, a: a,
+    np.conjugate: lambda code, dtype, a: a,
+    np.square: composed(lambda f, a: f(np.multiply, a, a)),
+    np.reciprocal: composed(lambda f, a: f(np.divide, 1, a)),
+    np.absolute: intrinsic("fabs"),
+    np.fabs: intrinsic("fabs"),
+    np.power: _power,
+    np.float_power: _power,
+    np.floor_divide: lambda code, dtype, a, b: _divmod(code, dtype, a, b)[0],
+    np.remainder: lambda code, dtype, a, b: _divmod(code, dtype, a, b)[1],
+    np.divmod: _divmod,
+    np.fmod: instruction("frem"),
+    np.modf: _cut,
+    np.sqrt: intrinsic("sqrt"),
+    np.floor: intrinsic("floor"),
+    np.ceil: intrinsic("ceil"),
+    np.trunc: intrinsic("trunc"),
+    np.rint: intrinsic("roundeven"),
+    np.copysign: intrinsic("copysign"),
+    np.maximum: _maximum("maximum", "smax", "umax"),
+    np.minimum: _maximum("minimum", "smin", "umin"),
+    np.fmax: _maximum("maxnum", "smax", "umax"),
+    np.fmin: _maximum("minnum", "smin", "umin"),
+    np.sign: _sign,
+    np.heaviside: _heaviside,
+    np.logaddexp: _logaddexp("exp", _log1p, _LN2),
+    np.logaddexp2: _logaddexp("exp2", composed(lambda f, x: f(np.multiply, f(np.log1p, x), 1 / _LN2)), 1.0),
+    np.deg2rad: composed(lambda f, a: f(np.multiply, a, math.pi / 180)),
+    np.radians: composed(lambda f, a: f(np.multiply, a, math.pi / 180)),
+    np.rad2deg: composed(lambda f, a: f(np.multiply, a, 180 / math.pi)),
+    np.degrees: composed(lambda f, a: f(np.multiply, a, 180 / math.pi)),
+    np.isfinite: _test("one"),
+    np.isinf: _test("oeq"),
+    np.isnan: lambda code, dtype, a: code.value(f"fcmp uno {register(dtype)} {a}, {a}"),
+    np.signbit: _signbit,
+    np.arctan2: c_function("atan2"),
+    np.nextafter: c_function("nextafter"),
+    **{
+        getattr(np, name): c_function(name)
+        for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh hypot cbrt".split()
+    },
+    **{getattr(np, f"arc{name}"): c_function(f"a{name}") for name in "sin cos tan sinh cosh tanh".split()},
+}
+"""The real loops."""
+
+INTEGER: dict[np.ufunc, Emit] = {
+    np.add: instruction("add"),
+    np.subtract: instruction("sub"),
+    np.multiply: instruction("mul"),
+    np.negative: lambda code, dtype, a: code.value(f"sub {register(dtype)} 0, {a}"),
+    np.positive: REAL[np.positive],
+    np.conjugate: REAL[np.conjugate],
+    np.square: composed(lambda f, a: f(np.multiply, a, a)),
+    np.reciprocal: composed(lambda f, a: f(np.floor_divide, 1, a)),
+    np.absolute: integers.absolute,
+    np.power: integers.power,
+    np.floor_divide: integers.floor_divide,
+    np.remainder: integers.remainder,
+    np.divmod: lambda code, dtype, a, b: (
+        integers.floor_divide(code, dtype, a, b),
+        integers.remainder(code, dtype, a, b),
+    ),
+    np.fmod: integers.fmod,
+    np.bitwise_and: instruction("and"),
+    np.bitwise_or: instruction("or"),
+    np.bitwise_xor: instruction("xor"),
+    np.invert: lambda code, dtype, a: code.value(f"xor {register(dtype)} {a}, -1"),
+    np.left_shift: integers.shift("shl"),
+    np.right_shift: integers.shift("ashr"),
+    np.bitwise_count: _bits,
+    np.gcd: integers.gcd,
+    np.lcm: integers.lcm,
+    np.sign: integers.sign,
+    np.isfinite: _test("one"),
+    np.isinf: _test("oeq"),
+    np.isnan: _test("uno"),
+    **{f: REAL[f] for f in (np.maximum, np.minimum)},
+    np.fmax: REAL[np.maximum],
+    np.fmin: REAL[np.minimum],
+    **{f: lambda code, dtype, a: a for f in (np.floor, np.ceil, np.trunc)},
+}
+"""The loops of signed and unsigned integers."""
+
+BOOL: dict[np.ufunc, Emit] = {
+    **{f: instruction("or") for f in (np.add, np.maximum, np.fmax, np.bitwise_or)},
+    **{f: instruction("and") for f in (np.multiply, np.minimum, np.fmin, np.bitwise_and)},
+    np.bitwise_xor: instruction("xor"),
+    np.invert: logical("xor"),
+    **{f: lambda code, dtype, a: a for f in (np.floor, np.ceil, np.trunc, np.absolute, np.conjugate)},
+    **{f: INTEGER[f] for f in (np.isfinite, np.isinf, np.isnan)},
+}
+"""The loops of bools."""
+
+ALL: dict[np.ufunc, Emit] = {
+    np.equal: comparison("oeq", "eq", "eq"),
+    np.not_equal: comparison("une", "ne", "ne"),
+    np.less: comparison("olt", "slt", "ult"),
+    np.less_equal: comparison("ole", "sle", "ule"),
+    np.greater: comparison("ogt", "sgt", "ugt"),
+    np.greater_equal: comparison("oge", "sge", "uge"),
+    np.logical_and: logical("and"),
+    np.logical_or: logical("or"),
+    np.logical_xor: logical("xor"),
+    np.logical_not: logical("xor"),
+}
+"""The loops that all of these have."""
+
+_TABLES = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOL}
+
+
+def find(function: Any, dtype: np.dtype) -> Emit | None:
+    """How an element of a ufunc is computed for operands of this dtype, if native code can."""
+    if is_complex(dtype):
+        from .complex_functions import COMPLEX
+
+        return COMPLEX.get(function)
+    table = _TABLES.get(dtype.kind, {})
+    return table.get(function) or ALL.get(function)
+
+
+def apply(code: Code, function: Any, dtype: np.dtype, x: list[Any]) -> Any:
+    """One element of a ufunc that the tables have."""
+    emit = find(function, dtype)
+    assert emit is not None, f"{function.__name__} of {dtype}"
+    return emit(code, dtype, *x)
+
+
+__all__ = ["apply", "find", "half"]

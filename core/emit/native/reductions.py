@@ -1,0 +1,206 @@
+"""Sums and other reductions, accumulations along an axis, positions of extremes.
+
+Sums may be added up in any order, so that they vectorise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import Operation
+from .arrays import Array
+from .assembly import Code, is_small
+from .elements import Element, convert, element, half, is_complex, literal, register, register_kinds, registers
+from .elementwise import choose
+from .function import FunctionCode, emits
+from .real_functions import apply
+
+_ANY_ORDER = "reassoc nsz contract"
+
+
+def _least(dtype: np.dtype) -> Any:
+    return -np.inf if dtype.kind in "fc" else np.iinfo(dtype).min if dtype.kind in "iu" else False
+
+
+def _most(dtype: np.dtype) -> Any:
+    return np.inf if dtype.kind in "fc" else np.iinfo(dtype).max if dtype.kind in "iu" else True
+
+
+def add_in_any_order(code: Code, dtype: np.dtype, a: Element, b: Element) -> Element:
+    if is_complex(dtype):
+        return tuple(add_in_any_order(code, half(dtype), x, y) for x, y in zip(a, b))
+    if dtype.kind == "f":
+        return code.value(f"fadd {_ANY_ORDER} {register(dtype)} {a}, {b}")
+    return apply(code, np.add, dtype, [a, b])
+
+
+def _product(code: Code, dtype: np.dtype, a: Element, b: Element) -> Element:
+    if dtype.kind == "f":
+        return code.value(f"fmul {_ANY_ORDER} {register(dtype)} {a}, {b}")
+    return apply(code, np.multiply, dtype, [a, b])
+
+
+def _by(ufunc: np.ufunc) -> Callable[..., Element]:
+    return lambda code, dtype, a, b: apply(code, ufunc, dtype, [a, b])
+
+
+_REDUCTIONS: dict[Any, tuple[Callable[[np.dtype], Any], Callable[..., Element]]] = {
+    np.sum: (lambda dtype: 0, add_in_any_order),
+    np.prod: (lambda dtype: 1, _product),
+    np.max: (_least, _by(np.maximum)),
+    np.min: (_most, _by(np.minimum)),
+    np.any: (lambda dtype: False, _by(np.logical_or)),
+    np.all: (lambda dtype: True, _by(np.logical_and)),
+}
+"""The value of no elements, and how one is added."""
+
+
+def fold(
+    code: Code,
+    lengths: Sequence[str],
+    step: Callable[[list[str], list[str]], list[str]],
+    kinds: Sequence[str],
+    initial: Sequence[str],
+) -> list[str]:
+    """A nest of loops that carries registers: ``step(indices, carried)`` gives what is carried on."""
+
+    unroll = is_small(lengths)
+
+    def level(at: int, indices: list[str], carried: list[str]) -> list[str]:
+        if at == len(lengths):
+            return step(indices, carried)
+        inner = lambda i, *x: level(at + 1, [*indices, i], list(x))  # noqa: E731
+        return code.loop(lengths[at], inner, kinds, carried, unroll)
+
+    return level(0, [], list(initial))
+
+
+@emits(*_REDUCTIONS)
+def _reduce(f: FunctionCode, op: Operation) -> None:
+    code, operand, result = f.code, op.operands[0], op.results[0]
+    if not operand.type.shape:
+        f.values[result] = convert(code, f.element(operand), operand.type.dtype, result.type.dtype)
+        return
+    array, axes = f.array(operand), op.named["axis"].constant
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    empty, add = _REDUCTIONS[op.callee]
+    dtype = result.type.dtype
+    kinds, start = register_kinds(dtype), literal(empty(dtype), dtype)
+
+    def added(carried: Element, x: Element) -> Element:
+        return add(code, dtype, carried, convert(code, x, operand.type.dtype, dtype))
+
+    if not result.type.shape:
+        if array.flat:
+            lengths, get = [array.count(code)], lambda at: array.load_flat(code, at[0])
+        else:
+            lengths, get = array.lengths, lambda at: array.load(code, at)
+        total = fold(
+            code,
+            lengths,
+            lambda at, x: registers(added(element(x, dtype), get(at))),
+            kinds,
+            registers(start),
+        )
+        f.values[result] = element(total, dtype)
+        return
+    memory = f.values[result] = f.memory(result)
+    kept = [d for d in range(len(array.lengths)) if d not in axes]
+    if kept[-1] < len(array.lengths) - 1:  # the last axis goes: a register for each element of the result
+
+        def one(at: list[str]) -> None:
+            def step(inner: list[str], x: list[str]) -> list[str]:
+                index = dict(zip(kept, at)) | dict(zip(axes, inner))
+                return registers(added(element(x, dtype), array.load(code, [index[d] for d in sorted(index)])))
+
+            found = fold(code, [array.lengths[d] for d in axes], step, kinds, registers(start))
+            memory.store(code, at, element(found, dtype))
+
+        code.nest(memory.lengths, one)
+        return
+    code.nest([memory.count(code)], lambda at: memory.store_flat(code, at[0], start))
+
+    def into(at: list[str]) -> None:
+        place = [at[d] for d in kept]
+        memory.store(code, place, added(memory.compute(code, place), array.load(code, at)))
+
+    code.nest(array.lengths, into)
+
+
+@emits(np.argmax, np.argmin)
+def _position(f: FunctionCode, op: Operation) -> None:
+    """Of the first extreme; the first NaN is one."""
+    code, operand, result = f.code, op.operands[0], op.results[0]
+    array, axis, dtype = f.array(operand), op.named["axis"].constant, operand.type.dtype
+    better = np.greater if op.callee is np.argmax else np.less
+    if dtype.kind == "b":
+        better = np.logical_and
+    kinds = [*register_kinds(dtype), "i64"]
+    rest = [d for d in range(len(array.lengths)) if d != axis]
+
+    def along(at: Sequence[str]) -> str:
+        def get(i: str) -> Element:
+            index = dict(zip(rest, at)) | {axis: i}
+            return array.load(code, [index[d] for d in sorted(index)])
+
+        def step(inner: list[str], carried: list[str]) -> list[str]:
+            i = code.add(inner[0], "1")
+            *parts, best = carried
+            old, x = element(parts, dtype), get(i)
+            if dtype.kind == "b":
+                flipped = code.value(f"xor i1 {old}, true") if op.callee is np.argmax else old
+                wins = code.value(
+                    f"and i1 {flipped}, {x if op.callee is np.argmax else code.value(f'xor i1 {x}, true')}"
+                )
+            else:
+                wins = apply(code, better, dtype, [x, old])
+                if dtype.kind in "fc":
+                    wins = code.value(f"or i1 {wins}, {apply(code, np.isnan, dtype, [x])}")
+                    kept = apply(code, np.isnan, dtype, [old])
+                    wins = code.value(f"and i1 {wins}, {code.value(f'xor i1 {kept}, true')}")
+            chosen = choose(f, wins, x, old, register(dtype))
+            return [*registers(chosen), code.value(f"select i1 {wins}, i64 {i}, i64 {best}")]
+
+        count = code.subtract(array.lengths[axis], "1")
+        return fold(code, [count], step, kinds, [*registers(get("0")), "0"])[-1]
+
+    if not result.type.shape:
+        f.values[result] = along([])
+        return
+    memory = f.values[result] = f.memory(result)
+    code.nest(memory.lengths, lambda at: memory.store(code, at, along(at)))
+
+
+_ACCUMULATIONS = {
+    np.cumsum: np.add,
+    np.cumprod: np.multiply,
+    **{getattr(np, name).accumulate: getattr(np, name) for name in "add multiply maximum minimum".split()},
+}
+
+
+@emits(*_ACCUMULATIONS)
+def _accumulate(f: FunctionCode, op: Operation) -> None:
+    code, result, axis = f.code, op.results[0], op.named["axis"].constant
+    source: Array = f.array(op.operands[0])
+    memory = f.values[result] = f.memory(result)
+    dtype, ufunc = result.type.dtype, _ACCUMULATIONS[op.callee]
+    rest = [d for d in range(len(memory.lengths)) if d != axis]
+
+    def along(at: list[str]) -> None:
+        def place(i: str) -> list[str]:
+            index = dict(zip(rest, at)) | {axis: i}
+            return [index[d] for d in sorted(index)]
+
+        def step(inner: list[str], carried: list[str]) -> list[str]:
+            x = convert(code, source.load(code, place(inner[0])), source.dtype, dtype)
+            found = apply(code, ufunc, dtype, [element(carried, dtype), x])
+            memory.store(code, place(inner[0]), found)
+            return registers(found)
+
+        empty = {np.add: 0, np.multiply: 1, np.maximum: _least(dtype), np.minimum: _most(dtype)}[ufunc]
+        fold(code, [memory.lengths[axis]], step, register_kinds(dtype), registers(literal(empty, dtype)))
+
+    code.nest([memory.lengths[d] for d in rest], along)

@@ -1,0 +1,233 @@
+"""Stacks: bytes that grow.  A stack is three registers: where its memory is, the bytes in use, the capacity.
+
+Typed IR never changes a stack; the memory is shared all the same, since each stack is used once: pushing on it, or popping
+from it, uses it up.  Where one is used again, both it and what is made of it get a capacity of 0, which means that the
+memory is not theirs: the next push makes a copy.
+
+The memory of a program's stacks is chained through three words before the data (next, previous, capacity), so that all
+of it is freed when the program ends, however it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import typed
+from ...ir import Operation, Value
+from ...typed import STACK, ArrayType
+from .arrays import Memory
+from .assembly import Module
+from .elements import load, store
+from .function import FunctionCode, emits
+
+HEADER = 32
+
+# Make room for %needed bytes.  The context's word 1 is the head of the chain.
+_GROW = """define internal ptr @stack.grow(ptr %context, ptr %data, i64 %used, i64 %capacity, i64 %needed) noinline cold nounwind {
+start:
+  %twice = mul i64 %capacity, 2
+  %more = call i64 @llvm.umax.i64(i64 %needed, i64 %twice)
+  %size = call i64 @llvm.umax.i64(i64 %more, i64 1024)
+  %bytes = add i64 %size, 32
+  %head = getelementptr i64, ptr %context, i64 1
+  %borrowed = icmp eq i64 %capacity, 0
+  br i1 %borrowed, label %copy, label %enlarge
+copy:
+  %made = call ptr @malloc(i64 %bytes)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %none, label %fill
+fill:
+  %target = getelementptr i8, ptr %made, i64 32
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %used, i1 false)
+  %first = load ptr, ptr %head
+  store ptr %first, ptr %made
+  %back = getelementptr ptr, ptr %made, i64 1
+  store ptr null, ptr %back
+  br label %link
+enlarge:
+  %block = getelementptr i8, ptr %data, i64 -32
+  %moved = call ptr @realloc(ptr %block, i64 %bytes)
+  %lost = icmp eq ptr %moved, null
+  br i1 %lost, label %none, label %link
+link:
+  %new = phi ptr [ %made, %fill ], [ %moved, %enlarge ]
+  %at = getelementptr i64, ptr %new, i64 2
+  store i64 %size, ptr %at
+  %next = load ptr, ptr %new
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %before, label %after
+after:
+  %nextback = getelementptr ptr, ptr %next, i64 1
+  store ptr %new, ptr %nextback
+  br label %before
+before:
+  %previousat = getelementptr ptr, ptr %new, i64 1
+  %previous = load ptr, ptr %previousat
+  %isfirst = icmp eq ptr %previous, null
+  %place = select i1 %isfirst, ptr %head, ptr %previous
+  store ptr %new, ptr %place
+  %found = getelementptr i8, ptr %new, i64 32
+  ret ptr %found
+none:
+  ret ptr null
+}
+"""
+
+RELEASE = """define internal void @stack.release(ptr %context) noinline nounwind {
+start:
+  %head = getelementptr i64, ptr %context, i64 1
+  %first = load ptr, ptr %head
+  br label %loop
+loop:
+  %block = phi ptr [ %first, %start ], [ %next, %free ]
+  %end = icmp eq ptr %block, null
+  br i1 %end, label %done, label %free
+free:
+  %next = load ptr, ptr %block
+  call void @free(ptr %block)
+  br label %loop
+done:
+  ret void
+}
+"""
+
+# Take a stack, whose three words are at %words, out of the chain: it outlives the program.  One that does not own its memory
+# is copied before.
+GIVE = """define internal i32 @stack.give(ptr %context, ptr %words, i64 %number, i32 %status) noinline nounwind {
+start:
+  %bad = icmp ne i32 %status, 0
+  br i1 %bad, label %failed, label %take
+take:
+  %data0 = load ptr, ptr %words
+  %usedat = getelementptr i64, ptr %words, i64 1
+  %used = load i64, ptr %usedat
+  %capacityat = getelementptr i64, ptr %words, i64 2
+  %capacity = load i64, ptr %capacityat
+  %owned = icmp ne i64 %capacity, 0
+  br i1 %owned, label %detach, label %copy
+copy:
+  %data1 = call ptr @stack.grow(ptr %context, ptr %data0, i64 %used, i64 0, i64 %used)
+  store ptr %data1, ptr %words
+  %none = icmp eq ptr %data1, null
+  br i1 %none, label %nomemory, label %detach
+detach:
+  %data = phi ptr [ %data0, %take ], [ %data1, %copy ]
+  %block = getelementptr i8, ptr %data, i64 -32
+  %head = getelementptr i64, ptr %context, i64 1
+  %next = load ptr, ptr %block
+  %at = getelementptr ptr, ptr %block, i64 1
+  %previous = load ptr, ptr %at
+  %isfirst = icmp eq ptr %previous, null
+  %place = select i1 %isfirst, ptr %head, ptr %previous
+  store ptr %next, ptr %place
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %done, label %after
+after:
+  %nextback = getelementptr ptr, ptr %next, i64 1
+  store ptr %previous, ptr %nextback
+  br label %done
+done:
+  ret i32 0
+nomemory:
+  store i64 %number, ptr %context
+  br label %failed
+failed:
+  ret i32 1
+}
+"""
+
+
+def routine(module: Module, text: str) -> None:
+    """Have a routine of this file in the module."""
+    if text not in module.functions:
+        module.functions.append(text)
+        for name, kinds in (("malloc", ["i64"]), ("realloc", ["ptr", "i64"])):
+            module.declare(name, "ptr", kinds, pure=False)
+        module.declare("free", "void", ["ptr"], pure=False)
+        module.declare("llvm.umax.i64", "i64", ["i64", "i64"])
+        module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1 immarg"], pure=False)
+
+
+def take_stack(f: FunctionCode, stack: Value, op: Operation) -> tuple[str, str, str]:
+    """A stack's registers for an operation that uses it up; not its own memory if it is used again."""
+    data, used, capacity = f.values[stack]
+    if f.order.is_live_after(stack, f.order.at[op]):
+        capacity = "0"
+        f.values[stack] = (data, used, capacity)
+    return data, used, capacity
+
+
+def _bytes(f: FunctionCode, kind: ArrayType) -> str:
+    """The size of a value on the stack: whole words."""
+    size = f.code.multiply(f.code.product(f.lengths(kind)), str(kind.dtype.itemsize))
+    if size[0] != "%":
+        return str((int(size) + 7) // 8 * 8)
+    return f.code.value(f"and i64 {f.code.add(size, '7')}, -8") if kind.dtype.itemsize < 8 else size
+
+
+def grown(f: FunctionCode, stack: tuple[str, str, str], needed: str) -> tuple[str, str]:
+    """Memory and capacity of a stack with room for so many bytes."""
+    code, (data, used, capacity) = f.code, stack
+    routine(f.program.module, _GROW)
+    before, grow, after = code.label, code.new("grow"), code.new("room")
+    code.branch(code.value(f"icmp ugt i64 {needed}, {capacity}"), grow, after)
+    code.start(grow)
+    arguments = f"ptr %context, ptr {data}, i64 {used}, i64 {capacity}, i64 {needed}"
+    new = code.value(f"call ptr @stack.grow({arguments})")
+    f.fail_if(code.value(f"icmp eq ptr {new}, null"), MemoryError, "no memory for what is saved for the way back")
+    size = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr {new}, i64 -2')}")
+    end = code.label
+    code.jump(after)
+    code.start(after)
+    found = code.value(f"phi ptr [ {data}, %{before} ], [ {new}, %{end} ]")
+    return found, code.value(f"phi i64 [ {capacity}, %{before} ], [ {size}, %{end} ]")
+
+
+@emits(typed.stack_new)
+def _new(f: FunctionCode, op: Operation) -> None:
+    f.values[op.results[0]] = ("null", "0", "0")
+
+
+def _in_order(values: Sequence[Value]) -> list[Value]:
+    """As they stand in memory: those whose size is known at last, next to the top, where they are found without it."""
+    return sorted(values, key=lambda v: v.type is STACK or v.type.is_static)
+
+
+@emits(typed.stack_push)
+def _push(f: FunctionCode, op: Operation) -> None:
+    code, (stack, *values) = f.code, op.positional
+    registers = take_stack(f, stack, op)
+    sizes = {v: "24" if v.type is STACK else _bytes(f, v.type) for v in values}
+    needed = registers[1]
+    for v in values:
+        needed = code.add(needed, sizes[v])
+    data, capacity = grown(f, registers, needed)
+    at = registers[1]
+    for v in _in_order(values):
+        pointer = code.value(f"getelementptr inbounds i8, ptr {data}, i64 {at}")
+        if v.type is STACK:
+            for i, (kind, x) in enumerate(zip(("ptr", "i64", "i64"), take_stack(f, v, op))):
+                code.do(f"store {kind} {x}, ptr {code.value(f'getelementptr inbounds i64, ptr {pointer}, i64 {i}')}")
+        elif v.type.shape:
+            Memory(code, pointer, v.type.dtype, f.lengths(v.type)).fill(code, f.array(v))
+        else:
+            store(code, pointer, f.element(v), v.type.dtype)
+        at = code.add(at, sizes[v])
+    f.values[op.results[0]] = (data, needed, capacity)
+
+
+@emits(typed.stack_pop)
+def _pop(f: FunctionCode, op: Operation) -> None:
+    code, (*values, rest) = f.code, op.results
+    data, used, capacity = take_stack(f, op.operands[0], op)
+    for v in reversed(_in_order(values)):
+        used = code.subtract(used, "24" if v.type is STACK else _bytes(f, v.type))
+        pointer = code.value(f"getelementptr inbounds i8, ptr {data}, i64 {used}")
+        if v.type is STACK:
+            places = [code.value(f"getelementptr inbounds i64, ptr {pointer}, i64 {i}") for i in range(3)]
+            f.values[v] = tuple(code.value(f"load {k}, ptr {p}") for k, p in zip(("ptr", "i64", "i64"), places))
+        elif v.type.shape:
+            f.set_array(v, Memory(code, pointer, v.type.dtype, f.lengths(v.type)))
+        else:
+            f.values[v] = load(code, pointer, v.type.dtype)
+    f.values[rest] = (data, used, capacity)

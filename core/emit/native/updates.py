@@ -1,0 +1,77 @@
+"""Writes: ``setitem``, ``add_at`` and ``concatenate``.  In place, unless ``buffers`` has given the result another buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import typed
+from ...ir import Operation
+from .arrays import Array, Memory
+from .elementwise import index_part
+from .function import FunctionCode, emits
+from .real_functions import apply
+
+
+@emits(typed.setitem)
+def _setitem(f: FunctionCode, op: Operation) -> None:
+    code, target, part = f.code, _base(f, op), index_part(f, op)
+    v = op.positional[-1]
+    if not v.type.shape:
+        target.store(code, part.indices(code, []), f.element(v))
+        return
+    source, lengths = f.array(v), f.lengths(v.type)
+    if not part.is_gather:
+        part.of_memory(code, target, lengths).fill(code, source)
+        return
+    code.nest(lengths, lambda at: target.store(code, part.indices(code, at), source.load(code, at)))
+
+
+@emits(typed.add_at)
+def _add_at(f: FunctionCode, op: Operation) -> None:
+    code, target, part = f.code, _base(f, op), index_part(f, op)
+    dtype, v = target.dtype, op.positional[-1]
+
+    def add(at: Sequence[str], x: Any) -> None:
+        place = part.indices(code, at)
+        target.store(code, place, apply(code, np.add, dtype, [target.compute(code, place), x]))
+
+    if not v.type.shape:
+        add([], f.element(v))
+        return
+    source, lengths = f.array(v), f.lengths(v.type)
+    code.nest(lengths, lambda at: add(at, source.load(code, at)))
+
+
+def _base(f: FunctionCode, op: Operation) -> Memory:
+    """The result's memory with the elements of the array that is written to."""
+    base, result = op.operands[0], op.results[0]
+    if not result.type.shape:
+        raise f.refuse("a number is written to")
+    memory = f.values[result] = f.memory(result)
+    if base.is_constant or f.placement.of.get(base) is not f.placement.of[result]:
+        memory.fill(f.code, f.array(base))
+    return memory
+
+
+@emits(typed.concatenate)
+def _concatenate(f: FunctionCode, op: Operation) -> None:
+    code, result, axis = f.code, op.results[0], op.named["axis"].constant
+    memory = f.values[result] = f.memory(result)
+    at = "0"
+    for operand in op.positional:
+        source = f.array(operand)
+        place(code, memory, source, axis, at)
+        at = code.add(at, source.lengths[axis])
+
+
+def place(code: Any, memory: Memory, source: Array, axis: int, at: str) -> None:
+    """Copy an array into another one from an index on along an axis."""
+
+    def one(indices: Sequence[str]) -> None:
+        moved = [code.add(i, at) if d == axis else i for d, i in enumerate(indices)]
+        memory.store(code, moved, source.load(code, indices))
+
+    code.nest(source.lengths, one)
