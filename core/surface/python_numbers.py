@@ -164,8 +164,11 @@ traces(any)(_truths(np.logical_or, np.any, False))
 
 @traces(sorted)
 def _sorted(trace: Trace, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    refuse_given("sorted", key=key)
     items = items_of(trace, iterable)
+    keys = items if key is None else [trace.call(key, x) for x in items]
+    if not any(isinstance(x, Traced) for x in keys):
+        return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))]
+    refuse_given("sorted", key=key)
     values = [trace.value(x) for x in items]
     if any(v.type.shape or v.type != values[0].type for v in values):
         raise BadInput("sorted of values that are not numbers of one type cannot be compiled; use np.sort of an array")

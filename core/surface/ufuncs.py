@@ -71,11 +71,11 @@ def compute(builder: Builder, ufunc: np.ufunc, values: list[Value], dtype: Any =
         return _as_new(builder, numpy_power(builder, *values))
     found = builder.ufunc(ufunc, *values)
     if ufunc.nout > 1:
-        return [_as_new(builder, r, values) for r in found]
-    return _as_new(builder, found, values)
+        return [_as_new(builder, r) for r in found]
+    return _as_new(builder, found)
 
 
-def _as_new(builder: Builder, found: Value, operands: list[Value]) -> Value:
+def _as_new(builder: Builder, found: Value) -> Value:
     """A result as NumPy's number; one that is an older value must keep its own type."""
     return (
         as_numpy(found)
