@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import surface  # noqa: F401  it registers what functions do on traced values
 from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Block, Function, Value, verify
