@@ -9,9 +9,9 @@ from datetime import date
 from pathlib import Path
 
 from ..eager import machine, markdown
-from . import report
+from . import costs, report
 from .contenders import CONTENDERS
-from .program import GROUPS, programs
+from .program import RACES, programs
 from .race import MAIN, Outcome, Stable, race
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -20,7 +20,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.jit", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three repeats, and no file written")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs or groups; no file written")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs, loops, arrays, costs; no file written")
     parser.add_argument("--with", nargs="+", dest="contenders", choices=list(CONTENDERS), default=list(MAIN))
     parser.add_argument("--memory", action="store_true", help="measure peaks too")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that a call may take")
@@ -35,7 +35,7 @@ def main() -> None:
     sections = [title]
     stable = Stable(options.limit)
     try:
-        for group in GROUPS:
+        for group in RACES:
             chosen = [
                 p for n, p in programs(group).items() if not options.only or n in options.only or group in options.only
             ]
@@ -45,6 +45,8 @@ def main() -> None:
                 outcomes.append(race(program, stable, contenders, 3 if options.quick else 9, options.memory))
             if outcomes:
                 sections += _sections(group, outcomes, contenders)
+        if not options.only or "costs" in options.only:
+            sections += _costs(stable, options.limit, 3 if options.quick else 9)
     finally:
         stable.close()
     text = "\n\n".join(sections) + "\n"
@@ -67,6 +69,19 @@ def _sections(group: str, outcomes: list[Outcome], contenders: list[str]) -> lis
     failures = report.failures(outcomes)
     if failures:
         made += [f"### What has no time: {group}", "\n".join(f" - {line}" for line in failures)]
+    return made
+
+
+def _costs(stable: Stable, limit: float, repeats: int) -> list[str]:
+    made: list[str] = []
+    for heading, rows in (
+        ("The first call of straight lines", lambda: costs.growth(limit)),
+        ("The first call where an earlier process has compiled", lambda: costs.cached(limit)),
+        ("A call that computes next to nothing, value and gradient", lambda: costs.overhead(stable, repeats)),
+        ("Peak memory and time, value and gradient", lambda: costs.kept(limit)),
+    ):
+        print(f"{heading} ...", file=sys.stderr, flush=True)
+        made += [f"## {heading}", markdown(rows())]
     return made
 
 

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-GROUPS = ("loops", "arrays")
+RACES = ("loops", "arrays")
+"""The groups that are timed against each other."""
+
+GROUPS = (*RACES, "compiling", "keeping")
 
 
 @dataclass(frozen=True)

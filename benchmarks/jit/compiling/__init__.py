@@ -1,0 +1,1 @@
+"""Programs that tell what compiling costs, and calling what is compiled."""

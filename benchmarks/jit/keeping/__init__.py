@@ -1,0 +1,1 @@
+"""Programs that tell what the way back needs to be kept."""
