@@ -21,11 +21,16 @@ from .typed import ArrayType, Dim
 
 
 class NeedsConcrete(BadInput):
-    """A number has to be known while the program is compiled; ``value`` is the one that is not."""
+    """A number has to be known while the program is compiled; ``value`` is the one that is not.
+
+    ``leaves`` are the positions of the arguments' numbers and arrays from which it is computed; None if it comes from
+    elsewhere, too.
+    """
 
     def __init__(self, value: Value, what: str) -> None:
         super().__init__(what)
         self.value = value
+        self.leaves = current().leaves_behind(value) if Trace.stack else None
 
 
 class Storage:
@@ -150,6 +155,8 @@ class Trace:
 
     builder: Builder
     region: Any = None  # of the program, in which what is made now is new
+    target: str = "native"  # what the program is compiled for
+    level: int = 0  # how many derivatives are taken of what is being traced
     stack: ClassVar[list[Trace]] = []
 
     def value(self, x: Any) -> Value:
@@ -181,6 +188,10 @@ class Trace:
 
     def iterate(self, x: Any) -> Any:
         raise NotImplementedError
+
+    def leaves_behind(self, value: Value) -> frozenset[int] | None:
+        """The positions of the arguments' leaves from which a value is computed; None if not from these alone."""
+        return None
 
 
 def current() -> Trace:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import surface  # noqa: F401  it registers what functions do on traced values
 from ..builder import Builder
 from ..errors import BadInput
-from ..ir import Block, Function, Value, verify
+from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, objects_of, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
@@ -41,6 +41,7 @@ class Interpreter(Matching):
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
         self.tied: dict[int, tuple[Any, str]] = {}
+        self.positions: dict[Value, int] = {}  # of the arguments' leaves, by parameter
         self.called: list[Any] = []
 
     # What ``Trace`` promises
@@ -82,6 +83,28 @@ class Interpreter(Matching):
         if value.is_constant and not value.type.shape:
             return value.constant.item()
         raise NeedsConcrete(value, what)
+
+    def leaves_behind(self, value: Value) -> frozenset[int] | None:
+        made_by = {r: op for operations, _ in self.builder.open for op in operations for r in op.results}
+        found: set[int] = set()
+        waiting, seen = [value], set()
+        while waiting:
+            v = waiting.pop()
+            if v in seen or v.is_constant:
+                continue
+            seen.add(v)
+            if v in self.positions:
+                found.add(self.positions[v])
+            elif v in made_by:
+                op = made_by[v]
+                waiting += op.operands
+                inner = [p for block in op.blocks for o in walk(block) for b in o.blocks for p in b.parameters]
+                defined = {r for block in op.blocks for o in walk(block) for r in o.results}
+                defined.update(inner, *(block.parameters for block in op.blocks))
+                waiting += [u for block in op.blocks for u in operands(block) if u not in defined]
+            else:
+                return None
+        return frozenset(found)
 
     # Inputs from outside
 
@@ -157,6 +180,7 @@ def specialise(
     layout = layout_of(given)
     names = names_of_arguments(f, layout)
     parameters = [Value(_identifier(n), type_of(x)) for n, x in zip(names, originals)]
+    trace.positions = {p: i for i, p in enumerate(parameters)}
     kept = [i for i in range(len(originals)) if i not in static]
     block = Block()
     trace.builder.out = block.operations

@@ -1,0 +1,146 @@
+"""From a Python function and its arguments to a program that runs: the stages of compilation, timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import targets
+from .errors import BadInput
+from .ir import Function, walk
+from .layout import layout_of, names_of_arguments, scan
+from .simplify import simplify
+from .specialise import Program, specialise
+from .traced import NeedsConcrete
+from .transforms import without_custom
+from .typed import STACK
+
+
+@dataclass
+class Compilation:
+    """One program on its way through the stages."""
+
+    f: Callable[..., Any]
+    target: str
+    reason: str
+    program: Program
+    stages: list[tuple[str, Function]]  # the typed function after each pass
+    seconds: dict[str, float]
+    bounds_check: bool
+    static: frozenset[int] = frozenset()  # leaves that had to be known
+    why_static: dict[int, str] = field(default_factory=dict)
+    executable: Any = None
+
+    @property
+    def function(self) -> Function:
+        return self.stages[-1][1]
+
+    def compile(self) -> Compilation:
+        """Let it be compiled, if it is not yet."""
+        if self.executable is None:
+            began = time.perf_counter()
+            self.executable = targets.compile_for(self.target, self.function, self.bounds_check)
+            self.seconds["compile"] = time.perf_counter() - began
+        return self
+
+    def run(self, leaves: Sequence[Any], given: Any) -> Any:
+        """The Python result for the leaves of ``given``, which is ``(args, kwargs)``."""
+        program = self.program
+        parameters = [leaves[i] for i in program.leaves]
+        parameters += [source.read() for source in program.hidden]
+        if program.written:
+            check_overlap(parameters, program.written)
+        return program.result(self.executable(parameters), parameters, given)
+
+    def is_current(self) -> bool:
+        """Whether what the program has found outside of its arguments is still there."""
+        return self.program.is_current() and all(map(self._fits, range(len(self.program.hidden))))
+
+    def _fits(self, i: int) -> bool:
+        x = self.program.hidden[i].read()
+        kind = self.function.parameters[len(self.program.leaves) + i].type
+        return type(x) is np.ndarray and x.dtype == kind.dtype and x.shape == kind.shape
+
+
+def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
+    """Raise if an array that is written to shares memory with another one, or cannot be written to."""
+    arrays = [(i, x) for i, x in enumerate(parameters) if type(x) is np.ndarray]
+    for place in written:
+        x = parameters[place]
+        if not x.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        for i, other in arrays:
+            if i != place and (x.base is not None or other.base is not None) and np.may_share_memory(x, other):
+                raise BadInput(
+                    "the compiled function writes into an array that shares memory with another argument; give it a copy"
+                )
+
+
+def specialised(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    target: str,
+    bounds_check: bool,
+    static: Collection[int] = (),
+    level: int = 0,
+) -> Compilation:
+    """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
+
+    Raises:
+        BadInput: it cannot be compiled; what, where, and what to do.
+    """
+    first = targets.first_choice(target)
+    why: dict[int, str] = {}
+    static = set(static)
+    began = time.perf_counter()
+    while True:
+        try:
+            program = specialise(f, args, kwargs, static, target=first[0], level=level)
+        except NeedsConcrete as error:
+            why |= needed(f, args, kwargs, error, static)
+            static |= why.keys()
+            continue
+        chosen = targets.choose(program.function, target, first)
+        if chosen[0] == first[0] or not _is_for(first[0], program.function):
+            break
+        first = chosen  # what was traced holds what the other target does not have
+    seconds = {"trace": time.perf_counter() - began}
+    stages = [("trace", program.function)]
+    for name, run in (("without custom derivatives", without_custom), ("simplify", simplify)):
+        began = time.perf_counter()
+        stages.append((name, run(stages[-1][1])))
+        seconds[name] = time.perf_counter() - began
+    return Compilation(f, *chosen, program, stages, seconds, bounds_check, frozenset(static), why)
+
+
+def _is_for(target: str, function: Function) -> bool:
+    """Whether a function can be compiled for this target alone, as one with stacks."""
+    return target == "native" and any(v.type is STACK for op in walk(function.block) for v in op.results)
+
+
+def needed(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: NeedsConcrete, static: Collection[int]
+) -> dict[int, str]:
+    """The leaves that have to be static for a number to be known, with what it was needed for.
+
+    Raises:
+        BadInput: it depends on an array, or on something else that cannot be known.
+    """
+    what = str(error)
+    leaves = error.leaves
+    names = names_of_arguments(f, layout_of((args, kwargs)))
+    if leaves is None or not leaves or not leaves.isdisjoint(static):
+        raise BadInput(f"{what}; it is computed while the program runs, so write what needs it with masks or bounds") from error
+    values, _ = scan((args, kwargs))
+    arrays = [i for i in leaves if isinstance(values[i], np.ndarray)]
+    if arrays:
+        raise BadInput(
+            f"{what}; it depends on the array {names[arrays[0]]}: compute it before the call and pass it as an int, which is "
+            "then known while compiling"
+        ) from error
+    return {i: what.split("\n")[0] for i in leaves}

@@ -1,0 +1,59 @@
+"""Warning of a function that is compiled again and again, and which argument it is that keeps changing."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+MANY = 8
+"""Compilations of one function after which it is warned of."""
+
+
+@dataclass
+class History:
+    """What one function was compiled for: for each compilation, what was said of each argument's leaf, by name."""
+
+    name: str
+    entries: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, names: list[str], leaves: list[Any], static: frozenset[int], fixed: dict[str, Any]) -> None:
+        """Note a compilation; warn at the eighth."""
+        entry = {n: _text(x, i in static) for i, (n, x) in enumerate(zip(names, leaves))}
+        entry |= {n: f"{x!r:.40}" for n, x in fixed.items()}
+        self.entries.append(entry)
+        if len(self.entries) == MANY:
+            warnings.warn(self.text(), RuntimeWarning, stacklevel=5)
+
+    def text(self) -> str:
+        """Which argument differs most, and what can be done."""
+        names = {n: None for entry in self.entries for n in entry}
+        variants = {n: list(dict.fromkeys(e.get(n, "absent") for e in self.entries)) for n in names}
+        name = max(variants, key=lambda n: len(variants[n]), default=None)
+        if name is None or len(variants[name]) == 1:
+            what = "what it reads from outside of its arguments has changed each time: pass that as an argument"
+        else:
+            shown = ", ".join(variants[name][:4]) + (", ..." if len(variants[name]) > 4 else "")
+            what = f"the argument {name} was {shown}. "
+            what += _remedy(variants[name])
+        return f"{self.name} was compiled {len(self.entries)} times: {what}"
+
+
+def _text(x: Any, is_static: bool) -> str:
+    if is_static:
+        return f"{x!r} (static)"
+    if isinstance(x, np.ndarray):
+        return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+    return type(x).__name__
+
+
+def _remedy(variants: list[str]) -> str:
+    if any(v.endswith("(static)") for v in variants):
+        return "Its value is needed while compiling (as a shape, or an index into a list): keep it the same, or use masks"
+    if all("[" in v for v in variants):
+        return "Pass arrays of one shape and dtype, padded where they differ"
+    if "absent" in variants:
+        return "Pass containers of one structure"
+    return "Pass values of one type; a value that is no number or array is part of the program"

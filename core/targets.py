@@ -1,0 +1,104 @@
+"""What a program is compiled for: the processor by LLVM, or an accelerator or the processor by XLA.
+
+``choose`` says which and why; ``compile_for`` compiles.  The libraries behind are loaded when they are first needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from .errors import BadInput
+from .ir import Function, walk
+from .typed import ArrayType
+
+TARGETS = ("auto", "native", "xla")
+LIBRARIES = {"native": "llvmlite", "xla": "jax"}
+ACCELERATORS = ("jax_cuda12_plugin", "jax_cuda13_plugin", "jax_rocm60_plugin", "jax_rocm7_plugin", "jax_plugins", "libtpu")
+LARGE = 1 << 21
+"""The number of elements from which on an array operation is worth XLA's threads."""
+
+Executable = Callable[[Sequence[Any]], list[Any]]
+
+
+@lru_cache(maxsize=8)
+def is_installed(target: str) -> bool:
+    return find_spec(LIBRARIES[target]) is not None
+
+
+def check(target: str) -> None:
+    """Raise if what a target needs is not installed."""
+    if target not in TARGETS:
+        raise BadInput(f"a target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
+    wanted = ("native", "xla") if target == "auto" else (target,)
+    if not any(map(is_installed, wanted)):
+        names = " or ".join(LIBRARIES[t] for t in wanted)
+        extras = " or ".join(f"pip install 'morula[{t}]'" for t in wanted)
+        raise BadInput(f"to compile, {names} is needed, which is not installed: {extras}")
+
+
+@lru_cache(maxsize=1)
+def accelerator() -> str | None:
+    """The platform of JAX's default device if it is no CPU; JAX is asked only where it can have one."""
+    if not is_installed("xla"):
+        return None
+    if "jax" not in sys.modules and not any(map(find_spec, ACCELERATORS)):
+        return None
+    from .emit.xla.client import default_platform
+
+    platform = default_platform()
+    return None if platform == "cpu" else platform
+
+
+def first_choice(target: str) -> tuple[str, str]:
+    """The target that a program is traced for, before anything is known of it, and why."""
+    check(target)
+    if target != "auto":
+        return target, "as asked"
+    if not is_installed("native"):
+        return "xla", "llvmlite is not installed"
+    if not is_installed("xla"):
+        return "native", "JAX is not installed"
+    platform = accelerator()
+    if platform is not None:
+        return "xla", f"JAX's default device is a {platform}"
+    return "native", "a program for the CPU"
+
+
+def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str, str]:
+    """The target of a typed program, and why: ``first`` unless the program is better off elsewhere."""
+    if target != "auto" or not (is_installed("native") and is_installed("xla")):
+        return first
+    has_loop, recursive, largest = False, False, 0
+    for op in walk(function.block):
+        has_loop |= op.kind in ("while", "range")
+        recursive |= isinstance(op.callee, Function)
+        for v in op.results:
+            if isinstance(v.type, ArrayType):
+                n = 1
+                for bound in v.type.bounds:
+                    n *= bound
+                largest = max(largest, n)
+    if recursive:
+        return "native", "it calls itself on values that are not known while compiling"
+    if first[0] == "xla":
+        return first
+    if has_loop:
+        return "native", "a program for the CPU with loops"
+    if largest >= LARGE:
+        return "xla", f"array operations without loops, on arrays of up to {largest:,} elements, which XLA spreads over threads"
+    return "native", f"array operations on the CPU, on arrays of up to {largest:,} elements"
+
+
+def compile_for(target: str, function: Function, bounds_check: bool) -> Executable:
+    """The compiled function: it takes a list of arrays and numbers, and gives one."""
+    if target == "xla":
+        from .emit import xla
+
+        return xla.compile_function(function)
+    from .emit import native
+
+    return native.compile_function(function, bounds_check=bounds_check)
