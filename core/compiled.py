@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import targets
+from . import callback, debug, surface, targets  # noqa: F401  what they do on traced values
 from .errors import BadInput
 from .ir import Function, walk
 from .layout import layout_of, names_of_arguments, scan
@@ -135,7 +135,9 @@ def needed(
     leaves = error.leaves
     names = names_of_arguments(f, layout_of((args, kwargs)))
     if leaves is None or not leaves or not leaves.isdisjoint(static):
-        raise BadInput(f"{what}; it is computed while the program runs, so write what needs it with masks or bounds") from error
+        raise BadInput(
+            f"{what}; it is computed while the program runs, so write what needs it with masks or bounds"
+        ) from error
     values, _ = scan((args, kwargs))
     arrays = [i for i in leaves if isinstance(values[i], np.ndarray)]
     if arrays:

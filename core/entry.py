@@ -6,18 +6,22 @@ is written for one layout of arguments; whatever does not fit goes the general w
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from .compiled import Compilation, check_overlap
-from .layout import Again, Fixed, Hole, Holder, Layout, Static
+from .layout import Again, Fixed, Holder, Hole, Layout, Static
 
 IDENTICAL = (type(None), bool, type, type(...))
 
 
-def entry(compilation: Compilation, layout: Layout, leaves: list[Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def entry(
+    compilation: Compilation, layout: Layout, leaves: list[Any], general: Callable[..., Any]
+) -> Callable[..., Any]:
     """A function that runs the program if its arguments fit, and calls ``general`` if not."""
     return _Entry(compilation, layout, leaves).build(general)
 
@@ -76,7 +80,11 @@ class _Entry:
         program = self.compilation.program
         space = {**self.namespace, "general": general, "run": self.compilation.executable}
         lines = ["def enter(*args, **kwargs):", "    try:", f"        if {' and '.join(self.tests)}:"]
-        lines += [f"            parameters = [{', '.join(parameters)}]", "        else:", "            return general(*args, **kwargs)"]
+        lines += [
+            f"            parameters = [{', '.join(parameters)}]",
+            "        else:",
+            "            return general(*args, **kwargs)",
+        ]
         lines += ["    except (LookupError, ValueError):", "        return general(*args, **kwargs)"]
         if program.written:
             space |= {"check_overlap": check_overlap, "written": program.written}
@@ -93,7 +101,11 @@ class _Entry:
     def guard(self, guard: Any) -> None:
         self.namespace.setdefault("guards", [])
         found, holder = self.constant(guard.found), self.constant(guard.holder)
-        place = f"{holder}.cell_contents" if hasattr(guard.holder, "cell_contents") else f"{holder}[{self.constant(guard.key)}]"
+        place = (
+            f"{holder}.cell_contents"
+            if hasattr(guard.holder, "cell_contents")
+            else f"{holder}[{self.constant(guard.key)}]"
+        )
         same = f"{place} is {found}"
         is_number = isinstance(guard.found, (int, float, complex, np.generic))
         self.tests.append(f"({same} or {self.constant(guard.holds)}())" if is_number else same)
@@ -152,6 +164,8 @@ class _Entry:
             self.tests.append(f"len({name}) == {len(layout.parts)}")
             for i, part in enumerate(layout.parts):
                 self.test(part, f"{name}[{i}]")
+        elif kind in (MethodType, functools.partial):
+            raise _Refused
         else:
             self.test_object(layout, name)
 

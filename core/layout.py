@@ -33,6 +33,25 @@ STATIC = {str, bytes, bool, type(None), type, FunctionType, ModuleType, types.Bu
 STATIC |= {type(...), type(NotImplemented), np.dtype, type(np.sum), frozenset}
 
 
+class Static:
+    """A value that the user has declared to be static, whatever it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            hash(value)
+        except TypeError:
+            raise Unhashable(_no_hash(value)) from None
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and type(other.value) is type(self.value) and bool(other.value == self.value)
+
+
 class Unhashable(BadInput):
     """A static value has no hash, so that calls cannot be told apart by it."""
 
@@ -111,7 +130,7 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())
     if isinstance(x, tuple):
         return len(x), x
-    if kind in (slice, set):
+    if kind in (slice, set, Static):
         return None
     if isinstance(x, (type, enum.Enum, ModuleType, np.generic, np.dtype, str, bytes, int)) or callable_of_morula(kind):
         return None
@@ -145,11 +164,15 @@ def _hashable(x: Any) -> Any:
     try:
         hash(x)
     except TypeError:
-        raise Unhashable(
-            f"{type(x).__qualname__} {x!r:.60} is neither a number nor an array nor a container of these, so it is static, "
-            "but it has no hash: pass a tuple, a frozenset or an object of a class with __hash__ and __eq__"
-        ) from None
+        raise Unhashable(_no_hash(x)) from None
     return x
+
+
+def _no_hash(x: Any) -> str:
+    return (
+        f"{type(x).__qualname__} {x!r:.60} is static, since it is declared so or is neither a number nor an array nor a "
+        "container of these, but it has no hash: pass a tuple, a frozenset or an object of a class with __hash__ and __eq__"
+    )
 
 
 @dataclass
@@ -249,7 +272,7 @@ class Build:
         if isinstance(layout, Hole):
             return self.leaves[layout.index]
         if isinstance(layout, Fixed):
-            return layout.value
+            return layout.value.value if isinstance(layout.value, Static) else layout.value
         if isinstance(layout, Again):
             return self.made[layout.number]
         kind, names = layout.kind, layout.names

@@ -51,7 +51,9 @@ def _text(x: Any, is_static: bool) -> str:
 
 def _remedy(variants: list[str]) -> str:
     if any(v.endswith("(static)") for v in variants):
-        return "Its value is needed while compiling (as a shape, or an index into a list): keep it the same, or use masks"
+        return (
+            "Its value is needed while compiling (as a shape, or an index into a list): keep it the same, or use masks"
+        )
     if all("[" in v for v in variants):
         return "Pass arrays of one shape and dtype, padded where they differ"
     if "absent" in variants:

@@ -17,7 +17,14 @@ from .typed import ArrayType
 
 TARGETS = ("auto", "native", "xla")
 LIBRARIES = {"native": "llvmlite", "xla": "jax"}
-ACCELERATORS = ("jax_cuda12_plugin", "jax_cuda13_plugin", "jax_rocm60_plugin", "jax_rocm7_plugin", "jax_plugins", "libtpu")
+ACCELERATORS = (
+    "jax_cuda12_plugin",
+    "jax_cuda13_plugin",
+    "jax_rocm60_plugin",
+    "jax_rocm7_plugin",
+    "jax_plugins",
+    "libtpu",
+)
 LARGE = 1 << 21
 """The number of elements from which on an array operation is worth XLA's threads."""
 
@@ -89,7 +96,10 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
     if has_loop:
         return "native", "a program for the CPU with loops"
     if largest >= LARGE:
-        return "xla", f"array operations without loops, on arrays of up to {largest:,} elements, which XLA spreads over threads"
+        return (
+            "xla",
+            f"array operations without loops, on arrays of up to {largest:,} elements, which XLA spreads over threads",
+        )
     return "native", f"array operations on the CPU, on arrays of up to {largest:,} elements"
 
 

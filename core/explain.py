@@ -1,0 +1,80 @@
+"""What was made of a function: the program in several languages, and the story of its compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .compiled import Compilation
+from .emit import typed_python
+from .errors import BadInput
+from .ir import Block, Function
+from .layout import layout_of, names_of_arguments
+
+LANGUAGES = ("ir", "python", "llvm", "stablehlo", "hlo")
+
+
+class Lowered:
+    """A function as a program for the types of some arguments."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self.compilation = compilation
+
+    @property
+    def target(self) -> str:
+        return self.compilation.target
+
+    def as_text(self, language: str = "ir") -> str:
+        """The program as text.
+
+        Args:
+            language: ``"ir"`` (typed, simplified), ``"python"`` (the same as NumPy calls, which run), ``"llvm"`` for the
+                target native, ``"stablehlo"`` and ``"hlo"`` (as XLA has optimised it) for the target xla.
+        """
+        if language not in LANGUAGES:
+            raise BadInput(f"as_text knows {', '.join(map(repr, LANGUAGES))}, not {language!r}")
+        if language == "ir":
+            return str(self.compilation.function)
+        if language == "python":
+            return typed_python.source(self.compilation.function)
+        wanted = "native" if language == "llvm" else "xla"
+        if self.compilation.target != wanted:
+            raise BadInput(
+                f"the program is for the target {self.compilation.target}, and has no {language}: "
+                f"use jit(f, target={wanted!r})"
+            )
+        return getattr(self.compilation.compile().executable, f"{language}_text")
+
+    def compile(self) -> Compilation:
+        """The compiled program."""
+        return self.compilation.compile()
+
+
+def size(function: Function) -> int:
+    """The number of operations, those of nested blocks included."""
+
+    def count(block: Block) -> int:
+        return sum(1 + sum(map(count, op.blocks)) for op in block.operations)
+
+    return count(function.block)
+
+
+def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The target and why, what is static, each stage with its program and time."""
+    names = names_of_arguments(compilation.f, layout_of((args, kwargs)))
+    lines = [f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}"]
+    for i in sorted(compilation.static):
+        why = compilation.why_static.get(i, "asked for")
+        lines.append(f"static: {names[i]}, needed for {why}")
+    program = compilation.program
+    if program.hidden:
+        lines.append(f"read from outside at each call: {len(program.hidden)} array(s)")
+    if program.guards:
+        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in program.guards if isinstance(guard.key, str)))
+        lines.append(f"read from outside while compiling: {constants or len(program.guards)}")
+    for name, function in compilation.stages:
+        lines += ["", f"after {name}: {size(function)} operations", str(function)]
+    lines += ["", "seconds: " + ", ".join(f"{name} {t:.4f}" for name, t in compilation.seconds.items())]
+    inner = getattr(compilation.executable, "seconds", None)
+    if inner:
+        lines.append("seconds of compile: " + ", ".join(f"{name} {t:.4f}" for name, t in inner.items()))
+    return "\n".join(lines)

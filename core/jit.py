@@ -1,0 +1,212 @@
+"""``jit``: a Python function compiled for the types of its arguments, when it is called with them for the first time."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from . import targets
+from .compiled import Compilation, specialised
+from .entry import entry
+from .errors import BadInput
+from .explain import Lowered, explanation
+from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
+from .pullback import check_function
+from .recompilation import History
+from .source import describe
+from .tracebacks import prune
+from .traced import Trace
+
+Function = Callable[..., Any]
+
+
+def jit(
+    f: Function | None = None,
+    *,
+    target: str = "auto",
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    bounds_check: bool = True,
+) -> Any:
+    """``f`` compiled: for each structure, dtypes and shapes of its arguments a program of its own, made at the first call.
+
+    Numbers and arrays in the arguments, in whatever containers and objects, are what the program computes with; all else
+    is part of it.  ``if``, ``while`` and ``for`` on values that are not known while compiling stay what they are, and
+    arrays, lists, dicts and objects may be changed in place.  A number that has to be known (as a shape, or an index into a
+    list) makes its argument static: the program is made for its value; ``jit(f).explain`` says so.
+
+    Args:
+        f: the function; left out, ``jit`` is a decorator with options.
+        target: ``"native"`` (loops for the CPU, by LLVM), ``"xla"`` (by JAX; CPU, GPU, TPU), or ``"auto"``.
+        static_argnums: positions of arguments whose values are part of the program; they need ``__hash__`` and ``__eq__``.
+        static_argnames: names of such arguments.
+        bounds_check: in native code, check indices that cannot be proved to be in range.
+
+    Raises:
+        BadInput: when called: the function cannot be compiled, or a static value has no hash; when made: wrong options,
+            or what the target needs is not installed.
+
+    >>> @jit
+    ... def power(x, n):
+    ...     r = 1.0
+    ...     while n > 0:
+    ...         n -= 1
+    ...         r *= x
+    ...     return r
+    >>> power(2.0, 10)
+    1024.0
+    """
+    if f is None:
+        return functools.partial(
+            jit,
+            target=target,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            bounds_check=bounds_check,
+        )
+    check_function(f)
+    targets.check(target)
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Jitted(f, target, *_static_arguments(f, positions, names), bounds_check)
+
+
+def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str, ...]) -> tuple[set[int], set[str]]:
+    """Positions and names together: an argument may be given by either."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return set(positions), set(names)
+    known = [p.name for p in parameters]
+    takes_any = {p.kind for p in parameters}
+    for i in positions:
+        if (
+            not isinstance(i, int)
+            or inspect.Parameter.VAR_POSITIONAL not in takes_any
+            and not -len(known) <= i < len(known)
+        ):
+            raise BadInput(
+                f"static_argnums {i!r} is no position of an argument of {describe(f)}, which has {len(known)}"
+            )
+    for name in names:
+        if name not in known and inspect.Parameter.VAR_KEYWORD not in takes_any:
+            raise BadInput(f"static_argnames {name!r} is no argument of {describe(f)}: it has {', '.join(known)}")
+    found = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
+    return found, {*names, *(known[i] for i in found if i < len(known))}
+
+
+class _Form:
+    """The programs for one structure of arguments: one for each value of the leaves that had to be known."""
+
+    def __init__(self) -> None:
+        self.static: tuple[int, ...] = ()
+        self.programs: dict[tuple[str, ...], Compilation] = {}
+
+    def values(self, leaves: Sequence[Any]) -> tuple[str, ...]:
+        return tuple(repr(leaves[i]) for i in self.static)
+
+
+class Jitted:
+    """A function that is compiled when it is called; ``jit`` makes it."""
+
+    def __init__(self, f: Function, target: str, static: set[int], static_names: set[str], bounds_check: bool) -> None:
+        functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
+        self.target, self.static, self.static_names, self.bounds_check = target, static, static_names, bounds_check
+        self.function, self.first = _plain(f)
+        self.forms: dict[Any, _Form] = {}
+        self.history = History(describe(f))
+        self.enter = self.general
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.enter(*args, **kwargs)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
+
+    def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        """In a program that is being compiled it is a part of it."""
+        return trace.call(self.function, *self.first, *args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments, not compiled yet: its text in several forms."""
+        try:
+            return Lowered(self.compilation(*self._given(args, kwargs))[0])
+        except Exception as error:
+            prune(error)
+            raise
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Print, and return, what was made of the function for these arguments and why."""
+        try:
+            given = self._given(args, kwargs)
+            text = explanation(self.compilation(*given)[0].compile(), *given)
+        except Exception as error:
+            prune(error)
+            raise
+        print(text)
+        return text
+
+    def general(self, *args: Any, **kwargs: Any) -> Any:
+        """Find the program for any arguments, or make it, and run it; the next call tries that one first."""
+        given = self._given(args, kwargs)
+        found, leaves = self.compilation(*given)
+        found.compile()
+        if not self.first:
+            self.enter = entry(found, layout_of(given), leaves, self.general)
+        return found.run(leaves, given)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if self.static or self.static_names:
+            args = tuple(Static(x) if i in self.static else x for i, x in enumerate(args))
+            kwargs = {k: Static(x) if k in self.static_names else x for k, x in kwargs.items()}
+        return (*self.first, *args), dict(sorted(kwargs.items()))
+
+    def compilation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compilation, list[Any]]:
+        """The program for these arguments, and their leaves."""
+        given = args, kwargs
+        try:
+            leaves, key = scan(given)
+            form = self.forms.get(key)
+        except Unhashable as error:
+            raise BadInput(f"{describe(self.function)}: {error}") from None
+        if form is None:
+            form = self.forms[key] = _Form()
+        found = form.programs.get(form.values(leaves))
+        if found is None or not found.is_current():
+            found = specialised(self.function, args, kwargs, self.target, self.bounds_check, form.static)
+            form.static = tuple(sorted({*form.static, *found.static}))
+            form.programs[form.values(leaves)] = found
+            layout = layout_of(given)
+            self.history.add(names_of_arguments(self.function, layout), leaves, found.static, self._fixed(args, kwargs))
+        return found, leaves
+
+    def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that are part of the program as a whole, by name."""
+        names = inspect.signature(self.function).parameters if callable(self.function) else ()
+        named = [*zip([*names, *map(str, range(len(args)))], args), *kwargs.items()]
+        return {k: x for k, x in named if not scan(x)[0] and not isinstance(x, np.ndarray)}
+
+
+def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
+    """The Python function behind a callable, and the arguments that it brings along: the object of a method, a partial's."""
+    if isinstance(f, MethodType):
+        function, first = _plain(f.__func__)
+        return function, (*first, f.__self__)
+    if isinstance(f, functools.partial) and not f.keywords:
+        function, first = _plain(f.func)
+        return function, (*first, *f.args)
+    if isinstance(f, Jitted):
+        return f.function, f.first
+    return f, ()
