@@ -61,6 +61,9 @@ others may overwrite, ``custom`` holds derivatives given by hand, and ``api`` is
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .api import (
     adjoint,
     checkpoint,
@@ -80,12 +83,19 @@ from .api import (
 )
 from .errors import BadInput, MorulaError, NoDerivative
 
+if TYPE_CHECKING:
+    from . import debug, random
+    from .callbacks import callback
+    from .jitted import jit
+
 __all__ = [
     "BadInput",
     "MorulaError",
     "NoDerivative",
     "adjoint",
+    "callback",
     "checkpoint",
+    "debug",
     "forwarddiff",
     "grad",
     "gradient",
@@ -93,10 +103,24 @@ __all__ = [
     "hook",
     "ir",
     "jacobian",
+    "jit",
     "nestlevel",
     "pullback",
+    "random",
     "show",
     "stop_gradient",
     "value_and_grad",
     "vjp",
 ]
+
+_LATER = {"callback": "callbacks", "debug": "debug", "jit": "jitted", "random": "random"}
+"""What the compiled path adds, and the module that has it: loaded on first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f".{_LATER[name]}", __name__)
+    value = module if _LATER[name] == name else getattr(module, name)
+    globals()[name] = value
+    return value

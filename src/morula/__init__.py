@@ -24,6 +24,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import core, linalg, ml, ode, optim, physics, testing
+    from .core import debug, random
     from .core.api import (
         adjoint,
         checkpoint,
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from .core.callbacks import callback
     from .core.errors import BadInput, MorulaError, NoDerivative
+    from .core.jitted import jit
 
 __all__ = [
     "BadInput",
@@ -49,8 +52,10 @@ __all__ = [
     "NoDerivative",
     "__version__",
     "adjoint",
+    "callback",
     "checkpoint",
     "core",
+    "debug",
     "forwarddiff",
     "grad",
     "gradient",
@@ -58,6 +63,7 @@ __all__ = [
     "hook",
     "ir",
     "jacobian",
+    "jit",
     "linalg",
     "ml",
     "nestlevel",
@@ -65,6 +71,7 @@ __all__ = [
     "optim",
     "physics",
     "pullback",
+    "random",
     "show",
     "stop_gradient",
     "testing",
@@ -83,7 +90,7 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         value = import_module(f".{name}", __name__)
     else:
-        home = import_module(".core.errors" if name in _ERRORS else ".core.api", __name__)
+        home = import_module(".core.errors" if name in _ERRORS else ".core", __name__)
         value = getattr(home, name)
     globals()[name] = value
     return value

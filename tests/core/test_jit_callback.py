@@ -10,7 +10,7 @@ import pytest
 
 from morula.core import adjoint, debug, grad, gradient
 from morula.core.builder import Builder
-from morula.core.callback import callback
+from morula.core.callbacks import callback
 from morula.core.errors import BadInput, NoDerivative
 from morula.core.evaluate import evaluate
 from morula.core.ir import Function, Value
