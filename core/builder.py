@@ -326,7 +326,9 @@ def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths:
     arrays = [s for e, s in zip([e for e in spec if e != ":"], index_shapes) if e == "a"]
     advanced: Shape = ()
     for s in arrays:
-        advanced = tuple(np.broadcast_shapes(advanced, s)) if s != advanced else s  # type: ignore[arg-type]
+        longer, shorter = sorted((advanced, s), key=len, reverse=True)
+        shorter = (*[1] * (len(longer) - len(shorter)), *shorter)
+        advanced = tuple(m if _is_one(n) else n for n, m in zip(longer, shorter))
     places = part_dimensions(spec, len(advanced))
     left, part = list(lengths), {}
     for i, entry in enumerate(spec):

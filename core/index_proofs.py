@@ -20,8 +20,8 @@ import numpy as np
 from . import typed
 from .affine import Affine, Interval, is_int, limits
 from .integer_bounds import Bounds
-from .ir import Block, Function, Operation, Value
-from .typed import ArrayType
+from .ir import Block, Function, Operation, Value, walk
+from .typed import ArrayType, Dim
 
 
 @dataclass
@@ -47,6 +47,14 @@ def analyse(function: Function) -> Proofs:
 def without_checks(function: Function) -> Function:
     """The function, changed in place, without checks that never fail; ``where`` of a decided condition is what it chooses."""
     found, instead = analyse(function), {}
+    lengths = {
+        n.value
+        for op in walk(function.block)
+        for result in op.results
+        if isinstance(result.type, ArrayType)
+        for n in result.type.shape
+        if isinstance(n, Dim)
+    }
 
     def change(block: Block) -> None:
         kept = []
@@ -54,7 +62,7 @@ def without_checks(function: Function) -> Function:
             op.operands = [instead.get(v, v) for v in op.operands]
             for inner in op.blocks:
                 change(inner)
-            if op.callee is np.where and op.operands[0] in found.conditions:
+            if op.callee is np.where and op.operands[0] in found.conditions and op.results[0] not in lengths:
                 chosen = op.operands[1 if found.conditions[op.operands[0]] else 2]
                 if chosen.type == op.results[0].type:
                     instead[op.results[0]] = chosen

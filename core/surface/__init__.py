@@ -18,10 +18,17 @@ writes typed IR by ``trace.builder``, and wraps the results.
 from __future__ import annotations
 
 from . import (  # noqa: F401
+    creation,
+    elementwise,
     indexing,
+    joining,
     math_functions,
+    methods,
     operators,
+    order,
     python_numbers,
+    reductions,
+    shapes,
     ufuncs,
 )
 from .ufuncs import find

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import typed
-from ..builder import Builder, Shape, result_dtype, text_of_shape
+from ..builder import Builder, Shape, text_of_shape
 from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Scalar, Storage, Trace, Traced
@@ -40,7 +40,7 @@ def value(trace: Trace, x: Any) -> Value:
     """The value of anything that NumPy makes an array of numbers of."""
     if isinstance(x, (list, tuple)) and holds_traced(x):
         return _nested(trace, x)
-    return trace.value(x)
+    return trace.value(np.array(x) if isinstance(x, (list, tuple)) else x)
 
 
 def _nested(trace: Trace, x: Sequence[Any]) -> Value:
@@ -52,7 +52,7 @@ def _nested(trace: Trace, x: Sequence[Any]) -> Value:
         if len(part.type.shape) != len(shape) or part.type.bounds != parts[0].type.bounds:
             shapes = " and ".join(sorted({text_of_shape(p.type.shape) for p in parts}))
             raise BadInput(f"a list whose items have the shapes {shapes} makes no array")
-    dtype = result_dtype(*(p.type for p in parts))
+    dtype = np.result_type(*(p.type.dtype for p in parts))
     rows = [builder.reshape(full_like(builder, builder.cast(p, dtype), shape), (1, *shape)) for p in parts]
     return builder.concatenate(rows, 0, len(rows))
 

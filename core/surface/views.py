@@ -112,19 +112,31 @@ class Part(View):
 
 
 class Derived(View):
-    """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them."""
+    """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them.
 
-    __slots__ = ()
+    ``is_reshape``: all elements, in the same order.
+    """
+
+    __slots__ = ("is_reshape", "outer")
 
     def __init__(
-        self, outer: View | None, there: Callable[[Value], Value], back: Callable[[Value, Value], Value]
+        self,
+        outer: View | None,
+        there: Callable[[Value], Value],
+        back: Callable[[Value, Value], Value],
+        is_reshape: bool = False,
     ) -> None:
+        self.outer = outer
+        self.is_reshape = is_reshape
+
         def read(base: Value) -> Value:
             return there(outer.read(base) if outer is not None else base)
 
         def write(base: Value, v: Value) -> Value:
-            x = outer.read(base) if outer is not None else base
-            return outer.write(base, back(x, v)) if outer is not None else back(x, v)
+            if outer is None:
+                return back(base, v)
+            x = base if is_reshape else outer.read(base)  # a reshape needs no old elements
+            return outer.write(base, back(x, v))
 
         super().__init__(read, write)
 
@@ -182,8 +194,13 @@ def derived(
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
     """A view of all elements in C order."""
     before = array.type.shape
-    kind = ArrayType(array.type.dtype, tuple(shape))
-    return derived(array, kind, lambda x: reshape(builder, x, shape), lambda _, v: reshape(builder, v, before))
+    view = Derived(
+        array.view,
+        lambda x: builder.once(("reshape", x, tuple(map(dim_key, shape))), lambda: reshape(builder, x, shape)),
+        lambda _, v: reshape(builder, v, before),
+        is_reshape=True,
+    )
+    return Array(array.storage, view, ArrayType(array.type.dtype, tuple(shape)))
 
 
 def reshape(builder: Builder, x: Value, shape: Shape) -> Value:

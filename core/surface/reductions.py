@@ -1,0 +1,426 @@
+"""Sums, products, extremes, means and what is made of them, along any axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder
+from ..ir import Value
+from ..traced import Array, Trace, length, traces
+from ..typed import Dim
+from .arguments import axes_of, axis_of, integer, refuse, strong, total, value
+from .operators import assign
+from .views import reshape
+
+_NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
+
+
+def finish(trace: Trace, x: Value, axes: Any, reduced: Value, keepdims: Any, out: Any = None) -> Any:
+    """The result of a reduction of x: with the axes kept, written to ``out``, wrapped."""
+    if keepdims is not _NOT_GIVEN and keepdims:
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
+        reduced = reshape(trace.builder, reduced, shape)
+    if out is None:
+        return trace.wrap(reduced)
+    assign(trace, out, reduced, "a reduction")
+    return out
+
+
+def given(x: Any) -> bool:
+    return x is not None and x is not _NOT_GIVEN
+
+
+def _kept(trace: Trace, x: Value, where: Any, neutral: Any) -> Value:
+    """x with what ``where`` leaves out replaced by what changes nothing."""
+    if where is True or where is _NOT_GIVEN:
+        return x
+    return trace.builder.where(value(trace, where), x, trace.builder.constant(neutral, x.type.dtype))
+
+
+def _totalled(function: Any, ufunc: np.ufunc, neutral: int) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Any:
+        x = strong(trace.builder, value(trace, a))
+        axes = axes_of(trace, axis, x.type.ndim)
+        x = _kept(trace, x, where, neutral)
+        found = trace.builder.reduce(function, x, axes, dtype)
+        if given(initial):
+            found = trace.builder.ufunc(ufunc, found, value(trace, initial))
+        return finish(trace, x, axes, found, keepdims, out)
+
+    return apply
+
+
+traces(np.sum)(_totalled(np.sum, np.add, 0))
+traces(np.prod)(_totalled(np.prod, np.multiply, 1))
+
+
+def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+        dtype: Any = None,
+    ) -> Any:
+        x = strong(trace.builder, value(trace, a))
+        axes = axes_of(trace, axis, x.type.ndim)
+        if where is not True and where is not _NOT_GIVEN:
+            if not given(initial):
+                raise ValueError(
+                    f"reduction operation '{ufunc.__name__}' does not have an identity, so initial= is needed"
+                )
+            first = trace.builder.cast(value(trace, initial), x.type.dtype)
+            x = trace.builder.where(value(trace, where), x, first)
+        if any(x.type.shape[i] == 0 for i in axes):
+            if not given(initial):
+                raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+            shape = tuple(n for i, n in enumerate(x.type.shape) if i not in axes)
+            found = trace.builder.broadcast_to(trace.builder.cast(value(trace, initial), x.type.dtype), shape)
+        else:
+            _refuse_empty(trace, x, axes, ufunc)
+            found = trace.builder.reduce(function, x, axes)
+            if given(initial):
+                found = trace.builder.ufunc(ufunc, found, value(trace, initial))
+        return finish(trace, x, axes, found, keepdims, out)
+
+    return apply
+
+
+def _refuse_empty(trace: Trace, x: Value, axes: Any, ufunc: Any) -> None:
+    """What has no smallest or largest element is known to be empty only when the program runs."""
+    builder = trace.builder
+    for i in axes:
+        n = x.type.shape[i]
+        if isinstance(n, Dim):
+            empty = builder.ufunc(np.equal, n.value, builder.constant(0, np.int64))
+            text = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            builder.raise_if(empty, ValueError, text)
+
+
+traces(np.max, np.amax)(_extreme(np.max, np.maximum))
+traces(np.min, np.amin)(_extreme(np.min, np.minimum))
+
+
+def _logical(function: Any, neutral: bool) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        x = truths(trace.builder, value(trace, a))
+        axes = axes_of(trace, axis, x.type.ndim)
+        x = _kept(trace, x, where, neutral)
+        return finish(trace, x, axes, trace.builder.reduce(function, x, axes), keepdims, out)
+
+    return apply
+
+
+def truths(builder: Builder, x: Value) -> Value:
+    """Which elements are not zero."""
+    if x.type.dtype.kind == "b":
+        return strong(builder, x)
+    return strong(builder, builder.ufunc(np.not_equal, x, builder.constant(0, x.type.dtype)))
+
+
+traces(np.all)(_logical(np.all, True))
+traces(np.any)(_logical(np.any, False))
+
+
+@traces(np.count_nonzero)
+def count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return trace.call(np.sum, trace.wrap(truths(trace.builder, value(trace, a))), axis=axis, keepdims=keepdims)
+
+
+# Means
+
+
+def _count(trace: Trace, x: Value, axes: Any, where: Any, ddof: Any = 0) -> Value:
+    """How many elements there are along axes, less ``ddof``, as a number that has no dtype of its own where it is known."""
+    builder = trace.builder
+    if where is not True and where is not _NOT_GIVEN:
+        mask = builder.broadcast_to(value(trace, where), x.type.shape)
+        n = builder.reduce(np.sum, mask, axes)
+    else:
+        size = total(builder, tuple(x.type.shape[i] for i in axes))
+        n = builder.constant(size) if isinstance(size, int) else size.value
+    if not isinstance(ddof, (int, float)) or ddof:
+        n = builder.ufunc(np.subtract, n, value(trace, ddof))
+        n = builder.ufunc(np.maximum, n, builder.constant(0))
+    return n
+
+
+def mean_of(trace: Trace, x: Value, axes: Any, where: Any = True, dtype: Any = None, ddof: Any = 0) -> Value:
+    """The sum over axes over how many there are."""
+    builder, result = trace.builder, dtype
+    if dtype is None:
+        result = np.dtype(np.float64) if x.type.dtype.kind in "iub" else x.type.dtype
+        dtype = np.dtype(np.float32) if result == np.float16 else result
+    sums = builder.reduce(np.sum, _kept(trace, x, where, 0), axes, dtype)
+    n = _count(trace, x, axes, where, ddof)
+    n = n if n.is_constant and n.type.weak else builder.cast(n, np.zeros(0, sums.type.dtype).real.dtype)
+    return builder.cast(builder.ufunc(np.true_divide, sums, n), result)
+
+
+@traces(np.mean)
+def mean(
+    trace: Trace,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    x = strong(trace.builder, value(trace, a))
+    axes = axes_of(trace, axis, x.type.ndim)
+    return finish(trace, x, axes, mean_of(trace, x, axes, where, dtype), keepdims, out)
+
+
+def squares(builder: Builder, x: Value) -> Value:
+    """The squares of absolute values, real."""
+    if x.type.dtype.kind != "c":
+        return builder.ufunc(np.multiply, x, x)
+    return real(builder, builder.ufunc(np.multiply, x, builder.ufunc(np.conjugate, x)))
+
+
+def real(builder: Builder, x: Value) -> Value:
+    return builder.cast(x, np.zeros(0, x.type.dtype).real.dtype)
+
+
+def _spread(is_root: bool) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = _NOT_GIVEN,
+        correction: Any = _NOT_GIVEN,
+    ) -> Any:
+        builder = trace.builder
+        x = strong(builder, value(trace, a))
+        if given(dtype):
+            x = builder.cast(x, dtype)
+        axes = axes_of(trace, axis, x.type.ndim)
+        if given(mean):
+            centre = value(trace, mean)
+        else:
+            shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
+            centre = reshape(builder, mean_of(trace, x, axes, where), shape)
+        apart = squares(builder, builder.ufunc(np.subtract, x, centre))
+        found = mean_of(trace, apart, axes, where, None, correction if given(correction) else ddof)
+        return finish(trace, x, axes, builder.ufunc(np.sqrt, found) if is_root else found, keepdims, out)
+
+    return apply
+
+
+traces(np.var)(_spread(False))
+traces(np.std)(_spread(True))
+
+
+@traces(np.ptp)
+def ptp(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    largest = trace.call(np.max, a, axis=axis, keepdims=keepdims)
+    return trace.call(np.subtract, largest, trace.call(np.min, a, axis=axis, keepdims=keepdims), out=out)
+
+
+@traces(np.average)
+def average(
+    trace: Trace, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    call = trace.call
+    x = value(trace, a)
+    if weights is None:
+        found = call(np.mean, a, axis, keepdims=keepdims)
+        scale: Any = length(total(trace.builder, tuple(x.type.shape[i] for i in axes_of(trace, axis, x.type.ndim))))
+    else:
+        w = value(trace, weights)
+        if w.type.shape != x.type.shape:
+            if axis is None or w.type.ndim != 1:
+                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+            i = axis_of(trace, axis, x.type.ndim)
+            w = reshape(trace.builder, w, tuple(w.type.shape[0] if j == i else 1 for j in range(x.type.ndim)))
+            trace.builder.broadcast_shape([x.type.shape, w.type.shape])
+            w = trace.builder.broadcast_to(w, x.type.shape)
+        dtype = np.result_type(x.type.dtype, w.type.dtype, *(["f8"] if x.type.dtype.kind in "iub" else []))
+        scale = call(np.sum, trace.wrap(w), axis=axis, dtype=dtype, keepdims=keepdims)
+        product = call(np.multiply, a, trace.wrap(w), dtype=dtype)
+        found = call(np.true_divide, call(np.sum, product, axis=axis, keepdims=keepdims), scale)
+    return (found, scale) if returned else found
+
+
+# Where the extremes are
+
+
+def _place(function: Any) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        builder, x = trace.builder, value(trace, a)
+        shape = x.type.shape
+        if axis is None or not shape:
+            x = value(trace, trace.call(np.ravel, trace.wrap(x) if shape else [trace.wrap(x)]))
+        i = 0 if axis is None else axis_of(trace, axis, x.type.ndim)
+        if x.type.shape[i] == 0:
+            raise ValueError(f"attempt to get {function.__name__} of an empty sequence")
+        _refuse_empty(trace, x, [i], function)
+        kind = x.type.shape[:i] + x.type.shape[i + 1 :]
+        found = builder.call(function, [x], [type(x.type)(np.dtype(np.intp), kind)], axis=i)[0]
+        if keepdims:
+            kept = tuple(1 if axis is None or j == i else n for j, n in enumerate(shape))
+            found = reshape(builder, found, kept)
+        if out is None:
+            return trace.wrap(found)
+        assign(trace, out, found)
+        return out
+
+    return apply
+
+
+traces(np.argmax)(_place(np.argmax))
+traces(np.argmin)(_place(np.argmin))
+
+
+# Cumulative
+
+
+def _cumulative(function: Any) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        builder = trace.builder
+        x = value(trace, trace.call(np.ravel, a) if axis is None else a)
+        i = axis_of(trace, axis or 0, x.type.ndim)
+        x = builder.cast(x, function(np.zeros(1, x.type.dtype)).dtype if dtype is None else dtype)
+        found = builder.call(function, [x], [x.type], axis=i)[0]
+        if out is None:
+            return trace.wrap(found)
+        assign(trace, out, found)
+        return out
+
+    return apply
+
+
+traces(np.cumsum)(_cumulative(np.cumsum))
+traces(np.cumprod)(_cumulative(np.cumprod))
+
+
+# Without NaNs
+
+
+def _without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        builder, x = trace.builder, strong(trace.builder, value(trace, a))
+        if x.type.is_inexact:
+            x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
+        found = trace.call(function, trace.wrap(x), axis, *args, **kwargs)
+        if not np.isinf(neutral):
+            return found
+        all_nan = trace.call(np.all, trace.call(np.isnan, a), axis=axis, keepdims=kwargs.get("keepdims", False))
+        return trace.wrap(value(trace, trace.call(np.where, all_nan, np.array(np.nan, x.type.dtype), found)))
+
+    return apply
+
+
+traces(np.nansum)(_without_nan(np.sum, 0.0))
+traces(np.nanprod)(_without_nan(np.prod, 1.0))
+traces(np.nancumsum)(_without_nan(np.cumsum, 0.0))
+traces(np.nancumprod)(_without_nan(np.cumprod, 1.0))
+traces(np.nanmax)(_without_nan(np.max, -np.inf))
+traces(np.nanmin)(_without_nan(np.min, np.inf))
+
+
+def _where_not_nan(function: Any) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        mask = trace.call(np.logical_not, trace.call(np.isnan, a))
+        return trace.call(function, a, axis, dtype, out, *args, where=mask, **kwargs)
+
+    return apply
+
+
+traces(np.nanmean)(_where_not_nan(np.mean))
+traces(np.nanvar)(_where_not_nan(np.var))
+traces(np.nanstd)(_where_not_nan(np.std))
+
+
+# Norms
+
+
+@traces(np.linalg.norm)
+def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    call, builder = trace.call, trace.builder
+    v = value(trace, x)
+    if not v.type.is_inexact:
+        v = builder.cast(v, np.float64)
+    if axis is None and (ord is None or ord == 2 and v.type.ndim == 1 or ord in ("f", "fro") and v.type.ndim == 2):
+        axes = tuple(range(v.type.ndim))
+    elif axis is None:
+        axes = tuple(range(v.type.ndim))
+    else:
+        axes = tuple(axis_of(trace, i, v.type.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
+    array = trace.wrap(v)
+    if ord is None or len(axes) == 1 and ord == 2 or len(axes) == 2 and ord in ("f", "fro"):
+        found = builder.reduce(np.sum, squares(builder, v), sorted(axes))
+        return finish(trace, v, axes, builder.ufunc(np.sqrt, found), keepdims)
+    size = call(abs, array)
+    if len(axes) == 1:
+        return _vector_norm(trace, size, ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    rows, columns = axes
+    if ord in (1, -1, np.inf, -np.inf):
+        over, along = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = call(np.sum, size, axis=over, keepdims=True)
+        return _reduced(trace, call(np.max if ord > 0 else np.min, sums, axis=along, keepdims=True), axes, keepdims)
+    if ord in (2, -2, "nuc"):
+        values = call(np.linalg.svd, call(np.moveaxis, array, axes, (-2, -1)), compute_uv=False)
+        function = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        found = value(trace, call(function, values, axis=-1))
+        return finish(trace, v, axes, found, keepdims)
+    raise ValueError("Invalid norm order for matrices.")
+
+
+def _reduced(trace: Trace, x: Any, axes: Any, keepdims: Any) -> Any:
+    return x if keepdims else trace.wrap(value(trace, trace.call(np.squeeze, x, tuple(axes))))
+
+
+def _vector_norm(trace: Trace, size: Any, ord: Any, axes: Any, keepdims: Any) -> Any:
+    call = trace.call
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord in (np.inf, -np.inf):
+        return call(np.max if ord > 0 else np.min, size, axis=axes[0], keepdims=keepdims)
+    if ord == 0:
+        dtype = value(trace, size).type.dtype
+        return call(np.sum, call(np.asarray, call(operator.ne, size, 0), dtype), axis=axes[0], keepdims=keepdims)
+    if ord == 1:
+        return call(np.sum, size, axis=axes[0], keepdims=keepdims)
+    sums = call(np.sum, call(operator.pow, size, ord), axis=axes[0], keepdims=keepdims)
+    return call(operator.pow, sums, 1.0 / ord if not isinstance(ord, Array) else call(operator.truediv, 1.0, ord))
+
+
+def one_axis(trace: Trace, a: Any, axis: Any, function: str) -> tuple[Value, int]:
+    """An array and one of its axes, all elements along one axis if none is named."""
+    x = strong(trace.builder, value(trace, trace.call(np.ravel, a) if axis is None else a))
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != 1:
+            raise refuse(f"{function} along several axes", "reshape the array so that they are one")
+        (axis,) = axis
+    return x, axis_of(trace, integer(trace, axis or 0, "an axis"), x.type.ndim)

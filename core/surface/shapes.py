@@ -1,0 +1,317 @@
+"""Shapes of arrays: views where NumPy gives views, copies where it copies."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder, Shape, text_of_shape
+from ..errors import BadInput
+from ..traced import Array, Trace, Traced, length, traces
+from ..typed import Dim
+from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
+from .creation import asarray
+from .views import Derived, Part, permuted, reshaped
+
+
+def as_array(trace: Trace, x: Any) -> Array:
+    """x as an array that may be looked into."""
+    return asarray(trace, x) if not isinstance(x, Array) else x
+
+
+@traces(np.reshape)
+def reshape(
+    trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+) -> Any:
+    array = as_array(trace, a)
+    new = wanted_shape(trace, array.type.shape, newshape if shape is None else shape)
+    if order == "F":
+        flipped = trace.call(np.transpose, array)
+        return trace.call(np.transpose, reshape(trace, flipped, tuple(map(length, new[::-1]))))
+    if copy or not shares_memory(array, new):
+        made = trace.builder.reshape(_one(trace.builder, array, trace), new) if new else trace.value(array)
+        return new_array(made)
+    return reshaped(trace.builder, array, new)
+
+
+def _one(builder: Builder, array: Array, trace: Trace) -> Any:
+    v = trace.value(array)
+    return v if v.type.shape else builder.full((1,), v)
+
+
+def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
+    """The shape that ``reshape`` is asked for, -1 replaced."""
+    items = list(new) if isinstance(new, (tuple, list)) else [new]
+    if isinstance(new, Array):
+        items = [new[i] for i in range(len(new))]
+    unknown = [i for i, n in enumerate(items) if not isinstance(n, Traced) and operator.index(n) == -1]
+    known = [n for i, n in enumerate(items) if i not in unknown]
+    found = list(shape_of(trace, known))
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    builder = trace.builder
+    size, rest = total(builder, shape), total(builder, tuple(found))
+    if unknown:
+        if isinstance(size, int) and isinstance(rest, int):
+            if rest == 0 or size % rest:
+                raise BadInput(f"cannot reshape array of size {size} into shape {tuple(items)}")
+            missing: int | Dim = size // rest
+        elif rest == 1:
+            missing = size
+        else:
+            quotient = builder.ufunc(np.floor_divide, builder.length(size), builder.length(rest))
+            bound = size.bound if isinstance(size, Dim) else size
+            missing = Dim(quotient, bound // max(rest if isinstance(rest, int) else 1, 1))
+        found.insert(unknown[0], missing)
+    elif isinstance(size, int) and isinstance(rest, int):
+        if size != rest:
+            raise BadInput(f"cannot reshape array of size {size} into shape {text_of_shape(tuple(found))}")
+    if tuple(found) != shape and not (isinstance(size, int) and isinstance(rest, int)) and not unknown:
+        builder.same_length(size, rest)
+    return tuple(found)
+
+
+def shares_memory(array: Array, shape: Shape) -> bool:
+    """Whether NumPy's reshape of an array gives a view of it."""
+    if is_contiguous(array.view):
+        return True
+    if not isinstance(array.view, Part):
+        return False
+    bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
+    like = _layout(array)
+    if like is None or like.size != np.prod(bounds):
+        raise refuse(
+            "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
+            "copy it first",
+        )
+    return like.size == 0 or np.shares_memory(like, like.reshape(bounds))
+
+
+def is_contiguous(view: Any) -> bool:
+    """Whether a view's elements stand in memory one after another."""
+    if view is None:
+        return True
+    if isinstance(view, Derived):
+        return view.is_reshape and is_contiguous(view.outer)
+    if not isinstance(view, Part) or not is_contiguous(view.outer):
+        return False
+    order = [d for d in view.dims if d is not None]
+    if order != sorted(order):
+        return False
+    rest = list(view.entries)
+    while rest and rest[0] != ":" and rest[0][0] == "i":
+        rest.pop(0)
+    if rest and rest[0] != ":" and rest[0][0] == "s" and rest[0][2] == 1:
+        rest.pop(0)
+    return all(e == ":" for e in rest)
+
+
+def _layout(array: Array) -> np.ndarray | None:
+    """An array with the strides of a part, to ask NumPy."""
+    part = array.view
+    assert isinstance(part, Part)
+    if not array.type.is_static or any(isinstance(n, Dim) for n in part.shape):
+        return None
+    base = np.empty(tuple(max(n, 1) for n in part.shape), np.uint8)  # type: ignore[type-var]
+    index = tuple(
+        slice(None)
+        if e == ":"
+        else 0
+        if e[0] == "i"
+        else slice(None, e[3] * e[2], e[2])
+        if e[2] > 0
+        else slice(None, None if e[3] * -e[2] >= n else n - 1 + e[3] * e[2], e[2])
+        for e, n in zip(part.entries, part.shape)
+    )
+    order = [d for d in part.dims if d is not None]
+    kept = [d for d, e in enumerate(part.entries) if e == ":" or e[0] == "s"]
+    found = base[index].transpose([kept.index(d) for d in order])
+    return found[tuple(None if d is None else slice(None) for d in part.dims)]
+
+
+@traces(np.ravel)
+def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
+    if order == "F":
+        return reshape(trace, trace.call(np.transpose, a), -1)
+    array = as_array(trace, a)
+    if is_contiguous(array.view):
+        return reshape(trace, array, -1)
+    return flatten(trace, array)
+
+
+def flatten(trace: Trace, a: Any, order: str = "C") -> Any:
+    array = as_array(trace, trace.call(np.transpose, a) if order == "F" else a)
+    return reshape(trace, new_array(trace.value(array)), -1)
+
+
+@traces(np.transpose, np.permute_dims)
+def transpose(trace: Trace, a: Any, axes: Any = None) -> Any:
+    array = as_array(trace, a)
+    ndim = array.type.ndim
+    order = range(ndim)[::-1] if axes is None else [axis_of(trace, i, ndim) for i in axes]
+    if sorted(order) != list(range(ndim)):
+        raise ValueError("axes don't match array")
+    return permuted(trace.builder, array, list(order))
+
+
+@traces(np.matrix_transpose)
+def matrix_transpose(trace: Trace, x: Any, /) -> Any:
+    return swapaxes(trace, x, -1, -2)
+
+
+@traces(np.swapaxes)
+def swapaxes(trace: Trace, a: Any, axis1: Any, axis2: Any) -> Any:
+    array = as_array(trace, a)
+    order = list(range(array.type.ndim))
+    i, j = (axis_of(trace, x, len(order)) for x in (axis1, axis2))
+    order[i], order[j] = order[j], order[i]
+    return permuted(trace.builder, array, order)
+
+
+@traces(np.moveaxis)
+def moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Any:
+    array = as_array(trace, a)
+    ndim = array.type.ndim
+    from_, to = (
+        [axis_of(trace, i, ndim) for i in (x if isinstance(x, (tuple, list)) else [x])] for x in (source, destination)
+    )
+    order = [i for i in range(ndim) if i not in from_]
+    for place, i in sorted(zip(to, from_)):
+        order.insert(place, i)
+    return permuted(trace.builder, array, order)
+
+
+@traces(np.rollaxis)
+def rollaxis(trace: Trace, a: Any, axis: Any, start: Any = 0) -> Any:
+    ndim = as_array(trace, a).type.ndim
+    axis = axis_of(trace, axis, ndim)
+    start = start + ndim if start < 0 else start
+    return moveaxis(trace, a, axis, start - 1 if axis < start else start)
+
+
+@traces(np.squeeze)
+def squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
+    array = as_array(trace, a)
+    shape = array.type.shape
+    gone = [i for i, n in enumerate(shape) if n == 1] if axis is None else axes_of(trace, axis, len(shape))
+    if any(shape[i] != 1 for i in gone):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return permuted(trace.builder, array, [i for i in range(len(shape)) if i not in gone])
+
+
+@traces(np.expand_dims)
+def expand_dims(trace: Trace, a: Any, axis: Any) -> Any:
+    array = as_array(trace, a)
+    new = axis if isinstance(axis, (tuple, list)) else [axis]
+    ndim = array.type.ndim + len(new)
+    places = {axis_of(trace, i, ndim) for i in new}
+    old = iter(range(array.type.ndim))
+    return permuted(trace.builder, array, [None if i in places else next(old) for i in range(ndim)])
+
+
+@traces(np.flip)
+def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
+    array = as_array(trace, m)
+    axes = axes_of(trace, axis, array.type.ndim)
+    index = tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(array.type.ndim))
+    return trace.call(operator.getitem, array, index)
+
+
+@traces(np.flipud)
+def flipud(trace: Trace, m: Any) -> Any:
+    return flip(trace, m, 0)
+
+
+@traces(np.fliplr)
+def fliplr(trace: Trace, m: Any) -> Any:
+    return flip(trace, m, 1)
+
+
+@traces(np.rot90)
+def rot90(trace: Trace, m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    k = integer(trace, k, "the turns of np.rot90") % 4
+    a, b = axes
+    if k == 0:
+        return trace.call(operator.getitem, m, ...)
+    if k == 2:
+        return flip(trace, m, (a, b))
+    return swapaxes(trace, flip(trace, m, b), a, b) if k == 1 else flip(trace, swapaxes(trace, m, a, b), b)
+
+
+@traces(np.roll)
+def roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
+    array = as_array(trace, a)
+    if axis is None:
+        flat = roll(trace, reshape(trace, new_array(trace.value(array)), -1), shift, 0)
+        return reshape(trace, flat, tuple(map(length, array.type.shape)))
+    shifts, axes = (list(x) if isinstance(x, (tuple, list)) else [x] for x in (shift, axis))
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    axes = axes * len(shifts) if len(axes) == 1 else axes
+    for s, i in zip(shifts, axes, strict=True):
+        array = _rolled(trace, array, s, axis_of(trace, i, array.type.ndim))
+    return array
+
+
+def _rolled(trace: Trace, array: Array, shift: Any, axis: int) -> Array:
+    n, before = array.type.shape[axis], (slice(None),) * axis
+    if isinstance(shift, Traced) or isinstance(n, Dim):
+        places = trace.call(np.arange, length(n))
+        index = trace.call(np.remainder, trace.call(operator.sub, places, shift), length(n))
+        return trace.call(operator.getitem, array, (*before, index))
+    if n == 0 or operator.index(shift) % n == 0:
+        return new_array(trace.value(array))
+    cut = n - operator.index(shift) % n
+    parts = [trace.call(operator.getitem, array, (*before, s)) for s in (slice(cut, None), slice(None, cut))]
+    return trace.call(np.concatenate, parts, axis)
+
+
+@traces(np.shape)
+def shape(trace: Trace, a: Any) -> Any:
+    return tuple(map(length, value(trace, a).type.shape))
+
+
+@traces(np.ndim)
+def ndim(trace: Trace, a: Any) -> int:
+    return value(trace, a).type.ndim
+
+
+@traces(np.size)
+def size(trace: Trace, a: Any, axis: Any = None) -> Any:
+    shape = value(trace, a).type.shape
+    if axis is not None:
+        return length(shape[axis_of(trace, axis, len(shape))])
+    return length(total(trace.builder, shape))
+
+
+@traces(len)
+def length_of(trace: Trace, a: Any) -> Any:
+    shape = value(trace, a).type.shape
+    if not shape:
+        raise TypeError("len() of unsized object")
+    return length(shape[0])
+
+
+def astype(
+    trace: Trace,
+    x: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    device: Any = None,
+) -> Any:
+    v = value(trace, x)
+    if not np.can_cast(v.type.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise BadInput(
+            f"Cannot cast array data from {v.type.dtype!r} to {np.dtype(dtype)!r} according to the rule '{casting}'"
+        )
+    if isinstance(x, Array) and not copy and v.type.dtype == np.dtype(dtype):
+        return x
+    made = trace.builder.cast(strong(trace.builder, v), dtype)
+    return new_array(made) if isinstance(x, Array) else trace.wrap(made)
+
+
+traces(np.astype)(astype)
