@@ -13,7 +13,7 @@ from . import typed
 from .errors import BadInput
 from .integer_bounds import Bounds
 from .ir import Block, Operation, Value
-from .typed import BOOL, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
+from .typed import BOOL, INT, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
 
 Shape = tuple[int | Dim, ...]
 _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
@@ -160,9 +160,20 @@ class Builder:
             return x
         if x.is_constant:
             return self.constant(np.asarray(x.constant).astype(dtype))
+        kind = ArrayType(dtype)
+        if x.type.dtype.kind in "iu" and dtype.kind in "iu" and not x.type.shape:
+            atom = self.integers.only_atom(x, kind)
+            return atom or self.once((kind, x), lambda: self.call(typed.cast, [x], [kind], dtype=dtype)[0])
         if x.type.dtype == dtype:
-            return self.call(typed.cast, [x], [ArrayType(dtype)], dtype=dtype)[0]
+            return self.call(typed.cast, [x], [kind], dtype=dtype)[0]
         return self.call(typed.cast, [x], [ArrayType(dtype, x.type.shape)], dtype=dtype)[0]
+
+    def python_int(self, x: Value) -> Value:
+        """An int64 as a Python int."""
+        if x.is_constant or x.type.weak:
+            return self.constant(int(x.constant)) if x.is_constant else x
+        atom = self.integers.only_atom(x, INT)
+        return atom or self.once((INT, x), lambda: self.call(typed.cast, [x], [INT], dtype=np.dtype(np.int64))[0])
 
     # Element by element
 

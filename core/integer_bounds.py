@@ -126,6 +126,14 @@ class Bounds:
         low, high = limits(kind)
         return form if form is not None and low <= self.lower(form) and self.upper(form) <= high else None
 
+    def only_atom(self, x: Value, kind: ArrayType) -> Value | None:
+        """The atom of this type that an int is equal to, if it is nothing but that."""
+        form = self.form(x)
+        if form.constant == 0 and len(form.terms) == 1:
+            ((atom, k),) = form.terms
+            return atom if k == 1 and atom.type == kind else None
+        return None
+
     # What operations tell
 
     def define(self, op: Operation) -> None:

@@ -147,7 +147,7 @@ class Array(Traced):
 
 def length(n: int | Dim) -> Any:
     """The length of a dimension as a Python int, or the number that stands for it."""
-    return Scalar(n.value) if isinstance(n, Dim) else n
+    return Scalar(current().builder.python_int(n.value)) if isinstance(n, Dim) else n
 
 
 class Trace:

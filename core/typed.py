@@ -23,7 +23,7 @@ Operands that are named by keywords are constants, except where said otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Dim:
     """
 
     value: Value  # int64, not negative
-    bound: int
+    bound: int = field(compare=False)
 
     def __str__(self) -> str:
         return f"{self.value.name or 'n'}<={self.bound}"
