@@ -16,6 +16,7 @@ from ..source import NoSource, describe
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL
+from .expressions import Generator
 from .merging import is_instance
 from .objects import LIBRARIES, Objects, TracedMethod
 from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
@@ -343,6 +344,8 @@ class Calls(Objects):
                     self.value(sequence.length), "the number of iterations, which is not known while compiling"
                 )
             return (sequence.item(i) for i in range(int(sequence.length)))
+        if isinstance(x, Generator):
+            return iter(self.generated(x))
         method = getattr(type(x), "__iter__", None)
         if isinstance(method, types.FunctionType):
             return self.walk_iterator(self.call(method, x))
