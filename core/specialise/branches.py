@@ -40,6 +40,10 @@ class Region:
     after: After = field(default_factory=dict)
 
 
+class NotKnownYet(Exception):
+    """What a recursive call returns is not known yet: the branch that makes it says nothing of the outcome."""
+
+
 class Branches(Trace):
     """The part of the interpreter that runs regions."""
 
@@ -106,7 +110,7 @@ class Branches(Trace):
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
-        sides = [self.run_region(lambda _, way=way: way()) for way in (then, other)]
+        sides = [self.run_region(lambda _, way=way: self.unless_unknown(way)) for way in (then, other)]
         dead = [isinstance(s.result, Jump) and s.result.dead for s in sides]
         merger = Merger(self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides])
         if any(dead):
@@ -124,6 +128,12 @@ class Branches(Trace):
         merger.finish()
         return result
 
+    def unless_unknown(self, way: Callable[[], Any]) -> Any:
+        try:
+            return way()
+        except NotKnownYet:
+            return Jump(dead=True)
+
     def one_way(self, merger: Merger, sides: list[Region], alive: Region) -> Any:
         """The other way has raised: what is alive goes on, its values leaving the operation unmerged."""
         here = sides.index(alive)
@@ -131,6 +141,8 @@ class Branches(Trace):
         merger.afters[empty] = {}
         result = alive.result
         if isinstance(result, Jump) and result.dead:
+            if not any(op.may_raise for s in sides for op in s.block.operations):
+                raise NotKnownYet
             merger.finish()
             return result
         blocks = merger.blocks

@@ -19,6 +19,7 @@ from .builtin_functions import SPECIAL
 from .expressions import Generator
 from .merging import is_instance
 from .objects import LIBRARIES, Objects, TracedMethod
+from .recursion import Recursions
 from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 
@@ -63,7 +64,7 @@ _UNARY = {
 }
 
 
-class Calls(Objects):
+class Calls(Objects, Recursions):
     """The part of the interpreter that calls."""
 
     def eval_Call(self, node: ast.Call) -> Any:
@@ -157,14 +158,22 @@ class Calls(Objects):
             return self.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
             raise BadInput(f"{describe(function)} is a coroutine, which cannot be compiled")
-        scope = Scope(local_names(node), None, function, function.__qualname__)
-        self.bind(scope, node, args, kwargs, function.__defaults__ or (), function.__kwdefaults__ or {}, function)
-        return self.run_body(scope, node)
+
+        def run(args: Any, kwargs: Any) -> Any:
+            scope = Scope(local_names(node), None, function, function.__qualname__)
+            self.bind(scope, node, args, kwargs, function.__defaults__ or (), function.__kwdefaults__ or {}, function)
+            return self.run_body(scope, node)
+
+        return self.recursive(function, args, kwargs, run)
 
     def call_closure(self, function: Closure, args: Any, kwargs: Any) -> Any:
-        scope = Scope(local_names(function.node), function.scope, None, function.__name__)
-        self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
-        return self.run_body(scope, function.node)
+
+        def run(args: Any, kwargs: Any) -> Any:
+            scope = Scope(local_names(function.node), function.scope, None, function.__name__)
+            self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
+            return self.run_body(scope, function.node)
+
+        return self.recursive(function, args, kwargs, run)
 
     def run_body(self, scope: Scope, node: Any) -> Any:
         self.new(scope.vars)

@@ -33,6 +33,8 @@ class Interpreter(Matching):
         self.builder = Builder()
         self.changes: list[Changes] = []
         self.made: dict[int, tuple[Any, Any]] = {}
+        self.active = []
+        self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
         self.outside = Outside()
         self.scopes = []
@@ -40,6 +42,8 @@ class Interpreter(Matching):
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.active = []
+        self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
         self.positions: dict[Value, int] = {}  # of the arguments' leaves, by parameter
         self.called: list[Any] = []

@@ -1,0 +1,177 @@
+"""Functions that call themselves on traced values: one typed function, called by itself.
+
+A call that meets itself within a branch is interpreted apart, as a function of its numbers and arrays.  What it returns is found
+first from the paths that do not call again; with that, the function is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import BadInput
+from ..inline import Copy
+from ..ir import Block, Function, Operation, Value, definitions, operands, walk
+from ..traced import Array, Scalar, Storage
+from .branches import Branches, NotKnownYet
+from .loops import leaves, rebuilt
+from .merging import NUMBERS, convert, is_instance, join
+from .scopes import Conflict
+
+Key = tuple[Any, ...]
+
+
+class Recursive(Exception):
+    """A call has met itself: the outer one, with this key, has to be interpreted apart."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__("a recursion")
+        self.key = key
+
+
+@dataclass
+class Recursion:
+    """A function that calls itself, while it is written."""
+
+    function: Function
+    form: Any = None  # an object of the form of its result
+    types: list[Any] | None = None
+    calls: list[Operation] = field(default_factory=list)
+
+
+def signature(x: Any) -> Key:
+    """What a call's arguments are: types for what is traced, else values."""
+    if isinstance(x, (Scalar, Array)):
+        return ("traced", x.type)
+    if isinstance(x, (list, tuple)):
+        return (type(x), *map(signature, x))
+    if isinstance(x, dict):
+        return (dict, *((k, signature(e)) for k, e in x.items()))
+    if isinstance(x, (str, type(None), *NUMBERS)):
+        return (type(x), repr(x))
+    return (signature(x.__dict__), type(x)) if is_instance(x) else ("object", id(x))
+
+
+class Recursions(Branches):
+    """The part of the interpreter that finds and writes recursive functions."""
+
+    active: list[tuple[Key, int]]  # the calls that are being interpreted, with the number of regions around them
+    recursions: dict[Key, Recursion]
+
+    def recursive(self, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
+        """Run a call; if it meets itself within a branch it becomes a typed function."""
+        key = id(function), signature(args), signature(kwargs)
+        if key in self.recursions:
+            return self.call_again(self.recursions[key], args, kwargs)
+        if any(k == key and depth < len(self.changes) for k, depth in self.active):
+            raise Recursive(key)
+        if len(self.active) > 400:
+            raise BadInput(
+                "a recursion of more than 400 calls while compiling; it has to end on a condition of its arguments"
+            )
+        self.active.append((key, len(self.changes)))
+        length, out, scopes, line = len(self.active), self.builder.out, len(self.scopes), self.builder.line  # type: ignore[attr-defined]
+        written = len(out)
+        try:
+            return run(args, kwargs)
+        except Recursive as met:
+            if met.key != key:
+                raise
+            del out[written:]
+            self.builder.out, self.builder.line = out, line
+            del self.scopes[scopes:]  # type: ignore[attr-defined]
+            return self.written(key, function, args, kwargs, run)
+        finally:
+            del self.active[length - 1 :]
+
+    def written(self, key: Key, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
+        """The first call of a recursive function, whose typed function is written for it."""
+        given = leaves((args, kwargs), [])
+        parameters = [Value(f"x{i}", self.value(x).type) for i, x in enumerate(given)]
+        made = Recursion(Function(getattr(function, "__name__", "function"), parameters, Block()))
+        self.recursions[key] = made
+        try:
+            for _ in range(8):
+                if self.write_once(made, args, kwargs, run):
+                    break
+            else:
+                raise BadInput(f"the type of what the recursive function {made.function.name} returns does not settle")
+            free = self.close(made)
+        finally:
+            del self.recursions[key]
+        results = self.builder.operation(
+            "call", made.function, [*map(self.value, given), *free], made.types or []
+        )  # fmt: skip
+        return self.result(made, results)
+
+    def write_once(self, made: Recursion, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> bool:
+        """Interpret the body; whether what it returns is of the types that its own calls have counted on."""
+        made.calls = []
+        parameters = iter(made.function.parameters)
+
+        def body(region: Any) -> Any:
+            given = leaves((args, kwargs), [])
+            new = [
+                Array(Storage(next(parameters))) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
+            ]
+            inside, by_name = rebuilt((args, kwargs), iter(new), self.new)
+            y = run(inside, by_name)
+            if any(isinstance(x, Array) and x.storage.value is not p for x, p in zip(new, made.function.parameters)):
+                raise BadInput(
+                    f"{made.function.name} calls itself and writes to an array that it is given; return a new one"
+                )
+            return y, [self.value(x) for x in leaves(y, [])]
+
+        region = self.run_region(body)
+        if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
+            raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
+        form, values = region.result
+        if isinstance(form, Conflict):
+            raise BadInput(form.text)
+        types = [v.type for v in values]
+        made.function.block = region.block
+        before, made.types, made.form = made.types, types, form
+        if before is not None and len(before) == len(types):
+            joined = [join(a, b) for a, b in zip(before, types)]
+            if None in joined:
+                raise BadInput(f"{made.function.name} returns arrays of different shapes")
+            made.types = joined
+        out, self.builder.out = self.builder.out, region.block.operations
+        try:
+            region.block.results = [convert(self.builder, v, t) for v, t in zip(values, made.types)]
+        finally:
+            self.builder.out = out
+        return before == made.types
+
+    def call_again(self, made: Recursion, args: Any, kwargs: Any) -> Any:
+        """A call of the function that is being written."""
+        if made.types is None:
+            raise NotKnownYet
+        given = [self.value(x) for x in leaves((args, kwargs), [])]
+        results = self.builder.operation("call", made.function, given, made.types)
+        return self.result(made, results)
+
+    def result(self, made: Recursion, results: list[Value]) -> Any:
+        found = leaves(made.form, [])
+        new = [Array(Storage(r)) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
+        return rebuilt(made.form, iter(new), self.new)
+
+    def close(self, made: Recursion) -> list[Value]:
+        """Values from around the function, as of a closure, become parameters; gives them."""
+        function = made.function
+        inside = set(function.parameters)
+        for block in _blocks(function.block):
+            inside.update(definitions(block))
+        free = list(dict.fromkeys(v for v in operands(function.block) if not v.is_constant and v not in inside))
+        mapping = {v: Value(v.name, v.type) for v in free}
+        for op in walk(function.block):
+            if op.callee is function:
+                op.operands = [*op.operands, *free]
+        function.block = Copy(dict(mapping)).block(function.block)
+        function.parameters += mapping.values()
+        return free
+
+
+def _blocks(block: Block) -> list[Block]:
+    return [block, *(b for op in walk(block) for b in op.blocks)]
