@@ -56,3 +56,27 @@ def inline(builder: Builder, function: Function, arguments: Sequence[Value]) -> 
     copy = Copy(dict(zip(function.parameters, arguments, strict=True)))
     builder.out += [copy.operation(op) for op in function.block.operations]
     return [copy.value(v) for v in function.block.results]
+
+
+def rename(block: Block, known: dict[Value, Value]) -> None:
+    """Put the values that stand for others in their place, in types too; chains of them are followed."""
+    _rename(block, Copy({v: last(known, v) for v in known}))
+
+
+def _rename(block: Block, copy: Copy) -> None:
+    for parameter in block.parameters:
+        parameter.type = copy.type(parameter.type)
+    for op in block.operations:
+        op.operands = [copy.value(v) for v in op.operands]
+        for inner in op.blocks:
+            _rename(inner, copy)
+        for result in op.results:
+            result.type = copy.type(result.type)
+    block.results = [copy.value(v) for v in block.results]
+
+
+def last(known: dict[Value, Value], value: Value) -> Value:
+    """What stands for a value at the end of a chain."""
+    while value in known:
+        value = known[value]
+    return value

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 
 from .. import typed
 from ..errors import BadInput
-from ..inline import copy_function
+from ..inline import copy_function, rename
 from ..ir import Block, Function, Operation, Value
 from ..typed import STACK
 from .activity import active_values, has_cotangent
 from .cotangents import Cotangents
 from .residuals import size
 from .stacks import thread, touches
-from .sweep import Sweep, rename
+from .sweep import Sweep
 
 __all__ = ["Sweeps", "reverse"]
 

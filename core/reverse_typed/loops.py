@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..builder import Builder
-from ..ir import Block, Operation, Value
+from ..ir import Block, Operation, Value, walk
 from ..typed import INT64, ArrayType
+from . import checkpoint
 from .cotangents import Cotangents, strong
 from .residuals import lengths, size
 from .stacks import CURRENT
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
     """Write the adjoint of a loop in ``block``, some result of which has a cotangent."""
+    iterations = static_length(op)
+    if sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1])):
+        checkpoint.adjoint(sweep, op, block, cotangents)
+        return
     if op.kind == "range":
         bounds, index = reversed_range(sweep.builder, *op.operands[:3]), op.blocks[0].parameters[0]
     else:
@@ -32,7 +37,6 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
         zero, one = (sweep.builder.constant(n, np.int64) for n in (0, 1))
         bounds, index = (zero, count, one), None
     body = op.blocks[-1]
-    iterations = static_length(op)
     if sweep.target == "native" or iterations is None:
 
         def keep(values: list[Value]) -> None:
@@ -43,6 +47,12 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
             record(sweep, op, block, values, iterations)
 
     reverse_loop(sweep, op, cotangents, bounds, index, keep)
+
+
+def has_unknown_length(block: Block) -> bool:
+    """Whether there are loops in a block whose number of iterations is not known while compiling."""
+    loops = [op for op in walk(block) if op.kind in ("range", "while")]
+    return any(static_length(op) is None for op in loops)
 
 
 def static_length(op: Operation) -> int | None:
@@ -152,7 +162,7 @@ def record(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: in
         before: list[Operation] = []
         with forward.writing(before):
             op.operands.append(forward.zeros(shape, value.type.dtype))
-        block.operations[block.operations.index(op) : block.operations.index(op)] = before
+        sweep.insert(block, op, before)
         body.parameters.append(Value(value.name, ArrayType(value.type.dtype, shape)))
         with forward.writing(body.operations):
             body.results.append(forward.setitem(body.parameters[-1], [place(forward, index)], value, spec))

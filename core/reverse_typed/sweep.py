@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from .. import typed
 from ..builder import Builder
 from ..errors import BadInput
-from ..inline import Copy, inline
+from ..inline import Copy, inline, last
 from ..ir import Block, Operation, Value, definitions
 from . import elementwise, loops, structural
 from .cotangents import Cotangents, strong, zeros
-from .residuals import choose, discardable, lengths, size, uses
+from .residuals import choose, discardable, lengths, running_cost, size, uses
 
 Keep = Callable[[list[Value]], None]
 """Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
@@ -63,14 +63,21 @@ class Sweep:
     def _holds_active(self, block: Block) -> bool:
         return any(v in self.active for v in block.results)
 
-    def finish(self, block: Block, adjoint: Block, weight: Callable[[Value], float], keep: Keep) -> None:
+    def finish(
+        self,
+        block: Block,
+        adjoint: Block,
+        weight: Callable[[Value], float],
+        keep: Keep,
+        again: Callable[[Operation], float] = running_cost,
+    ) -> None:
         """Put before the adjoint of a block what gives it the block's own values that it reads."""
         written = adjoint.operations
         read = dict.fromkeys(map(self.stand_in, [*uses(written), *adjoint.results]))
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight)
+        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight, again)
         before: list[Operation] = []
         with self.builder.writing(before):
             keep(saved)
@@ -82,7 +89,7 @@ class Sweep:
 
     def stand_in(self, value: Value) -> Value:
         """What the backward sweep has in the place of a value, as far as that is settled."""
-        return _last(self.restored, value)
+        return last(self.restored, value)
 
     # Operations
 
@@ -169,6 +176,14 @@ class Sweep:
                     with self.forward.writing(branch.operations):
                         branch.results.append(self.forward.zeros(like.type.shape, like.type.dtype))
 
+    def insert(self, block: Block, before: Operation, operations: list[Operation]) -> None:
+        """Put further operations of the forward sweep before one of a block."""
+        at = block.operations.index(before)
+        block.operations[at:at] = operations
+        for op in operations:
+            self.home.update(dict.fromkeys(op.results, block))
+            self.producer.update(dict.fromkeys(op.results, op))
+
     def added_result(self, op: Operation, block: Block, like: Value) -> Value:
         """A further result of an operation of the forward sweep."""
         made = Value(like.name, like.type)
@@ -191,26 +206,3 @@ def without_checks(op: Operation) -> Operation:
     for block in op.blocks:
         block.operations = [without_checks(inner) for inner in block.operations if not discardable(inner)]
     return op
-
-
-def rename(block: Block, known: dict[Value, Value]) -> None:
-    """Put the values that stand for others in their place, in types too; chains of them are followed."""
-    _rename(block, Copy({v: _last(known, v) for v in known}))
-
-
-def _rename(block: Block, copy: Copy) -> None:
-    for parameter in block.parameters:
-        parameter.type = copy.type(parameter.type)
-    for op in block.operations:
-        op.operands = [copy.value(v) for v in op.operands]
-        for inner in op.blocks:
-            _rename(inner, copy)
-        for result in op.results:
-            result.type = copy.type(result.type)
-    block.results = [copy.value(v) for v in block.results]
-
-
-def _last(known: dict[Value, Value], value: Value) -> Value:
-    while value in known:
-        value = known[value]
-    return value
