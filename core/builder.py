@@ -355,7 +355,7 @@ def result_dtype(*types: ArrayType) -> np.dtype:
     """The dtype in which values of these types meet (NEP 50)."""
     if all(t.weak for t in types):
         return np.result_type(*(t.dtype for t in types))
-    return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak else t.dtype for t in types))
+    return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak and t.dtype.kind != "b" else t.dtype for t in types))
 
 
 @lru_cache(maxsize=4096)
