@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .race import Outcome
+from .worker import Failure
 
 Table = list[list[str]]
 
@@ -54,7 +55,7 @@ def memory(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
     """A line for each contender that has no time, with the cause."""
     return [
-        f"{o.program.name}, {contender}: {failure.text.strip().splitlines()[-1] if failure.text else failure.reason}"
+        f"{o.program.name}, {contender}: {failure.text if _is_wrong(failure) else failure.reason}"
         for o in outcomes
         for contender, failure in o.failures.items()
     ]
@@ -63,7 +64,11 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
 def _why(outcome: Outcome, contender: str) -> str:
     if contender not in outcome.failures:
         return ""
-    return "wrong" if outcome.failures[contender].reason.startswith("wrong") else "fails"
+    return "wrong" if _is_wrong(outcome.failures[contender]) else "fails"
+
+
+def _is_wrong(failure: Failure) -> bool:
+    return failure.reason.startswith("wrong")
 
 
 def _over(outcome: Outcome) -> str:

@@ -103,8 +103,8 @@ def _serve(connection: Any, contender: str) -> None:
         try:
             answer = getattr(desk, what)(*details)
         except Exception as error:
-            lines = str(error).strip().splitlines() or [""]
-            answer = Failure(f"{type(error).__name__}: {lines[0]}", traceback.format_exc())
+            said = " ".join([str(error), *getattr(error, "__notes__", ())]).split()
+            answer = Failure(f"{type(error).__name__}: {' '.join(said)}", traceback.format_exc())
         connection.send(answer)
 
 
