@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import surface
 from ..errors import BadInput
 from ..source import NoSource, describe
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
@@ -100,6 +101,8 @@ class Calls(Objects, Recursions):
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
+            body = surface.find(function)
         if body is not None and (function in _CREATE or has_traced(args) or has_traced(kwargs)):
             if not self.overloaded(function, args):
                 return body(self, *args, **kwargs)

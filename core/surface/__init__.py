@@ -17,20 +17,31 @@ writes typed IR by ``trace.builder``, and wraps the results.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from . import (  # noqa: F401
+    contractions,
     creation,
     elementwise,
     indexing,
     joining,
+    library,
     math_functions,
     methods,
     operators,
     order,
+    products,
     python_numbers,
     reductions,
     shapes,
     ufuncs,
 )
-from .ufuncs import find
+
+
+def find(function: Any) -> Callable[..., Any] | None:
+    """What a function does on traced values, if it is a ufunc, a method of one, or a function of a compiled library."""
+    return ufuncs.find(function) or library.find(function)
+
 
 __all__ = ["find"]

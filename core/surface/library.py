@@ -1,0 +1,233 @@
+"""Functions of NumPy and SciPy that are called as they are: the types of their results are found on samples.
+
+The samples have the operands' dtypes and shapes; matrices are symmetric and positive definite, numbers between 1/2 and 1
+and increasing, so that every function of this kind is defined there.  What it gives, arrays or tuples of them, says what the
+call gives in the compiled program.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir import Value
+from ..traced import Array, Trace, traces
+from ..typed import ArrayType
+from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
+
+_LINEAR_ALGEBRA = (
+    *("solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv", "lstsq"),
+    *("cond", "matrix_rank", "tensorsolve", "tensorinv", "matrix_norm", "vector_norm"),
+)
+_FOURIER = (
+    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn"),
+    *("irfftn", "fftshift", "ifftshift"),
+)
+_NUMPY = (
+    "convolve",
+    "correlate",
+    "interp",
+    "i0",
+    "unwrap",
+    "polyval",
+    "polyfit",
+    "polyadd",
+    "polymul",
+    "polyder",
+    "polyint",
+)
+_SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
+_REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))
+_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
+
+
+def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call of the library in the compiled program."""
+    name = f"{function.__module__.split('.')[0]}.{function.__name__}"
+    operands, constants = _operands(trace, name, function, args, kwargs)
+    if function.__name__ in _BY_VALUE:
+        raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
+    if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
+        if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
+            raise refuse(f"{name} of real numbers, which gives real or complex ones,", "give it x.astype(complex)")
+    sample = _sampled(name, function, operands, constants)
+    leaves: list[Any] = []
+    build = _plan(name, sample, leaves)
+    types = [_type_of(x) for x in leaves]
+    made = trace.builder.call(function, operands, types, **constants)
+    wrapped = [new_array(v) if isinstance(x, np.ndarray) else trace.wrap(v) for v, x in zip(made, leaves)]
+    return build(iter(wrapped))
+
+
+def _operands(
+    trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
+) -> tuple[list[Value], dict[str, Any]]:
+    """The arrays, which go first, and what is known, by keyword."""
+    try:
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs).arguments
+    except ValueError:
+        raise refuse(f"{name}, whose parameters are not known,", "use mo.callback") from None
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    kinds = {k: p.kind for k, p in signature.parameters.items()}
+    if any(kinds[k] in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for k in bound):
+        raise refuse(f"{name} with any number of arguments", "use mo.callback")
+    last = max((i for i, x in enumerate(bound.values()) if holds_traced(x)), default=-1)
+    operands, constants = [], {}
+    for i, (k, x) in enumerate(bound.items()):
+        if i <= last:
+            if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
+                raise refuse(f"{name}({k}=) before or of a value that is not known while compiling", "use mo.callback")
+            if isinstance(x, list) and any(isinstance(e, (Array, np.ndarray)) for e in x):
+                raise refuse(f"{name} of a list of arrays", "stack them, or use mo.callback")
+            operands.append(static(value(trace, x), name))
+        elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
+            operands.append(value(trace, x))
+        elif k == "out" and x is None:
+            continue
+        else:
+            constants[k] = x
+    return operands, constants
+
+
+_known: dict[Any, Any] = {}
+
+
+def _sampled(name: str, function: Any, operands: list[Value], constants: dict[str, Any]) -> Any:
+    """What a function gives for samples of these types; remembered where the constants can be."""
+    key: Any = (function, tuple(v.type if not v.is_constant else id(v.constant) for v in operands))
+    try:
+        key = (*key, tuple(sorted(constants.items())))
+        hash(key)
+    except TypeError:
+        key = None
+    if key is not None and key in _known and not any(v.is_constant for v in operands):
+        return _known[key]
+    samples = [v.constant if v.is_constant else sample_of(v.type, place) for place, v in enumerate(operands)]
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = function(*samples, **constants)
+    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+        kinds = ", ".join(str(v.type) for v in operands)
+        raise BadInput(f"{name} cannot take arguments of the types {kinds}: {error}") from error
+    if key is not None:
+        _known[key] = found
+    return found
+
+
+def sample_of(kind: ArrayType, place: int = 0) -> Any:
+    """An array of a type, for which functions of linear algebra and analysis are defined."""
+    shape, dtype = kind.bounds, kind.dtype
+    if dtype.kind == "b":
+        return np.ones(shape, bool)[()]
+    if dtype.kind in "iu":
+        return (
+            np.ones(shape, dtype)[()]
+            if kind.weak or not shape
+            else np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
+        )
+    size = int(np.prod(shape))
+    found = np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        found = found + np.swapaxes(found, -1, -2) + 4 * shape[-1] * np.eye(shape[-1]) * (1 + np.arange(shape[-1]))
+    found = found.astype(dtype)
+    return found.item() if kind.weak else found[()]
+
+
+def _plan(name: str, sample: Any, leaves: list[Any]) -> Callable[..., Any]:
+    """How the result is made of the arrays in it."""
+    if (
+        isinstance(sample, (np.ndarray, np.generic, bool, int, float, complex))
+        and np.asarray(sample).dtype.kind in "biufc"
+    ):
+        leaves.append(sample)
+        return next
+    if isinstance(sample, (tuple, list)):
+        parts = [_plan(name, x, leaves) for x in sample]
+        kind = type(sample)
+        if hasattr(sample, "_fields"):
+            return lambda found: kind(*[part(found) for part in parts])
+        return lambda found: kind(part(found) for part in parts)
+    if sample is None:
+        return lambda found: None
+    raise refuse(f"{name}, which gives a {type(sample).__name__},", "use mo.callback")
+
+
+def _type_of(x: Any) -> ArrayType:
+    array = np.asarray(x)
+    is_python = type(x) in (bool, int, float, complex)
+    return ArrayType(array.dtype, array.shape, is_python)
+
+
+def library_trace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function of a library does on traced values."""
+    return lambda trace, *args, **kwargs: call(trace, function, args, kwargs)
+
+
+for _module, _names in (
+    (np.linalg, (*_LINEAR_ALGEBRA, "eig", "eigvals")),
+    (np.fft, _FOURIER),
+    (np, (*_NUMPY, "roots")),
+):
+    for _name in _names:
+        if hasattr(_module, _name):
+            traces(getattr(_module, _name))(library_trace(getattr(_module, _name)))
+
+
+def find(function: Any) -> Callable[..., Any] | None:
+    """What a public function of SciPy's compiled areas does on traced values."""
+    module = getattr(function, "__module__", None) or ""
+    if not module.startswith("scipy.") or not callable(function) or isinstance(function, type):
+        return None
+    name = getattr(function, "__name__", "")
+    own = _written.get(name)
+    for public in _SCIPY:
+        if module.startswith(public) and getattr(sys.modules.get(public), name, None) is function:
+            return own if own is not None else library_trace(function)
+    return None
+
+
+# Functions of SciPy that are written here in NumPy's, so that back ends see through them
+
+_written: dict[str, Callable[..., Any]] = {}
+
+
+def written(body: Callable[..., Any]) -> Callable[..., Any]:
+    _written[body.__name__] = body
+    return body
+
+
+@written
+def logsumexp(
+    trace: Trace, a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    if return_sign or b is not None:
+        raise refuse("logsumexp(b=, return_sign=)", "write it out")
+    call = trace.call
+    largest = call(np.max, a, axis=axis, keepdims=True)
+    safe = call(np.where, call(np.isfinite, largest), largest, np.zeros((), largest.dtype))
+    shifted = call(np.subtract, a, safe)
+    found = call(np.add, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)), safe)
+    return found if keepdims else trace.wrap(value(trace, call(np.squeeze, found, axis)))
+
+
+@written
+def softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
+    call = trace.call
+    raised = call(np.exp, call(np.subtract, x, call(np.max, x, axis=axis, keepdims=True)))
+    return call(np.true_divide, raised, call(np.sum, raised, axis=axis, keepdims=True))
+
+
+@written
+def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
+    call = trace.call
+    shifted = call(np.subtract, x, call(np.max, x, axis=axis, keepdims=True))
+    return call(np.subtract, shifted, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)))
