@@ -1,0 +1,130 @@
+"""Compiled code and the world: printing, calls of Python, and what is read from outside of the program."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from path_tester import gradient_of, run_on
+
+import morula as mo
+
+
+def printing(x, n):
+    for i in range(n):
+        mo.debug.print("step {}: x = {x:.3f}", i, x=x)
+        x = x * 0.5
+    return x
+
+
+def test_debug_print_prints_at_every_step(path, capfd):
+    assert run_on(path)(printing)(1.0, 3) == 0.125
+    assert capfd.readouterr().out.splitlines() == ["step 0: x = 1.000", "step 1: x = 0.500", "step 2: x = 0.250"]
+
+
+def test_debug_print_in_a_gradient(path, capfd):
+    assert run_on(path)(gradient_of(printing, (0,)))(1.0, 2)[1][0] == 0.25
+    assert capfd.readouterr().out.splitlines() == ["step 0: x = 1.000", "step 1: x = 0.500"]
+
+
+def test_a_plain_print_warns_once(target, capfd):
+    def plainly(x):
+        print("x is", x)
+        return x * 2
+
+    compiled = mo.jit(plainly, target=target)
+    with pytest.warns(RuntimeWarning, match="debug.print"):
+        assert compiled(1.5) == 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compiled(1.5) == 3.0
+    assert "x is 1.5" in capfd.readouterr().out
+
+
+calls = []
+
+
+def outside(x):
+    calls.append(np.array(x))
+    return np.array(sorted(x.tolist()))
+
+
+@mo.adjoint(outside)
+def _outside(x):
+    order = np.argsort(x)
+
+    def back(dy):
+        dx = np.zeros_like(x)
+        dx[order] = dy
+        return dx
+
+    return np.sort(x), back
+
+
+def with_callback(x):
+    y = mo.callback(outside, np.zeros(3), x * 2.0)
+    return (y * np.array([1.0, 10.0, 100.0])).sum()
+
+
+def test_callback_runs_python(path):
+    calls.clear()
+    x = np.array([3.0, 1.0, 2.0])
+    assert np.isclose(run_on(path)(with_callback)(x), 2 * 321.0)
+    assert len(calls) == 1 and np.array_equal(calls[0], 2 * x)
+
+
+def test_the_adjoint_of_a_callback_is_honoured(path):
+    value, (dx,) = run_on(path)(gradient_of(with_callback, (0,)))(np.array([3.0, 1.0, 2.0]))
+    assert np.isclose(value, 642.0) and np.allclose(dx, [200.0, 2.0, 20.0])
+
+
+def unknown(x):
+    return float(np.round(x, 1))
+
+
+def without_adjoint(x):
+    return mo.callback(unknown, 0.0, x) * x
+
+
+def test_a_callback_without_an_adjoint_has_no_derivative(path):
+    assert np.isclose(run_on(path)(without_adjoint)(1.52), 1.5 * 1.52)
+    with pytest.raises(mo.NoDerivative, match="unknown"):
+        run_on(path)(mo.grad(without_adjoint))(1.52)
+
+
+SETTINGS = {"scale": 2.0, "name": "linear"}
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+
+
+def reads_globals(x):
+    y = x * SETTINGS["scale"] if SETTINGS["name"] == "linear" else x * x
+    return (y * WEIGHTS).sum()
+
+
+def test_what_is_read_from_outside_is_up_to_date(path):
+    compiled = run_on(path)(reads_globals)
+    x = np.ones(3)
+    assert compiled(x) == 12.0
+    try:
+        SETTINGS["scale"] = 3.0
+        assert compiled(x) == 18.0
+        WEIGHTS[0] = 2.0
+        assert compiled(x) == 21.0
+        SETTINGS["name"] = "square"
+        assert compiled(x) == 7.0
+    finally:
+        SETTINGS.update(scale=2.0, name="linear")
+        WEIGHTS[0] = 1.0
+
+
+def test_closures_are_up_to_date(path):
+    factor = 2.0
+
+    def scaled(x):
+        return x * factor
+
+    compiled = run_on(path)(scaled)
+    assert compiled(1.5) == 3.0
+    factor = 4.0
+    assert compiled(1.5) == 6.0
