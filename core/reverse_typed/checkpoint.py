@@ -11,6 +11,7 @@ for a known length; a stride that doubles is Stumm and Walther, "New algorithms 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import ceil, log
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,8 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
     loop = _Loop(sweep, op, block)
     step = loop.written_step(cotangents)
     loop.choose_states()
-    n, stride, buffers = loop.keep_in_while() if op.kind == "while" else loop.keep_in_range()
-    _Backward(loop, step).write(n, stride, buffers, cotangents)
+    kept = loop.keep_in_while() if op.kind == "while" else loop.keep_in_range()
+    _Backward(loop, step).write(kept, cotangents)
 
 
 class _Loop:
@@ -123,74 +124,102 @@ class _Loop:
         return [b.zeros((self.slots + 1, *t.shape), t.dtype) for t in self.types]
 
     def stored(
-        self, b: Builder, buffers: Sequence[Value], k: Value, stride: Value, state: Sequence[Value]
-    ) -> list[Value]:
-        """The buffers with the state before iteration k, if it is one to be kept."""
-        zero, last = b.constant(0, np.int64), b.constant(self.slots, np.int64)
-        kept = b.ufunc(np.equal, b.ufunc(np.remainder, k, stride), zero)
-        slot = b.where(kept, b.ufunc(np.floor_divide, k, stride), last)
-        return [b.setitem(x, [slot], v, _row(v)) for x, v in zip(buffers, state)]
+        self, b: Builder, buffers: Sequence[Value], place: Sequence[Value], stride: Value, state: Sequence[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """The buffers with a state, if it is one to be kept, and the place of the next.
 
-    def keep_in_range(self) -> tuple[Value, Value, list[Value]]:
-        """Let a ``range`` keep states; the number of iterations and the stride, in the backward sweep, and the states."""
+        A place is how many iterations have passed since a state was kept, and the number of the next one to be kept.
+        """
+        since, number = place
+        zero, one, last = (b.constant(n, np.int64) for n in (0, 1, self.slots))
+        slot = b.where(b.ufunc(np.equal, since, zero), number, last)
+        kept = [b.setitem(x, [slot], v, _row(v)) for x, v in zip(buffers, state)]
+        since = b.ufunc(np.add, since, one)
+        due = b.ufunc(np.equal, since, stride)
+        return kept, [b.where(due, zero, since), b.where(due, b.ufunc(np.add, number, one), number)]
+
+    def start(self, b: Builder) -> list[Value]:
+        """The place before the first iteration."""
+        return [b.constant(0, np.int64), b.constant(0, np.int64)]
+
+    def keep_in_range(self) -> Kept:
+        """Let a ``range`` keep states."""
         from .loops import iterations_of
 
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
-        start, stop, step = op.operands[:3]
         before: list[Operation] = []
         with forward.writing(before):
-            bounds = [forward.cast(v, np.int64) for v in (start, stop, step)]
+            bounds = [forward.cast(v, np.int64) for v in op.operands[:3]]
             stride = stride_for(forward, iterations_of(forward, *bounds), self.slots)
-            buffers = self.buffers(forward)
+            extra = [*self.start(forward), *self.buffers(forward)]
         sweep.insert(self.block, op, before)
-        op.operands += buffers
-        rooms = [Value("states", x.type) for x in buffers]
-        self.body.parameters += rooms
+        op.operands += extra
+        since, number, *rooms = parameters = [Value("states", x.type) for x in extra]
+        self.body.parameters += parameters
         with forward.writing(self.body.operations):
-            k = forward.ufunc(np.floor_divide, forward.ufunc(np.subtract, self.index, bounds[0]), bounds[2])
-            self.body.results += self.stored(forward, rooms, k, stride, [self.parameters[i] for i in self.states])
+            state = [self.parameters[i] for i in self.states]
+            stored, place = self.stored(forward, rooms, [since, number], stride, state)
+        self.body.results += [*place, *stored]
+        made = [sweep.added_result(op, self.block, x) for x in parameters]
         b = sweep.builder
-        n = iterations_of(b, *(b.cast(v, np.int64) for v in (start, stop, step)))
-        return n, stride_for(b, n, self.slots), [sweep.added_result(op, self.block, x) for x in rooms]
+        n = iterations_of(b, *(b.cast(v, np.int64) for v in op.operands[:3]))
+        return Kept(n, stride_for(b, n, self.slots), made[:2], made[2:])
 
-    def keep_in_while(self) -> tuple[Value, Value, list[Value]]:
+    def keep_in_while(self) -> Kept:
         """Let a ``while`` count and keep states: a loop within a loop, which halves the states when the buffer is full."""
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
         condition = op.blocks[0]
         before: list[Operation] = []
         with forward.writing(before):
-            extra = [forward.constant(0, np.int64), forward.constant(1, np.int64), *self.buffers(forward)]
+            zero, one = (forward.constant(n, np.int64) for n in (0, 1))
+            extra = [one, zero, *self.start(forward), *self.buffers(forward)]
         sweep.insert(self.block, op, before)
-        n, one = len(op.operands), forward.constant(1, np.int64)
+        n = len(op.operands)
         holds = Function("condition", condition.parameters, Block([], condition.operations, condition.results))
+        slots, half = (forward.constant(n, np.int64) for n in (self.slots, self.slots // 2))
 
         with forward.block([Value(v.name, v.type) for v in [*op.operands, *extra]]) as test:
             test.results = inline(forward, holds, test.parameters[:n])
         with forward.block([Value(v.name, v.type) for v in [*op.operands, *extra]]) as outer:
-            *carried, count, stride = outer.parameters[: n + 2]
-            rooms = outer.parameters[n + 2 :]
-            limit = forward.ufunc(np.multiply, stride, forward.constant(self.slots, np.int64))
-            inner_types = [v.type for v in [*carried, count, *rooms]]
-            with forward.block([Value(v.name, v.type) for v in [*carried, count, *rooms]]) as inner_test:
+            stride = outer.parameters[n]
+            carried = [*outer.parameters[:n], *outer.parameters[n + 1 :]]
+            with forward.block([Value(v.name, v.type) for v in carried]) as inner_test:
                 more = inline(forward, holds, inner_test.parameters[:n])
-                below = forward.ufunc(np.less, inner_test.parameters[n], limit)
-                inner_test.results = [forward.ufunc(np.logical_and, *more, below)]
-            k, *inner_rooms = (Value(v.name, v.type) for v in [count, *rooms])
-            self.body.parameters += [k, *inner_rooms]
+                room = forward.ufunc(np.less, inner_test.parameters[n + 2], slots)
+                inner_test.results = [forward.ufunc(np.logical_and, *more, room)]
+            count, since, number, *rooms = added = [Value(v.name, v.type) for v in carried[n:]]
+            self.body.parameters += added
             with forward.writing(self.body.operations):
-                stored = self.stored(forward, inner_rooms, k, stride, [self.parameters[i] for i in self.states])
-                self.body.results += [forward.ufunc(np.add, k, one), *stored]
-            found = forward.operation(
-                "while", None, [*carried, count, *rooms], inner_types, blocks=[inner_test, self.body]
-            )  # fmt: skip
+                state = [self.parameters[i] for i in self.states]
+                stored, place = self.stored(forward, rooms, [since, number], stride, state)
+                self.body.results += [forward.ufunc(np.add, count, one), *place, *stored]
+            types = [v.type for v in carried]
+            found = forward.operation("while", None, carried, types, blocks=[inner_test, self.body])
             (full,) = inline(forward, holds, found[:n])
-            halved = [_halved(forward, x, full, self.slots) for x in found[n + 1 :]]
+            number = forward.where(full, half, found[n + 2])
             wider = forward.where(full, forward.ufunc(np.add, stride, stride), stride)
-            outer.results = [*found[: n + 1], wider, *halved]
+            halved = [_halved(forward, x, full, self.slots) for x in found[n + 3 :]]
+            outer.results = [*found[:n], wider, *found[n : n + 2], number, *halved]
         op.operands = [*op.operands, *extra]
         op.blocks = [test, outer]
-        made = [sweep.added_result(op, self.block, p) for p in outer.parameters[n:]]
-        return made[0], made[1], made[2:]
+        stride, count, *made = (sweep.added_result(op, self.block, p) for p in outer.parameters[n:])
+        return Kept(count, stride, made[:2], made[2:])
+
+
+@dataclass
+class Kept:
+    """How many iterations were made, at which stride states were kept, where the next would be kept, and the states."""
+
+    iterations: Value
+    stride: Value
+    place: Sequence[Value]
+    states: Sequence[Value]
+
+    def segments(self, b: Builder) -> Value:
+        """How many states were kept."""
+        since, number = self.place
+        begun = b.ufunc(np.greater, since, b.constant(0, np.int64))
+        return b.ufunc(np.add, number, b.cast(begun, np.int64))
 
 
 class _Backward:
@@ -201,12 +230,12 @@ class _Backward:
         self.b = loop.sweep.builder
         self.zero, self.one = (self.b.constant(n, np.int64) for n in (0, 1))
 
-    def write(self, n: Value, stride: Value, buffers: list[Value], cotangents: Cotangents) -> None:
+    def write(self, kept: Kept, cotangents: Cotangents) -> None:
         loop = self.loop
         gs = [cotangents.filled(loop.op.results[i]) for i in loop.carried]
         gs += [cotangents.filled(v) for v in loop.outside]
         rooms = [self.loop.buffers(self.b) for _ in range(loop.levels - 1)]
-        *_, found = self.segments(self.zero, n, stride, buffers, rooms, gs)
+        *_, found = self.segments(self.zero, kept, rooms, gs)
         for value, g in zip(loop.outside, found[len(loop.carried) :]):
             cotangents.set(value, g)
         for i, g in zip(loop.carried, found):
@@ -219,28 +248,27 @@ class _Backward:
         return b.range_(b.ufunc(np.subtract, n, self.one), minus, minus, body, initial)
 
     def segments(
-        self, first: Value, n: Value, stride: Value, buffers: list[Value], rooms: list[list[Value]], gs: list[Value]
+        self, first: Value, kept: Kept, rooms: list[list[Value]], gs: list[Value]
     ) -> tuple[list[list[Value]], list[Value]]:
-        """Reverse n iterations from ``first`` on, of which ``buffers`` has the states every ``stride`` iterations; ``rooms``
-        are buffers for further levels, which are given back with the cotangents."""
+        """Reverse the iterations from ``first`` on of which states were kept; ``rooms`` are buffers for further levels, which
+        are given back with the cotangents."""
         b = self.b
         flat = [x for room in rooms for x in room]
         width = len(self.loop.states)
 
+        def given_back(values: Sequence[Value]) -> tuple[list[list[Value]], list[Value]]:
+            back = [list(values[i * width : (i + 1) * width]) for i in range(len(rooms))]
+            return back, list(values[len(flat) :])
+
         def segment(j: Value, *carried: Value) -> list[Value]:
-            free = [list(carried[i : i + width]) for i in range(0, len(flat), width or 1)] if flat else rooms
-            gs = list(carried[len(flat) :])
-            offset = b.ufunc(np.multiply, j, stride)
-            length = b.ufunc(np.minimum, stride, b.ufunc(np.subtract, n, offset))
-            state = [b.getitem(x, [j], _row_of(x), []) for x in buffers]
-            place = b.ufunc(np.add, first, offset)
-            free, gs = self.segment(place, length, state, free, gs)
+            free, gs = given_back(carried)
+            offset = b.ufunc(np.multiply, j, kept.stride)
+            length = b.ufunc(np.minimum, kept.stride, b.ufunc(np.subtract, kept.iterations, offset))
+            state = [b.getitem(x, [j], _row_of(x), []) for x in kept.states]
+            free, gs = self.segment(b.ufunc(np.add, first, offset), length, state, free, gs)
             return [*(x for room in free for x in room), *gs]
 
-        found = self.down(b.ufunc(np.floor_divide, b.ufunc(np.add, n, b.ufunc(np.subtract, stride, self.one)), stride),
-                          segment, [*flat, *gs])  # fmt: skip
-        rooms = [found[i : i + width] for i in range(0, len(flat), width or 1)] if flat else rooms
-        return rooms, found[len(flat) :]
+        return given_back(self.down(kept.segments(b), segment, [*flat, *gs]))
 
     def segment(
         self, first: Value, n: Value, state: list[Value], rooms: list[list[Value]], gs: list[Value]
@@ -253,14 +281,14 @@ class _Backward:
         width = len(state)
 
         def advance(k: Value, *carried: Value) -> list[Value]:
-            state, room = carried[:width], carried[width:]
-            room = loop.stored(b, room, k, stride, state)
-            return [*self.advanced(b.ufunc(np.add, first, k), state), *room]
+            state, place, room = carried[:width], carried[width : width + 2], carried[width + 2 :]
+            stored, place = loop.stored(b, room, place, stride, state)
+            return [*self.advanced(b.ufunc(np.add, first, k), state), *place, *stored]
 
-        last = b.ufunc(np.subtract, n, self.one)
-        found = b.range_(self.zero, last, self.one, advance, [*state, *rooms[0]])
-        room = loop.stored(b, found[width:], last, stride, found[:width])
-        rest, gs = self.segments(first, n, stride, room, rooms[1:], gs)
+        last = b.ufunc(np.subtract, n, self.one)  # no need for the state after the last
+        found = b.range_(self.zero, last, self.one, advance, [*state, *loop.start(b), *rooms[0]])
+        room, place = loop.stored(b, found[width + 2 :], found[width : width + 2], stride, found[:width])
+        rest, gs = self.segments(first, Kept(n, stride, place, room), rooms[1:], gs)
         return [room, *rest], gs
 
     def iteration(self, first: Value, i: Value, state: list[Value], gs: Sequence[Value]) -> list[Value]:
@@ -287,9 +315,10 @@ class _Backward:
 
 
 def stride_for(b: Builder, n: Value, slots: int) -> Value:
-    """The least stride at which so many states are enough for n iterations."""
+    """The least stride at which so many states, a power of two, are enough for n iterations."""
     up = b.ufunc(np.add, n, b.constant(slots - 1, np.int64))
-    return b.ufunc(np.maximum, b.ufunc(np.floor_divide, up, b.constant(slots, np.int64)), b.constant(1, np.int64))
+    shifted = b.ufunc(np.right_shift, up, b.constant(slots.bit_length() - 1, np.int64))
+    return b.ufunc(np.maximum, shifted, b.constant(1, np.int64))
 
 
 def _row(value: Value) -> tuple[str, ...]:
