@@ -22,6 +22,7 @@ class Module:
         self.globals: list[str] = []
         self.functions: list[str] = []
         self.attributes: dict[str, str] = {}
+        self.used: dict[str, None] = {}  # functions that only LLVM's passes will call
         self.symbols: dict[str, Any] = {}  # names that the program has to be linked with, and where they are found
 
     def declare(self, name: str, result: str, parameters: Sequence[str], pure: bool = True) -> str:
@@ -42,8 +43,10 @@ class Module:
         return name
 
     def text(self) -> str:
+        kept = ", ".join(f"ptr @{name}" for name in self.used)
+        used = [f'@llvm.compiler.used = appending global [{len(self.used)} x ptr] [{kept}], section "llvm.metadata"']
         groups = [f"attributes {n} = {{ {t} }}" for t, n in self.attributes.items()]
-        return "\n".join([*self.globals, *self.declared.values(), *self.functions, *groups]) + "\n"
+        return "\n".join([*self.globals, *self.declared.values(), *self.functions, *groups, *used[: len(self.used)]]) + "\n"
 
 
 class Code:

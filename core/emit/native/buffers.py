@@ -20,7 +20,7 @@ from typing import Any
 from ... import typed
 from ...ir import Block, Function, Operation, Value
 from ...typed import STACK, ArrayType
-from .fusion import accesses, is_array, is_elementwise, is_view, part
+from .fusion import accesses, is_array, is_elementwise, part
 from .liveness import Order
 
 SMALL = 512  # bytes; memory of the function's own stack, which LLVM turns into registers where it can
@@ -117,7 +117,7 @@ class _Placing:
             self.update(op)
         else:
             reads = self.reads(op.positional)
-            in_step = is_elementwise(op) or is_view(op)
+            in_step = is_elementwise(op)
             taken: set[Buffer] = set()
             for result in arrays:
                 buffer = self.destination(op, result, reads, in_step and len(op.results) == 1, taken)

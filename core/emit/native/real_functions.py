@@ -65,7 +65,7 @@ def c_function(name: str) -> Emit:
         if variants:
             for symbol, lanes in variants:
                 vector = f"<{lanes} x {kind}>"
-                code.module.declare(symbol, vector, [vector] * len(x))
+                code.module.used[code.module.declare(symbol, vector, [vector] * len(x))] = None
             listed = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * len(x)}_{full}({symbol})" for symbol, lanes in variants)
             group = code.module.attribute(f'"vector-function-abi-variant"="{listed}"')
         return code.call(full, kind, [(kind, a) for a in x], attribute=group)
