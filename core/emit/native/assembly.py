@@ -46,7 +46,10 @@ class Module:
         kept = ", ".join(f"ptr @{name}" for name in self.used)
         used = [f'@llvm.compiler.used = appending global [{len(self.used)} x ptr] [{kept}], section "llvm.metadata"']
         groups = [f"attributes {n} = {{ {t} }}" for t, n in self.attributes.items()]
-        return "\n".join([*self.globals, *self.declared.values(), *self.functions, *groups, *used[: len(self.used)]]) + "\n"
+        return (
+            "\n".join([*self.globals, *self.declared.values(), *self.functions, *groups, *used[: len(self.used)]])
+            + "\n"
+        )
 
 
 class Code:

@@ -85,8 +85,11 @@ class Loaded:
         self.engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Of a function or a variable, 0 if there is none."""
         return self.engine.get_function_address(name)
+
+    def variable(self, name: str) -> int:
+        """The address of a global variable."""
+        return self.engine.get_global_value_address(name)
 
 
 def c_callback(function: Any) -> Any:

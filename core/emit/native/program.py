@@ -5,20 +5,20 @@ from __future__ import annotations
 import ctypes
 import math
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput
-from ...ir import Function, Value
+from ...ir import Function
 from ...typed import STACK, ArrayType, Dim
 from . import machine
-from .elements import is_complex
-from .function import FunctionCode, input_registers
+from .entry import built_in, has_fast_call, write_call, write_entry
+from .function import FunctionCode
 from .library import PENDING, PythonCall
 from .program_text import ProgramText
-from .stacks import GIVE, RELEASE, routine
 
 
 class NativeProgram:
@@ -42,14 +42,23 @@ class NativeProgram:
         self._results: list[_Kind] = saved["results"]
         self._calls: list[PythonCall] = saved["callbacks"]
         self._failures = saved["failures"]
-        self._pending: BaseException | None = None
+        self._pending: dict[int, BaseException] = {}  # by thread
         if self._calls:
             self._callback = machine.c_callback(self._call_python)
-            address = self._loaded.engine.get_global_value_address("callback")
+            address = self._loaded.variable("callback")
             ctypes.c_void_p.from_address(address).value = ctypes.cast(self._callback, ctypes.c_void_p).value
+        self.call: Callable[..., list[Any]] = self._converted
+        """The program with its arguments one by one: a built-in function where that can be."""
+        if saved["objects"] is not None:
+            self.call, self._kept = built_in(self, self._loaded, saved["objects"], self._converted, self._fail_at)
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
-        inputs = [kind.input(k, x) for k, (kind, x) in enumerate(zip(self._parameters, arguments, strict=True))]
+        return self.call(*arguments)
+
+    def _converted(self, *arguments: Any) -> list[Any]:
+        if len(arguments) != len(self._parameters):
+            raise BadInput(f"compiled code takes {len(self._parameters)} arguments, {len(arguments)} were given")
+        inputs = [kind.input(k, x) for k, (kind, x) in enumerate(zip(self._parameters, arguments))]
         places = np.array([x.ctypes.data for x in inputs] or [0], np.uintp)
         outputs = [kind.output() for kind in self._results]
         targets = np.array([x.ctypes.data for x in outputs] or [0], np.uintp)
@@ -63,15 +72,16 @@ class NativeProgram:
         try:
             self._calls[number].run((ctypes.c_int64 * 64).from_address(words))
         except BaseException as error:  # noqa: BLE001 - it is raised when the program has ended
-            self._pending = error
+            self._pending[get_ident()] = error
             return 1
         return 0
 
+    def _fail_at(self, address: int) -> None:
+        self._fail(np.frombuffer((ctypes.c_char * (8 * self._saved["words"])).from_address(address), np.int64))
+
     def _fail(self, context: np.ndarray) -> None:
         if context[0] == PENDING:
-            error, self._pending = self._pending, None
-            assert error is not None
-            raise error
+            raise self._pending.pop(get_ident())
         exception, text, dtypes = self._failures[int(context[0]) - 1]
         words = context[ProgramText.VALUES :]
         values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
@@ -104,9 +114,9 @@ class NativeProgram:
 
 
 class _Kind:
-    """How a parameter or a result is passed: dtype and shape, -1 - k for a length that is parameter k's value."""
+    """How a parameter or a result is passed: dtype and the largest shape."""
 
-    def __init__(self, kind: Any, parameters: Sequence[Value]) -> None:
+    def __init__(self, kind: Any) -> None:
         self.is_stack = kind is STACK
         if isinstance(kind, ArrayType):
             self.dtype, self.bounds = kind.dtype, kind.bounds
@@ -172,63 +182,22 @@ def compile_function(function: Function, *, bounds_check: bool = True) -> Native
     while program.to_write:
         following = program.to_write.pop(0)
         FunctionCode(following, program).write(program.names[following])
-    _entry(function, name, program)
+    write_entry(function, name, program)
+    dims = sum(isinstance(n, Dim) for v in function.block.results if v.type is not STACK for n in v.type.shape)
+    words = ProgramText.LENGTHS + dims
+    objects = write_call(function, program, words) if has_fast_call(function) else None
     text = program.text()
     module = machine.optimised(text)
-    dims = sum(isinstance(n, Dim) for v in function.block.results if v.type is not STACK for n in v.type.shape)
     return NativeProgram(
         {
             "text": text,
             "code": machine.object_code(module),
             "symbols": program.module.symbols,
-            "parameters": [_Kind(v.type, function.parameters) for v in function.parameters],
-            "results": [_Kind(v.type, function.parameters) for v in function.block.results],
+            "parameters": [_Kind(v.type) for v in function.parameters],
+            "results": [_Kind(v.type) for v in function.block.results],
             "callbacks": program.callbacks,
             "failures": program.failures,
-            "words": ProgramText.LENGTHS + dims,
+            "words": words,
+            "objects": objects,
         }
     )
-
-
-def _entry(function: Function, name: str, program: ProgramText) -> None:
-    """``i32 @entry(ptr %inputs, ptr %outputs, ptr %context)``: tables of pointers, numbers behind pointers too."""
-    lines, passed, count = [], [], 0
-
-    def new(text: str) -> str:
-        nonlocal count
-        count += 1
-        lines.append(f"  %t{count} = {text}")
-        return f"%t{count}"
-
-    for k, value in enumerate(function.parameters):
-        pointer = new(f"load ptr, ptr {new(f'getelementptr ptr, ptr %inputs, i64 {k}')}")
-        kinds = [kind for kind, _ in input_registers(k, value.type)]
-        if value.type is not STACK and value.type.shape:
-            passed.append(f"ptr {pointer}")
-        elif value.type is not STACK and value.type.dtype.kind == "b":
-            byte = new(f"load i8, ptr {pointer}")
-            passed.append(f"i1 {new(f'trunc i8 {byte} to i1')}")
-        else:
-            for i, kind in enumerate(kinds):
-                place = new(f"getelementptr {'i64' if value.type is STACK else kind}, ptr {pointer}, i64 {i}")
-                passed.append(f"{kind} {new(f'load {kind}, ptr {place}')}")
-    outputs = [
-        new(f"load ptr, ptr {new(f'getelementptr ptr, ptr %outputs, i64 {k}')}")
-        for k, _ in enumerate(function.block.results)
-    ]
-    passed += [f"ptr {p}" for p in (*outputs, "%context")]
-    status = new(f"call i32 @{name}({', '.join(passed)})")
-    if any("@stack.grow" in text for text in program.module.functions):
-        for value, pointer in zip(function.block.results, outputs):
-            if value.type is STACK:
-                routine(program.module, GIVE)
-                number = program.failure(MemoryError, "no memory for what is saved for the way back")
-                given = new(f"call i32 @stack.give(ptr %context, ptr {pointer}, i64 {number}, i32 {status})")
-                status = new(f"or i32 {status}, {given}")
-        lines.append("  call void @stack.release(ptr %context)")
-        routine(program.module, RELEASE)
-    header = "define i32 @entry(ptr %inputs, ptr %outputs, ptr %context) nounwind {"
-    program.module.functions.append("\n".join([header, *lines, f"  ret i32 {status}", "}", ""]))
-
-
-__all__ = ["NativeProgram", "NativeStack", "compile_function", "is_complex"]
