@@ -15,11 +15,13 @@ from ..inline import Copy
 from ..ir import Block, Function, Operation, Value, definitions, operands, walk
 from ..traced import Array, Scalar, Storage
 from .branches import Branches, NotKnownYet
+from .expressions import Generator
 from .loops import leaves, rebuilt
 from .merging import NUMBERS, convert, is_instance, join
-from .scopes import Conflict
+from .scopes import Closure, Conflict
 
 Key = tuple[Any, ...]
+LIMIT = 400
 
 
 class Recursive(Exception):
@@ -40,43 +42,51 @@ class Recursion:
     calls: list[Operation] = field(default_factory=list)
 
 
-def signature(x: Any) -> Key:
+def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     """What a call's arguments are: types for what is traced, else values."""
     if isinstance(x, (Scalar, Array)):
         return ("traced", x.type)
-    if isinstance(x, (list, tuple)):
-        return (type(x), *map(signature, x))
-    if isinstance(x, dict):
-        return (dict, *((k, signature(e)) for k, e in x.items()))
     if isinstance(x, (str, type(None), *NUMBERS)):
         return (type(x), repr(x))
-    return (signature(x.__dict__), type(x)) if is_instance(x) else ("object", id(x))
+    if id(x) in around or isinstance(x, (Closure, Generator)):
+        return ("object", id(x))
+    around = (*around, id(x))
+    if isinstance(x, (list, tuple)):
+        return (type(x), *(signature(e, around) for e in x))
+    if isinstance(x, dict):
+        return (dict, *((k, signature(e, around)) for k, e in x.items()))
+    return (type(x), signature(x.__dict__, around)) if is_instance(x) else ("object", id(x))
 
 
 class Recursions(Branches):
     """The part of the interpreter that finds and writes recursive functions."""
 
-    active: list[tuple[Key, int]]  # the calls that are being interpreted, with the number of regions around them
+    active: list[
+        tuple[Any, Key | None, int]
+    ]  # the calls that are being interpreted, with the number of regions around them
     recursions: dict[Key, Recursion]
 
     def recursive(self, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
         """Run a call; if it meets itself within a branch it becomes a typed function."""
-        key = id(function), signature(args), signature(kwargs)
-        if key in self.recursions:
-            return self.call_again(self.recursions[key], args, kwargs)
-        if any(k == key and depth < len(self.changes) for k, depth in self.active):
-            raise Recursive(key)
-        if len(self.active) > 400:
-            raise BadInput(
-                "a recursion of more than 400 calls while compiling; it has to end on a condition of its arguments"
-            )
-        self.active.append((key, len(self.changes)))
+        # What the arguments are is looked at from the second call of a function within itself on.
+        is_inner = any(f is function for f, _, _ in self.active)
+        key = (id(function), signature(args), signature(kwargs)) if is_inner else None
+        if key is not None:
+            if key in self.recursions:
+                return self.call_again(self.recursions[key], args, kwargs)
+            if any(k == key and depth < len(self.changes) for _, k, depth in self.active):
+                raise Recursive(key)
+            if len(self.active) > LIMIT:
+                raise BadInput(
+                    f"a recursion of more than {LIMIT} calls while compiling; let it end on a condition of its arguments"
+                )
+        self.active.append((function, key, len(self.changes)))
         length, out, scopes, line = len(self.active), self.builder.out, len(self.scopes), self.builder.line  # type: ignore[attr-defined]
         written = len(out)
         try:
             return run(args, kwargs)
         except Recursive as met:
-            if met.key != key:
+            if key is None or met.key != key:
                 raise
             del out[written:]
             self.builder.out, self.builder.line = out, line
