@@ -132,7 +132,8 @@ def _equal_steps(
     rhs: VectorField, y: NDArray[Any], ts: NDArray[Any], tableau: Tableau, steps: int
 ) -> tuple[NDArray[Any], Stats]:
     a, c = tableau.rows(y.dtype), tableau.c.tolist()
-    rows = [y]
+    ys = np.empty((len(ts), len(y)), y.dtype)
+    ys[0] = y
     h = 0.0
     k = rhs(float(ts[0]), y)[None].copy()
     for i in range(len(ts) - 1):
@@ -141,9 +142,9 @@ def _equal_steps(
         weights, offsets = _scaled(h, a, c)
         for j in range(steps):
             k, y = _stages(rhs, t + j * h, y, k[-1:], weights, offsets)
-        rows.append(y)
+        ys[i + 1] = y
     count = steps * (len(ts) - 1)
-    return np.stack(rows), Stats(count, 0, 1 + count * len(c), h)
+    return ys, Stats(count, 0, 1 + count * len(c), h)
 
 
 def _adaptive_steps(
@@ -174,7 +175,9 @@ def _adaptive_steps(
     else:
         h = float(first_step)
     control = Controller(end, h, order, error_weights, rtol, atol, max_step, max_steps)
-    rows, done, dense = [y[None]], 1, 0
+    ys = np.empty((len(ts), len(y)), y.dtype)
+    ys[0] = y
+    done, dense = 1, 0
 
     while done < len(ts):
         h, final = control.propose(t)
@@ -189,13 +192,13 @@ def _adaptive_steps(
                 weights, offsets = _chosen(h, extra_a, extra_c)
                 k_dense, _ = _stages(rhs, t, y, k_all, weights, offsets)
                 dense += 1
-            rows.append(_interpolate(ts[done:reached], t, h, y, k_dense, tableau.interpolant))
+            ys[done:reached] = _interpolate(ts[done:reached], t, h, y, k_dense, tableau.interpolant)
             done = reached
         t, y, k = t + h, y_new, k_all[-1:]
 
     tried = control.accepted + control.rejected
     evaluations = 1 + (first_step is None) + len(c) * tried + len(extra_c) * dense
-    return np.concatenate(rows), Stats(control.accepted, control.rejected, evaluations, control.last_step)
+    return ys, Stats(control.accepted, control.rejected, evaluations, control.last_step)
 
 
 def _interpolate(
@@ -287,7 +290,7 @@ def _times(ts: Any) -> NDArray[np.float64]:
     if not np.isfinite(times).all():
         raise BadInput(f"ts holds a time that is not finite: {times}")
     changes = np.sign(np.diff(times))
-    against = changes == -changes[np.argmax(changes != 0)] if changes.any() else changes.astype(bool)
+    against = changes * changes[np.argmax(changes != 0)] < 0 if changes.size else changes < 0
     if against.any():
         i = int(np.argmax(against))
         raise BadInput(

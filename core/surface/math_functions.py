@@ -209,12 +209,22 @@ traces(math.gcd)(_integers(np.gcd))
 traces(math.lcm)(_integers(np.lcm))
 
 
-@traces(
-    math.factorial, math.comb, math.perm, math.isqrt, math.modf, math.frexp, math.remainder, math.ulp, math.nextafter
-)
+@traces(math.factorial, math.comb, math.perm, math.isqrt, math.modf, math.frexp, math.remainder)
 def _needs_numbers(trace: Trace, *args: Any) -> Any:
     known = [integer(trace, x, "an argument of a function of math") for x in args]
     raise refuse(f"math functions of {len(known)} such arguments", "use a function of NumPy or scipy.special")
+
+
+@traces(math.nextafter)
+def _nextafter(trace: Trace, x: Any, y: Any, /) -> Any:
+    return trace.wrap(trace.builder.ufunc(np.nextafter, real_number(trace, x), real_number(trace, y)))
+
+
+@traces(math.ulp)
+def _ulp(trace: Trace, x: Any, /) -> Any:
+    size = trace.builder.ufunc(np.absolute, real_number(trace, x))
+    above = trace.builder.ufunc(np.nextafter, size, trace.builder.constant(math.inf))
+    return trace.wrap(trace.builder.ufunc(np.subtract, above, size))
 
 
 @traces(math.ldexp)
