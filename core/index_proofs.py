@@ -11,15 +11,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from . import typed
-from .affine import Affine, Interval, is_int, limits
+from .affine import Affine, Interval, is_condition, is_int, limits
 from .integer_bounds import Bounds
+from .integer_rules import PROOFS
 from .ir import Block, Function, Operation, Value, walk
 from .typed import ArrayType, Dim
 
@@ -28,15 +29,26 @@ from .typed import ArrayType, Dim
 class Proofs:
     """What holds whatever the inputs are; see the top of this file."""
 
-    in_range: set[Operation] = field(default_factory=set)
-    never: set[Operation] = field(default_factory=set)
+    in_range: dict[Operation, bool] = field(default_factory=dict)
+    never: dict[Operation, bool] = field(default_factory=dict)
     conditions: dict[Value, bool] = field(default_factory=dict)
     intervals: dict[Value, Interval] = field(default_factory=dict)
+    log: list[tuple[dict[Any, Any], Any]] = field(default_factory=list)
+
+    def note(self, table: dict[Any, Any], key: Any, proved: Any = True) -> None:
+        table[key] = proved
+        self.log.append((table, key))
+
+    def forget(self, mark: int) -> None:
+        """Take back what was noted since the log had this length."""
+        for table, key in self.log[mark:]:
+            table.pop(key, None)
+        del self.log[mark:]
 
 
 def analyse(function: Function) -> Proofs:
     """Walk a typed function and prove what can be proved of its indices and checks."""
-    found = _Walk()
+    found = _Walk(function)
     for parameter in function.parameters:
         if isinstance(parameter.type, ArrayType):
             found.bounds.lengths(parameter.type)
@@ -77,9 +89,10 @@ def without_checks(function: Function) -> Function:
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, function: Function) -> None:
         self.bounds = Bounds()
         self.proofs = Proofs()
+        self.made = {result: op for op in walk(function.block) for result in op.results}
 
     def block(self, block: Block) -> None:
         for op in block.operations:
@@ -88,20 +101,20 @@ class _Walk:
             _KINDS.get(op.kind, _Walk.call)(self, op)
             for result in op.results:
                 if is_int(result.type):
-                    self.proofs.intervals[result] = self.bounds.interval(result)
+                    self.proofs.note(self.proofs.intervals, result, self.bounds.interval(result))
 
     def call(self, op: Operation) -> None:
         self.bounds.define(op)
         if op.callee is typed.raise_if:
             if self.bounds.truth(op.operands[0]) is False:
-                self.proofs.never.add(op)
+                self.proofs.note(self.proofs.never, op)
             self.bounds.assume(op.operands[0], False)
         elif op.callee in (typed.getitem, typed.setitem, typed.add_at) and self.is_in_range(op):
-            self.proofs.in_range.add(op)
+            self.proofs.note(self.proofs.in_range, op)
         elif op.results and op.results[0] in self.bounds.conditions:
             truth = self.bounds.truth(op.results[0])
             if truth is not None:
-                self.proofs.conditions[op.results[0]] = truth
+                self.proofs.note(self.proofs.conditions, op.results[0], truth)
 
     def is_in_range(self, op: Operation) -> bool:
         x, *index = op.positional
@@ -147,64 +160,160 @@ class _Walk:
         (body,) = op.blocks
         index, *carried = body.parameters
         self.bounds.index(index, start, stop, step)
-        changes = self.changes(carried, body, lambda: self.scoped(body))
+        moves = self.guesses(carried, body.results)
+        by_one = step.is_constant and int(step.constant) == 1
         for parameter, first in zip(carried, initial):
-            self.bounds.forms.pop(parameter, None)
-            least, most = changes.get(parameter, (None, None))
-            if least is not None and least == most and step.is_constant and int(step.constant) == 1:
+            least, most = moves.get(parameter, (None, None))
+            if by_one and least is not None and least == most:
                 moved = self.bounds.form(first) + (self.bounds.form(index) - self.bounds.form(start)) * least
                 low, high = limits(parameter.type)
                 if low <= self.bounds.lower(moved) and self.bounds.upper(moved) <= high:
                     self.bounds.forms[parameter] = moved
-                    continue
-            self.inductive(parameter, first, least, most)
-        self.scoped(body)
+        self.inductively(carried, initial, body.results, moves, lambda: self.scoped(body))
         for result, first, parameter in zip(op.results, initial, carried):
-            self.inductive(result, first, *changes.get(parameter, (None, None)))
+            self.suppose(result, first, moves.get(parameter))
 
     def repeat(self, op: Operation) -> None:
         test, body = op.blocks
+        for outer, inner in zip(test.parameters, body.parameters):
+            if is_int(outer.type) and not outer.type.shape:
+                self.bounds.forms[inner] = self.bounds.form(outer)
+        entered = self.entered(op)
 
         def once() -> None:
             mark = len(self.bounds.trail)
             self.block(test)
-            for outer, inner in zip(test.parameters, body.parameters):
-                if is_int(outer.type) and not outer.type.shape:
-                    self.bounds.forms[inner] = self.bounds.form(outer)
-            self.scoped(body, test.results[0])
+            self.bounds.assume(test.results[0], True)
+            for condition in entered:
+                self.bounds.conditions[condition.results[0]] = condition
+                self.bounds.assume(condition.results[0], True)
+            self.scoped(body)
             self.bounds.undo(mark)
 
-        changes = self.changes(test.parameters, body, once)
-        for parameter, first in zip(test.parameters, op.operands):
-            self.inductive(parameter, first, *changes.get(parameter, (None, None)))
-        once()
+        moves = self.guesses(body.parameters, body.results)
+        outside = {p: moves[q] for p, q in zip(test.parameters, body.parameters) if q in moves}
+        self.inductively(test.parameters, op.operands, body.results, outside, once)
         for result, parameter in zip(op.results, test.parameters):
             if is_int(result.type) and not result.type.shape:
                 self.bounds.forms[result] = self.bounds.form(parameter)
         self.bounds.assume(test.results[0], False)
 
-    def changes(self, parameters: Sequence[Value], body: Block, once: Any) -> dict[Value, tuple[int, int]]:
-        """How much an int that a loop carries changes in one iteration, at least and at most."""
-        ints = [i for i, p in enumerate(parameters) if is_int(p.type) and not p.type.shape]
-        if not ints:
-            return {}
-        for i in ints:
-            self.inductive(parameters[i], None, None, None)
+    def inductively(
+        self,
+        parameters: Sequence[Value],
+        initial: Sequence[Value],
+        results: Sequence[Value],
+        moves: dict[Value, Interval],
+        once: Callable[[], None],
+    ) -> None:
+        """Walk a loop's body supposing that its ints move as guessed; what the body does not bear out is dropped, again."""
+        settled = [p for p in parameters if p in self.bounds.forms and p not in _atoms(self.bounds.forms[p])]
+        for parameter, first in zip(parameters, initial):
+            if parameter not in settled:
+                self.suppose(parameter, first, moves.get(parameter))
+        marks = len(self.proofs.log)
         once()
+        wrong = []
+        for parameter, result in zip(parameters, results):
+            if parameter in moves:
+                step = self.bounds.form(result) - self.bounds.form(parameter)
+                least, most = moves[parameter]
+                if least >= 0 and self.bounds.lower(step, 0) < 0 or most <= 0 and self.bounds.upper(step) > 0:
+                    wrong.append(parameter)
+        if wrong:
+            self.proofs.forget(marks)
+            for parameter in wrong:
+                del moves[parameter]
+                self.bounds.forms.pop(parameter, None)
+            self.inductively(parameters, initial, results, moves, once)
+
+    def guesses(self, parameters: Sequence[Value], results: Sequence[Value]) -> dict[Value, Interval]:
+        """How much an int that a loop carries seems to change in one iteration, at least and at most."""
         found = {}
-        for i in ints:
-            step = self.bounds.form(body.results[i]) - self.bounds.form(parameters[i])
-            found[parameters[i]] = self.bounds.lower(step), self.bounds.upper(step)
+        for parameter, result in zip(parameters, results):
+            if is_int(parameter.type) and not parameter.type.shape:
+                steps = self.steps(result, parameter, 0)
+                if steps is not None:
+                    found[parameter] = steps
         return found
 
-    def inductive(self, x: Value, first: Value | None, least: int | None, most: int | None) -> None:
-        """A carried int that starts as ``first`` and changes by ``least`` to ``most``."""
+    def steps(self, x: Value, parameter: Value, depth: int) -> Interval | None:
+        """x - parameter, if x is the parameter plus numbers, on each way through branches."""
+        if x is parameter:
+            return 0, 0
+        op = self.made.get(x)
+        if op is None or depth > 20:
+            return None
+        if op.kind == "if":
+            at = op.results.index(x)
+            ways = [self.steps(b.results[at], parameter, depth + 1) for b in op.blocks]
+            if None in ways:
+                return None
+            return min(w[0] for w in ways if w), max(w[1] for w in ways if w)
+        if op.callee in (np.add, np.subtract, typed.cast):
+            a, b = (op.positional * 2)[:2]
+            sign = 1 if op.callee is np.add else -1
+            if op.callee is np.add and a.is_constant:
+                a, b = b, a
+            inner = self.steps(a, parameter, depth + 1)
+            if op.callee is typed.cast or inner is None:
+                return inner
+            if b.is_constant:
+                return inner[0] + sign * int(b.constant), inner[1] + sign * int(b.constant)
+        return None
+
+    def entered(self, op: Operation) -> list[Operation]:
+        """What holds at the start of an iteration of a ``while`` that carries whether it goes on, as new conditions.
+
+        A comparison that the body makes of what it carries on, and that is proved of the same before the loop.
+        """
+        test, body = op.blocks
+        go = test.results[0]
+        if go not in test.parameters:
+            return []
+        place = test.parameters.index(go)
+        inner = {v for o in walk(body) for v in (*o.results, *(p for b in o.blocks for p in b.parameters))}
+        inner.update(body.parameters)
+        found = []
+        mark = len(self.bounds.trail)
+        self.bounds.assume(op.operands[place], True)
+        for condition in self.implied(body.results[place], 0):
+            places = [body.results.index(v) if v in body.results else None for v in condition.operands]
+            if any(p is None and v in inner for p, v in zip(places, condition.operands)):
+                continue
+            pairs = [v if p is None else test.parameters[p] for p, v in zip(places, condition.operands)]
+            before = [self.bounds.form(v if p is None else op.operands[p]) for p, v in zip(places, condition.operands)]
+            if PROOFS[condition.callee][0](self.bounds, *before):
+                found.append(Operation("call", condition.callee, pairs, results=[Value("", go.type)]))
+        self.bounds.undo(mark)
+        return found
+
+    def implied(self, condition: Value, depth: int) -> list[Operation]:
+        """The comparisons that hold if a condition does."""
+        op = self.made.get(condition)
+        if op is None or depth > 20:
+            return []
+        if op.kind == "if":
+            at = op.results.index(condition)
+            ways = [b.results[at] for b in op.blocks]
+            open_ = [w for w in ways if not (w.is_constant and not w.constant)]
+            return self.implied(open_[0], depth + 1) if len(open_) == 1 else []
+        if op.callee in (np.logical_and, np.bitwise_and):
+            return [c for v in op.operands for c in self.implied(v, depth + 1)]
+        if op.callee is typed.cast:
+            return self.implied(op.operands[0], depth + 1)
+        return [op] if op.callee in PROOFS and all(is_condition(v.type) for v in op.operands) else []
+
+    def suppose(self, x: Value, first: Value, step: Interval | None) -> None:
+        """A carried int starts as ``first`` and changes by ``step``."""
         if not is_int(x.type) or x.type.shape:
             return
-        form = self.bounds.form(first) if first is not None else None
-        low = [form] if form is not None and least is not None and least >= 0 else []
-        high = [form] if form is not None and most is not None and most <= 0 else []
-        self.bounds.atom(x, low, high)
+        form = self.bounds.form(first)
+        self.bounds.atom(x, [form] if step and step[0] >= 0 else [], [form] if step and step[1] <= 0 else [])
+
+
+def _atoms(form: Affine) -> set[Value]:
+    return {atom for atom, _ in form.terms}
 
 
 _KINDS = {"if": _Walk.branch, "range": _Walk.count, "while": _Walk.repeat}

@@ -120,7 +120,14 @@ class Bounds:
         return True if holds(self, a, b) else False if fails(self, a, b) else None
 
     def result_of(self, callee: Any, operands: Sequence[Value], kind: ArrayType) -> Affine | None:
-        """The form of a sum, difference or multiple of ints that cannot overflow."""
+        """The form of a sum, difference or multiple of ints that cannot overflow, or of a smaller or larger one if it is known."""
+        if callee in (np.minimum, np.maximum) and is_int(kind):
+            a, b = map(self.form, operands)
+            if self.is_at_most(a, b):
+                return a if callee is np.minimum else b
+            if self.is_at_most(b, a):
+                return b if callee is np.minimum else a
+            return None
         combine = LINEAR.get(callee)
         form = combine(*map(self.form, operands)) if combine is not None and is_int(kind) else None
         low, high = limits(kind)

@@ -33,12 +33,6 @@ def _products(a: Interval, b: Interval) -> Interval:
 def _extreme(largest: bool) -> Any:
     def rule(bounds: Any, result: Value, operands: Sequence[Value]) -> None:
         a, b = (bounds.form(v) for v in operands)
-        if bounds.is_at_most(a, b):
-            bounds.forms[result] = b if largest else a
-            return
-        if bounds.is_at_most(b, a):
-            bounds.forms[result] = a if largest else b
-            return
         choose = max if largest else min
         numbers = choose(bounds.lower(a), bounds.lower(b)), choose(bounds.upper(a), bounds.upper(b))
         bounds.atom(result, [a, b] if largest else [], [] if largest else [a, b], numbers)

@@ -100,6 +100,15 @@ class Branches(Trace):
             self.region = outer
         return made
 
+    def assuming(self, condition: Value, holds: bool, way: Callable[[], Any]) -> Callable[[Region], Any]:
+        """A branch, in which it is known of integers what its condition says."""
+
+        def run(_: Region) -> Any:
+            self.builder.integers.assume(condition, holds)
+            return self.unless_unknown(way)
+
+        return run
+
     def commit(self, region: Region) -> None:
         """Let a region have been run here."""
         self.builder.out += region.block.operations
@@ -110,7 +119,7 @@ class Branches(Trace):
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
-        sides = [self.run_region(lambda _, way=way: self.unless_unknown(way)) for way in (then, other)]
+        sides = [self.run_region(self.assuming(condition, *way)) for way in ((True, then), (False, other))]
         dead = [isinstance(s.result, Jump) and s.result.dead for s in sides]
         merger = Merger(self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides])
         if any(dead):

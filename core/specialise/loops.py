@@ -210,6 +210,9 @@ class Loop:
         index = Value("i", INT)
 
         def run(region: Region) -> Any:
+            if self.trips is not None:
+                start, stop, step = self.trips
+                trace.builder.integers.index(index, start, stop, trace.builder.constant(step))
             for slot in self.slots:
                 if slot.form == "carried":
                     self.set(slot, self.general(slot))
@@ -378,13 +381,13 @@ class Loop:
             start, stop, step = self.trips
             body.parameters = [index, *parameters]
             operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
-            trace.builder.out.append(Operation("range", None, operands, blocks=[body], results=made, line=line))
+            trace.builder.append(Operation("range", None, operands, blocks=[body], results=made, line=line))
         else:
             body.parameters = parameters
             test = Block([Value(p.name, p.type) for p in parameters])
             (go,) = next(s.parameters for s in slots if s.holder is self.go)
             test.results = [test.parameters[parameters.index(go)]]
-            trace.builder.out.append(Operation("while", None, initial, blocks=[test, body], results=made, line=line))
+            trace.builder.append(Operation("while", None, initial, blocks=[test, body], results=made, line=line))
         values = iter(made)
         for slot in self.slots:
             if slot.form == "carried":

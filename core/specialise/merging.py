@@ -82,7 +82,7 @@ class Merger:
         has_effect = any(op.may_raise or op.blocks for block in self.blocks for op in block.operations)
         if self.results or has_effect:
             made = Operation("if", None, [self.condition], blocks=self.blocks, results=self.results, line=builder.line)
-            builder.out.append(made)
+            builder.append(made)
 
     def leaf(self, a: Value, b: Value, name: str = "") -> Value | None:
         if a.type is STACK or b.type is STACK:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import BadInput, MorulaError
 from ..ir import Value
 from ..normalise import leaves
-from ..traced import NeedsConcrete
+from ..traced import NeedsConcrete, Scalar
 from ..typed import raise_if
 from .branches import Jump
 from .expressions import IN_PLACE, Expressions, Generator, Text, braced
@@ -296,11 +296,19 @@ class StatementsOf(Expressions):
         state = self.new({"return": False, "broke": False})
 
         def step(index: Any) -> Any:
+            self.assume_test(node.test)
             jump = self.run(node.body)
             return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
 
         self.settle(lambda slots: Loop(self, step, None, test, slots), node.body)
         return self.after_loop(node, state)
+
+    def assume_test(self, test: ast.expr) -> None:
+        """At the start of an iteration the test holds, which bounds the integers in it; its operations are not kept."""
+        if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test)):
+            found = self.run_region(lambda _: self.truth(self.expression(test))).result
+            if isinstance(found, Scalar):
+                self.builder.integers.assume(self.value(found), True)
 
     def goes_on(self, jump: Jump | None, state: dict[str, Any], test: Callable[[], Any]) -> Any:
         """Whether a loop goes on after an iteration that left with ``jump``; keeps in ``state`` how it was left."""

@@ -104,18 +104,16 @@ def _least_or_greatest(compare: np.ufunc, reduction: Callable[..., Any]) -> Call
         for x in items[1:]:
             if isinstance(x, (Array, np.ndarray)) and x.ndim and x.size != 1:
                 raise BadInput("min and max of arrays are ambiguous; use np.minimum or np.maximum")
-            a, b = (y if key is None else trace.call(key, y) for y in (x, chosen))
-            chosen = _chosen(trace, combine(builder, compare, trace.value(a), trace.value(b)), x, chosen)
+            v, w = trace.value(x), trace.value(chosen)
+            keys = (v, w) if key is None else tuple(trace.value(trace.call(key, y)) for y in (x, chosen))
+            condition = combine(builder, compare, *keys)
+            if condition.is_constant:
+                chosen = x if condition.constant else chosen
+            else:
+                chosen = trace.wrap(choose(builder, condition, v, w))
         return chosen
 
     return apply
-
-
-def _chosen(trace: Trace, condition: Value, x: Any, y: Any) -> Any:
-    """x if the condition holds, else y; as numbers of their common type."""
-    if condition.is_constant:
-        return x if condition.constant else y
-    return trace.wrap(choose(trace.builder, condition, trace.value(x), trace.value(y)))
 
 
 def choose(builder: Builder, condition: Value, x: Value, y: Value) -> Value:

@@ -19,6 +19,11 @@ def int64(builder: Builder, x: Value) -> Value:
     return x if x.type.dtype == np.int64 else builder.cast(x, np.int64)
 
 
+def length_of(builder: Builder, n: int | Dim) -> Value:
+    """A length as an int that takes the type of the index it meets, so that equal ints are one value."""
+    return n.value if isinstance(n, Dim) else builder.constant(n)
+
+
 def element(builder: Builder, i: Value, n: int | Dim, axis: int | None) -> Value:
     """An index as an int64 from 0 to n - 1; checked when the program runs if it is not proved."""
     text = "list index out of range" if axis is None else f"index {{}} is out of bounds for axis {axis} with size {{}}"
@@ -26,9 +31,9 @@ def element(builder: Builder, i: Value, n: int | Dim, axis: int | None) -> Value
         at = int(i.constant)
         if not -n <= at < n:
             raise IndexError(text.format(at, n))
-        return builder.constant(at % n, np.int64)
+        return builder.constant(at % n)
     integers = builder.integers
-    i, length = int64(builder, i), builder.length(n)
+    i, length = int64(builder, i), length_of(builder, n)
     form, size = integers.form(i), integers.length(n)
     values = () if axis is None else (i, length)
     if not integers.is_less(form, size):
@@ -49,7 +54,7 @@ def from_end(builder: Builder, i: Value, length: Value) -> Value:
     wrapped = builder.ufunc(np.add, i, length)
     if integers.is_less(integers.form(i), Affine(0)):
         return wrapped
-    return builder.where(builder.ufunc(np.less, i, builder.constant(0, np.int64)), wrapped, i)
+    return builder.where(builder.ufunc(np.less, i, builder.constant(0)), wrapped, i)
 
 
 def elements(builder: Builder, indices: Value, n: int | Dim, axis: int) -> Value:
@@ -61,7 +66,7 @@ def elements(builder: Builder, indices: Value, n: int | Dim, axis: int) -> Value
         if bad.size:
             raise IndexError(text.format(bad.flat[0], n))
         return builder.constant(np.where(found < 0, found + n, found))
-    indices, length = int64(builder, indices), builder.length(n)
+    indices, length = int64(builder, indices), length_of(builder, n)
     low, high = builder.integers.interval(indices)
     smallest = builder.integers.lower(builder.integers.length(n))
     if low < 0 or high >= smallest:
@@ -77,7 +82,7 @@ def elements(builder: Builder, indices: Value, n: int | Dim, axis: int) -> Value
             builder.raise_if(any_out, IndexError, some, length)
     if low < 0:
         wrapped = builder.ufunc(np.add, indices, length)
-        negative = builder.ufunc(np.less, indices, builder.constant(0, np.int64))
+        negative = builder.ufunc(np.less, indices, builder.constant(0))
         indices = builder.where(negative, wrapped, indices)
     if isinstance(n, int):
         builder.integers.intervals[indices] = max(low, 0) if low >= 0 else 0, min(high, n - 1)
@@ -97,11 +102,11 @@ def slice_entry(trace: Trace, s: slice, n: int | Dim) -> Any:
         count = len(range(start, stop, step))
         if (start, step, count) == (0, 1, n):
             return ":"
-        return "s", builder.constant(start if count else 0, np.int64), step, count
-    length = builder.length(n)
-    one, zero = builder.constant(1, np.int64), builder.constant(0, np.int64)
+        return "s", builder.constant(start if count else 0), step, count
+    length = length_of(builder, n)
+    one, zero = builder.constant(1), builder.constant(0)
     last = builder.ufunc(np.subtract, length, one)
-    low, high = (zero, length) if step > 0 else (builder.constant(-1, np.int64), last)
+    low, high = (zero, length) if step > 0 else (builder.constant(-1), last)
     first, after = (low, high) if step > 0 else (high, low)
     start = first if bounds[0] is None else _clamped(builder, bounds[0], length, low, high)
     stop = after if bounds[1] is None else _clamped(builder, bounds[1], length, low, high)
@@ -132,19 +137,19 @@ def _clamped(builder: Builder, bound: Value, length: Value, low: Value, high: Va
     wrapped = builder.ufunc(np.maximum, builder.ufunc(np.add, bound, length), low)
     if integers.is_less(form, Affine(0)):
         return wrapped
-    negative = builder.ufunc(np.less, bound, builder.constant(0, np.int64))
+    negative = builder.ufunc(np.less, bound, builder.constant(0))
     return builder.where(negative, wrapped, builder.ufunc(np.minimum, bound, high))
 
 
 def _count(builder: Builder, start: Value, stop: Value, step: int) -> Value:
     """How many elements there are from start to stop."""
-    zero = builder.constant(0, np.int64)
+    zero = builder.constant(0)
     span = builder.ufunc(np.subtract, stop, start) if step > 0 else builder.ufunc(np.subtract, start, stop)
     span = builder.ufunc(np.maximum, span, zero)
     if abs(step) == 1:
         return span
-    rounded = builder.ufunc(np.add, span, builder.constant(abs(step) - 1, np.int64))
-    return builder.ufunc(np.floor_divide, rounded, builder.constant(abs(step), np.int64))
+    rounded = builder.ufunc(np.add, span, builder.constant(abs(step) - 1))
+    return builder.ufunc(np.floor_divide, rounded, builder.constant(abs(step)))
 
 
 def _dim(builder: Builder, count: Value, n: int | Dim, bounds: list[Value | None], step: int) -> int | Dim:

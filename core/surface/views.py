@@ -142,13 +142,13 @@ class Derived(View):
 
 
 def _only(builder: Builder, v: Value) -> Value:
-    zero = builder.constant(0, "int64")
+    zero = builder.constant(0)
     return builder.getitem(v, [zero] * v.type.ndim, ("i",) * v.type.ndim, [])
 
 
 def place(builder: Builder, start: Value, offset: Value, step: int) -> Value:
     """start + offset * step, an int64."""
-    moved = offset if step == 1 else builder.ufunc(np.multiply, offset, builder.constant(step, np.int64))
+    moved = offset if step == 1 else builder.ufunc(np.multiply, offset, builder.constant(step))
     return builder.ufunc(np.add, start, moved)
 
 
@@ -170,7 +170,7 @@ def whole(builder: Builder, array: Array) -> Part:
 
 def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequence[int | None]) -> Array:
     """A view of an array; a dimension of length 1 may be left out of ``dims``."""
-    zero = builder.constant(0, "int64")
+    zero = builder.constant(0)
     entries = list(entries)
     for d, entry in enumerate(entries):
         if d not in dims and (entry == ":" or entry[0] == "s"):
