@@ -13,6 +13,7 @@ from ..typed import STACK, ArrayType
 from .scopes import UNBOUND, Conflict, Late
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
+CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
 After = dict[int, tuple[Any, Any]]
 
 
@@ -39,14 +40,11 @@ def same_constant(a: Any, b: Any) -> bool:
     """Whether two objects can stand for each other: one object, or equal immutable ones (zeros of one sign)."""
     if a is b:
         return True
-    if type(a) is not type(b) or isinstance(a, (Scalar, Array, list, dict, np.ndarray)):
+    if type(a) is not type(b):
         return False
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_constant, a, b))
-    try:
-        return bool(a == b) and repr(a) == repr(b)
-    except Exception:
-        return False
+    return isinstance(a, CONSTANTS) and bool(a == b) and repr(a) == repr(b)
 
 
 def is_instance(x: Any) -> bool:
