@@ -45,11 +45,15 @@ Function = Callable[..., Any]
 
 
 class _Transformed:
-    """A derivative of ``f`` as a function; inside recorded code it is run beneath that code's tape."""
+    """A derivative of ``f`` as a function; inside recorded code it is run beneath that code's tape.
 
-    def __init__(self, f: Function, run: Function) -> None:
+    ``trace(trace, args, kwargs)`` is what it does in a program that is being compiled.
+    """
+
+    def __init__(self, f: Function, run: Function, trace: Function) -> None:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         self.run = run
+        self.trace = trace
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -60,6 +64,9 @@ class _Transformed:
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         return self.run(tape, *args, **kwargs)
+
+    def __morula_trace__(self, trace: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.trace(trace, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -148,7 +155,11 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         value, gradients = differentiated.run(parent, *args, **kwargs)  # type: ignore[attr-defined]
         return (gradients, value[1]) if has_aux else gradients
 
-    return _Transformed(f, run)
+    def trace(trace: Any, args: Any, kwargs: Any) -> Any:
+        value, gradients = differentiated.trace(trace, args, kwargs)  # type: ignore[attr-defined]
+        return (gradients, value[1]) if has_aux else gradients
+
+    return _Transformed(f, run, trace)
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -167,7 +178,13 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
         y, gradients = _value_and_gradients(parent, f, args, kwargs, positions, has_aux)
         return (plain(y) if parent is None else y), gradients[0] if single else gradients
 
-    return _Transformed(f, run)
+    def trace(trace: Any, args: Any, kwargs: Any) -> Any:
+        from .transforms import trace_value_and_grad
+
+        y, gradients = trace_value_and_grad(trace, f, positions, has_aux, args, kwargs)
+        return y, gradients[0] if single else gradients
+
+    return _Transformed(f, run, trace)
 
 
 def _value_and_gradients(
@@ -249,7 +266,12 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
         y, back = record(parent, f, args, kwargs, (position,))
         return evaluate(parent, _rows, _RowBack(back, parent), y, y, x)
 
-    return _Transformed(f, run)
+    def trace(trace: Any, args: Any, kwargs: Any) -> Any:
+        from .transforms import trace_jacobian
+
+        return trace_jacobian(trace, f, argnums, args, kwargs)
+
+    return _Transformed(f, run, trace)
 
 
 class _RowBack:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import callbacks, debug, surface, targets  # noqa: F401  what they do on traced values
+from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F401  what they do on traced values
 from .errors import BadInput
 from .ir import Function, walk
 from .layout import layout_of, names_of_arguments, scan

@@ -144,7 +144,7 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
 
 def callable_of_morula(kind: type) -> bool:
     """Whether instances are functions made by morula, as ``grad(f)`` is."""
-    return hasattr(kind, "__morula_call__")
+    return hasattr(kind, "__morula_call__") or hasattr(kind, "__morula_trace__")
 
 
 def _refuse_array(x: np.ndarray) -> None:
@@ -211,33 +211,40 @@ Layout = Hole | Fixed | Again | Holder
 
 def layout_of(x: Any, leaf: type | tuple[type, ...] = ()) -> Layout:
     """What holds the leaves of ``x``; they are numbered in the order of ``scan``."""
-    return _Describe(leaf).describe(x)
+    return Describe(leaf).describe(x)
 
 
 def objects_of(x: Any) -> list[Any]:
     """The arrays in ``x`` and what holds leaves, in the order of their numbers in the layout."""
-    found = _Describe(())
+    found = Describe()
     found.describe(x)
-    return found.keep
+    return found.objects
 
 
-class _Describe:
-    def __init__(self, leaf: Any) -> None:
-        self.leaf = leaf
+class Describe:
+    """Finds the layout of one value; ``leaves`` are its leaves, ``objects`` what has a number.
+
+    Where leaves are not ``shared``, an array that occurs twice is two leaves, and holders alone have numbers.
+    """
+
+    def __init__(self, leaf: type | tuple[type, ...] = (), shared: bool = True) -> None:
+        self.leaf, self.shared = leaf, shared
         self.seen: dict[int, Any] = {}
-        self.keep: list[Any] = []
-        self.holes = 0
+        self.objects: list[Any] = []
+        self.leaves: list[Any] = []
 
     def describe(self, x: Any) -> Layout:
         kind = type(x)
         if kind is np.ndarray or kind not in STATIC and self.leaf and isinstance(x, self.leaf):
+            if not self.shared:
+                return self.hole(x)
             if id(x) in self.seen:
                 return self.seen[id(x)]
-            self.keep.append(x)
-            self.seen[id(x)] = self.hole()
+            self.objects.append(x)
+            self.seen[id(x)] = self.hole(x)
             return self.seen[id(x)]
         if kind in (float, complex) or kind in NUMBERS_OF_NUMPY or kind is int and -SMALL <= x < SMALL:
-            return self.hole()
+            return self.hole(x)
         if kind in STATIC:
             return Fixed(x)
         if id(x) in self.seen:
@@ -247,13 +254,13 @@ class _Describe:
             return Fixed(x)
         made = Holder(kind, held[0], [], len(self.seen))
         self.seen[id(x)] = made
-        self.keep.append(x)
+        self.objects.append(x)
         made.parts = [self.describe(value) for value in held[1]]
         return made
 
-    def hole(self) -> Hole:
-        self.holes += 1
-        return Hole(self.holes - 1)
+    def hole(self, x: Any) -> Hole:
+        self.leaves.append(x)
+        return Hole(len(self.leaves) - 1)
 
 
 def build(layout: Layout, leaves: Sequence[Any]) -> Any:

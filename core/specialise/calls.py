@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import surface
+from ..custom import ADJOINTS
 from ..errors import BadInput
 from ..source import NoSource, describe
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
@@ -95,8 +96,13 @@ class Calls(Objects, Recursions):
         try:
             special = SPECIAL.get(function)
             body = FUNCTIONS.get(function)
+            by_hand = self.level and function in ADJOINTS
         except TypeError:  # not hashable
-            special = body = None
+            special = body = by_hand = None
+        if by_hand:
+            from ..transformed_calls import call_with_adjoint
+
+            return call_with_adjoint(self, function, args, kwargs)
         if special is not None:
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:

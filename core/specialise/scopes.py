@@ -42,6 +42,9 @@ class Closure:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return current().call(self, *args, **kwargs)
 
+    def __morula_trace__(self, trace: Any, *args: Any, **kwargs: Any) -> Any:
+        return trace.call_closure(self, args, kwargs)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 

@@ -1,0 +1,165 @@
+"""A region of a program as a typed function of its own, written in its place in another form.
+
+``Captured`` interprets something apart and makes a function of it: its parameters, then what it reads of the program
+around it.  What the region leaves behind (its outcome, arrays that it wrote to, objects that it changed) are results of the
+function, and ``settle`` puts the values that stand for these in the program into every object that refers to them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir import Block, Function, Value, operands, walk
+from ..traced import Array, Scalar, Storage, Trace
+from ..typed import STACK, ArrayType, Dim, custom
+from .state import put
+
+_LEAVES = (
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+    ModuleType,
+    ast.AST,
+    Trace,
+    np.ndarray,
+    np.generic,
+    str,
+    bytes,
+    int,
+    float,
+)
+
+
+class Captured:
+    """A region as a function.
+
+    ``function`` takes ``parameters``, then what ``free`` lists of the program around; it gives ``results``, of which the
+    first ones were ``asked`` for (each once) and the others are what the region leaves behind.
+    """
+
+    def __init__(
+        self, trace: Any, name: str, parameters: Sequence[Value], run: Callable[[], tuple[Sequence[Value], Any]]
+    ) -> None:
+        """Interpret ``run`` apart: it gives the values that are asked for, and objects that the region leaves behind."""
+        self.trace = trace
+        self.region = region = trace.run_region(lambda _: run())
+        self.asked, self.outcome = region.result
+        block: Block = region.block
+        inner = {r for op in block.operations for r in op.results} | set(parameters)
+        self.left = _Left(inner, region.after)
+        self.left.walk(self.outcome)
+        results = list(dict.fromkeys(self.asked))
+        left = [v for v in self.left.values() if v not in results]
+        with trace.builder.writing(block.operations):
+            kept = [constant_for_derivatives(trace.builder, v) for v in left]
+        self.results = [*results, *left]
+        block.results = [*results, *kept]
+        self.free = _free(block, set(parameters))
+        self.function = Function(name, [*parameters, *self.free], block)
+
+    def settle(self, values: Sequence[Value]) -> dict[Value, Value]:
+        """Let ``values`` stand for the results from now on, and what the region has changed be changed."""
+        new = dict(zip(self.results, values))
+        self.left.rename(new)
+        for holder, held in self.region.after.values():
+            self.trace.save(holder)
+            put(holder, new.get(held, held) if isinstance(holder, Storage) else held)
+        self.region.changes.part_of = self.trace.region
+        return new
+
+
+def constant_for_derivatives(builder: Any, x: Value) -> Value:
+    """x, through which no cotangent passes."""
+    if x.type is STACK or not x.type.is_inexact:
+        return x
+    nothing = Function("nothing", [Value("dy", x.type)], Block())
+    return builder.call(custom, [x], [x.type], n=1, m=0, backward=nothing)[0]
+
+
+def _free(block: Block, parameters: set[Value]) -> list[Value]:
+    """The values that a block reads from around it, in the order in which it does."""
+    defined = set(parameters) | set(block.parameters)
+    for op in walk(block):
+        defined.update(op.results, *(b.parameters for b in op.blocks))
+    used: dict[Value, None] = {}
+
+    def lengths(values: Sequence[Value]) -> None:
+        for v in values:
+            if isinstance(v.type, ArrayType):
+                used.update((n.value, None) for n in v.type.shape if isinstance(n, Dim))
+
+    for op in walk(block):
+        lengths(op.results)
+        for b in op.blocks:
+            lengths(b.parameters)
+    for v in operands(block):
+        used[v] = None
+    found = [v for v in used if not v.is_constant and v not in defined]
+    for v in list(found):  # their own lengths are parameters, too
+        lengths([v])
+    lengths(list(parameters))
+    return [v for v in used if not v.is_constant and v not in defined]
+
+
+class _Left:
+    """The numbers and arrays of a region that objects outside refer to after it."""
+
+    def __init__(self, inner: set[Value], after: dict[int, tuple[Any, Any]]) -> None:
+        self.inner = inner
+        self.scalars: list[Scalar] = []
+        self.arrays: list[Array] = []
+        self.written: list[Value] = []
+        self.seen: dict[int, Any] = {}
+        for holder, held in after.values():
+            if isinstance(holder, Storage):
+                self.written.append(held)
+            else:
+                self.walk(held)
+
+    def walk(self, x: Any) -> None:
+        waiting = [x]
+        while waiting:
+            x = waiting.pop()
+            if x is None or isinstance(x, _LEAVES) or id(x) in self.seen:
+                continue
+            self.seen[id(x)] = x
+            if isinstance(x, Scalar):
+                if x.ir in self.inner:
+                    self.scalars.append(x)
+            elif isinstance(x, Array):
+                self.note(x)
+            elif isinstance(x, (list, tuple, set, frozenset)):
+                waiting += x
+            elif isinstance(x, dict):
+                waiting += x.values()
+            elif isinstance(x, MethodType):
+                waiting.append(x.__self__)
+            elif hasattr(x, "__dict__"):
+                waiting += x.__dict__.values()
+
+    def note(self, x: Array) -> None:
+        if x.storage.value not in self.inner:
+            return
+        if x.view is not None:
+            raise BadInput(
+                "compiled code keeps a view of an array that was made inside of a derivative: keep a copy of it"
+            )
+        self.arrays.append(x)
+
+    def values(self) -> list[Value]:
+        found = [*(x.ir for x in self.scalars), *(x.storage.value for x in self.arrays)]
+        return list(dict.fromkeys([*found, *(v for v in self.written if v in self.inner)]))
+
+    def rename(self, new: dict[Value, Value]) -> None:
+        for scalar in self.scalars:
+            scalar.ir = new[scalar.ir]
+        for storage in {id(x.storage): x.storage for x in self.arrays}.values():
+            storage.value = new[storage.value]
+        for array in self.arrays:
+            array.type = array.storage.value.type

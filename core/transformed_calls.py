@@ -1,0 +1,167 @@
+"""What morula's own functions do in a program that is being compiled: derivatives, and what steps into the backward sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import api, custom, transforms
+from .builder import text_of_shape
+from .custom import ADJOINTS
+from .errors import BadInput
+from .ir import Function, Value
+from .layout import Build, Describe
+from .pullback import check_function
+from .source import describe
+from .specialise.functions import Captured, constant_for_derivatives
+from .tape import attributes
+from .traced import Traced
+from .typed import custom as operation
+
+__all__ = ["call_with_adjoint"]
+
+
+def _in_programs(*functions: Any) -> Callable[[Any], Any]:
+    """Register what functions do while a program is traced, whatever they are called with."""
+
+    def register(body: Any) -> Any:
+        for function in functions:
+            function.__morula_trace__ = body
+        return body
+
+    return register
+
+
+for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint):
+    _in_programs(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
+_in_programs(api.pullback)(transforms.trace_pullback)
+_in_programs(api.gradient)(transforms.trace_gradient)
+_in_programs(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
+_in_programs(custom.nestlevel)(lambda trace: trace.level)
+
+
+def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
+    """The values of the traced leaves of x, the leaves, and the layout around them."""
+    found = Describe(Traced, shared=False)
+    layout = found.describe(x)
+    return [trace.value(leaf) for leaf in found.leaves if isinstance(leaf, Traced)], found.leaves, layout
+
+
+def _rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Value]) -> Any:
+    given = iter(values)
+    build = Build([trace.wrap(next(given)) if isinstance(leaf, Traced) else leaf for leaf in leaves])
+    made = build.build(layout)
+    for x in build.made.values():
+        trace.new(x)
+    return made
+
+
+@_in_programs(custom.stop_gradient)
+def _stop_gradient(trace: Any, x: Any) -> Any:
+    if not trace.level:
+        return x
+    values, leaves, layout = _values(trace, x)
+    return _rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
+
+
+@_in_programs(custom.hook)
+def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
+    check_function(g)
+    if not trace.level:
+        return x
+    return with_pullback(trace, x, (x,), lambda dy: (trace.call(g, dy),), f"the hook {describe(g)}")
+
+
+@_in_programs(custom.checkpoint)
+def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """In a compiled program what is saved and what is computed again is decided for each value."""
+    check_function(f)
+    return trace.call(f, *args, **kwargs)
+
+
+def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call, in something that is differentiated, of a function whose derivative was given by ``@adjoint``."""
+    trace.level -= 1
+    try:
+        pair = trace.call(ADJOINTS[f], *args, **kwargs)
+    finally:
+        trace.level += 1
+    if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+        raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
+    y, back = pair
+
+    def pull(dy: Any) -> tuple[Any, ...]:
+        trace.level -= 1
+        try:
+            cotangents = trace.call(back, dy)
+        finally:
+            trace.level += 1
+        if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
+            cotangents = (cotangents,)
+        if len(cotangents) != len(args):
+            raise BadInput(
+                f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
+                "one for each, None where it is zero"
+            )
+        return cotangents
+
+    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}")
+
+
+def with_pullback(trace: Any, y: Any, args: tuple[Any, ...], pull: Callable[[Any], tuple[Any, ...]], what: str) -> Any:
+    """y, whose cotangent goes to ``args`` by ``pull`` and nowhere else."""
+    values, leaves, layout = _values(trace, y)
+    given, _, _ = _values(trace, args)
+    inexact = [v for v in values if v.type.is_inexact]
+    if not inexact:
+        return y
+    cotangents = [Value("dy", v.type) for v in inexact]
+
+    def run() -> tuple[list[Value], Any]:
+        seeds = iter(cotangents)
+        inside = [trace.wrap(next(seeds)) if isinstance(e, Traced) and e.type.is_inexact else None for e in leaves]
+        found = pull(Build(inside).build(layout))
+        return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
+
+    made = Captured(trace, "backward", cotangents, run)
+    if made.region.after:
+        raise BadInput(
+            f"{what} changes what is outside of it, which compiled code would do only once: return it instead"
+        )
+    block = made.function.block
+    block.results = made.asked
+    backward = Function("backward", [*made.free, *cotangents], block)
+    results = trace.builder.call(
+        operation,
+        [*values, *given, *made.free],
+        [v.type for v in values],
+        n=len(values),
+        m=len(given),
+        backward=backward,
+    )
+    return _rebuilt(trace, leaves, layout, results)
+
+
+def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
+    """The cotangents of the inexact leaves of x, of their types."""
+    if isinstance(x, Traced):
+        if not x.type.is_inexact:
+            return []
+        if dx is None:
+            return [trace.builder.zeros(x.type.shape, x.type.dtype)]
+        g = trace.value(dx)
+        if g.type.shape != x.type.shape:
+            shapes = text_of_shape(g.type.shape), text_of_shape(x.type.shape)
+            raise BadInput("{} returned a cotangent of shape {} for an argument of shape {}".format(what, *shapes))
+        return [trace.builder.cast(g, x.type.dtype)]
+    if isinstance(x, (list, tuple)):
+        parts = [None] * len(x) if dx is None else dx
+        return [g for e, de in zip(x, parts) for g in _cotangents(trace, e, de, what)]
+    if isinstance(x, dict):
+        return [g for k, e in x.items() for g in _cotangents(trace, e, None if dx is None else dx.get(k), what)]
+    found = Describe(Traced, shared=False)
+    found.describe(x)
+    if not any(isinstance(leaf, Traced) and leaf.type.is_inexact for leaf in found.leaves):
+        return []
+    named = attributes(x)
+    return [g for k, e in named for g in _cotangents(trace, e, getattr(dx, k, None), what)]
