@@ -14,7 +14,7 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Block, Operation, Value, walk
-from ..typed import INT64, ArrayType
+from ..typed import INT64, ArrayType, Dim
 from . import checkpoint
 from .cotangents import Cotangents, strong
 from .residuals import lengths, size
@@ -132,9 +132,8 @@ def reverse_loop(
 
 
 def push(sweep: Sweep, body: Block, values: list[Value]) -> None:
-    """Save values of an iteration on the stack; lengths are popped first, since types mention them."""
-    mentioned = {n for v in values for n in lengths(v.type)}
-    groups = [[v for v in values if v not in mentioned], [v for v in values if v in mentioned]]
+    """Save values of an iteration on the stack; those whose length is not known while compiling are popped last, when it is."""
+    groups = [[v for v in values if [*lengths(v.type)]], [v for v in values if not [*lengths(v.type)]]]
     for group in groups:
         if group:
             with sweep.forward.writing(body.operations):
@@ -155,16 +154,18 @@ def record(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: in
         from_start = builder.ufunc(np.subtract, index, builder.constant(start, np.int64)) if start else index
         return from_start if step == 1 else builder.ufunc(np.floor_divide, from_start, builder.constant(step, np.int64))
 
-    index = body.parameters[0]
+    index, zero = body.parameters[0], b.constant(0, np.int64)
     for value in values:
-        shape = (n, *value.type.shape)
-        spec = ("i", *(":" for _ in value.type.shape))
+        shape = (n, *value.type.bounds)
+        unknown = [d for d in value.type.shape if isinstance(d, Dim)]
+        spec = ("i", *(("s", 1) if isinstance(d, Dim) else ":" for d in value.type.shape))
+        starts = [zero] * len(unknown)
         before: list[Operation] = []
         with forward.writing(before):
             op.operands.append(forward.zeros(shape, value.type.dtype))
         sweep.insert(block, op, before)
         body.parameters.append(Value(value.name, ArrayType(value.type.dtype, shape)))
         with forward.writing(body.operations):
-            body.results.append(forward.setitem(body.parameters[-1], [place(forward, index)], value, spec))
+            body.results.append(forward.setitem(body.parameters[-1], [place(forward, index), *starts], value, spec))
         made = sweep.added_result(op, block, body.parameters[-1])
-        sweep.restored[value] = b.getitem(made, [place(b, sweep.restored[index])], spec, [])
+        sweep.restored[value] = b.getitem(made, [place(b, sweep.restored[index]), *starts], spec, unknown)

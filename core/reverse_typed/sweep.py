@@ -85,7 +85,24 @@ class Sweep:
             copied = without_checks(Copy().operation(op))
             before.append(copied)
             self.restored.update(zip(op.results, copied.results))
-        written[:0] = before
+        written[:0] = self.in_order(before)
+
+    def in_order(self, operations: list[Operation]) -> list[Operation]:
+        """The operations, each after those that it reads from: what is saved may have a length that is computed again."""
+        maker = {r: op for op in operations for r in op.results}
+        placed: dict[Operation, None] = {}
+
+        def place(op: Operation) -> None:
+            for value in map(self.stand_in, uses([op])):
+                before = maker.get(value, op)
+                if before is not op and before not in placed:
+                    place(before)
+            placed[op] = None
+
+        for op in operations:
+            if op not in placed:
+                place(op)
+        return list(placed)
 
     def stand_in(self, value: Value) -> Value:
         """What the backward sweep has in the place of a value, as far as that is settled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from typed_tester import check, program, vector
 
-from morula.core.typed import FLOAT64
+from morula.core.typed import FLOAT64, Dim
 
 
 def test_straight_line():
@@ -88,3 +88,21 @@ def test_nested_loops():
         return b.range_(zero, n, one, outer, [b.constant(0.5, float)])
 
     check(program(body, vector(4)), np.array([0.3, -0.2, 0.9, 0.4]), order=2)
+
+
+def test_a_saved_slice_whose_length_follows_from_the_index():
+    """Forward substitution: a[i] = x[i] - x[:i] . a[:i]."""
+
+    def body(b, x):
+        zero, one = (b.constant(i, np.int64) for i in (0, 1))
+
+        def step(i, a):
+            n = Dim(b.ufunc(np.minimum, i, b.constant(4, np.int64)), 4)
+            before = [b.getitem(v, [zero], (("s", 1),), [n]) for v in (x, a)]
+            xi = b.getitem(x, [i], ("i",), [])
+            return [b.setitem(a, [i], b.ufunc(np.subtract, xi, b.matmul(*before)), ("i",))]
+
+        (a,) = b.range_(zero, b.constant(5, np.int64), one, step, [b.zeros((5,), float)])
+        return [b.reduce(np.sum, b.ufunc(np.sin, a), (0,))]
+
+    check(program(body, vector(5)), np.linspace(0.1, 1, 5), order=1)
