@@ -392,3 +392,18 @@ def test_arguments_that_do_not_fit_are_refused():
         BadInput, match=r"argument 0 of compiled code is float64\[4\], it was compiled for float64\[3\]"
     ):
         run([np.zeros(4)])
+
+
+@pytest.mark.parametrize("spec", [("i",), (("s", 2),), ("a",)], ids=str)
+def test_an_index_out_of_range_is_an_error(spec):
+    def body(b, x, i):
+        index = b.full((2,), i) if spec == ("a",) else i
+        part = b.getitem(x, [index], spec, [2] if isinstance(spec[0], tuple) else [])
+        return [part, b.call(typed.add_at, [x, index, part], [x.type], spec=spec)[0]]
+
+    function = program([ArrayType(F8, (5,)), ArrayType(I8)], body)
+    same(function, [np.arange(5.0), 2])
+    run = compile_function(function)
+    for i in (-1, 5, 2**62):
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
+            run([np.arange(5.0), i])

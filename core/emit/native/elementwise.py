@@ -9,10 +9,12 @@ import numpy as np
 
 from ... import typed
 from ...ir import Operation, Value
-from .arrays import Array, Lazy, Memory, Part, broadcast_indices
+from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
 from .function import FunctionCode, emits
 from .real_functions import find
+
+_I64 = np.dtype(np.int64)
 
 
 def elementwise(f: FunctionCode, op: Operation) -> bool:
@@ -154,4 +156,41 @@ def index_part(f: FunctionCode, op: Operation) -> Part:
     """The part that a ``getitem``, ``setitem`` or ``add_at`` names."""
     spec = op.named["spec"].constant
     operands = op.positional[1 : 1 + sum(e != ":" for e in spec)]
-    return Part(spec, [f.array(v) if v.type.shape else f.element(v) for v in operands])
+    part = Part(spec, [f.array(v) if v.type.shape else f.element(v) for v in operands])
+    if f.program.bounds_check and op not in f.proofs.in_range:
+        _check(f, op, part)
+    return part
+
+
+def _check(f: FunctionCode, op: Operation, part: Part) -> None:
+    """End the program with an IndexError if an index is not within the array; ``-1`` is not the last one here."""
+    code = f.code
+    whole = f.lengths(op.operands[0].type)
+    of_part = f.lengths(op.positional[-1].type if op.callee is not typed.getitem else op.results[0].type)
+    operands = list(part.operands)
+
+    def within(i: str, axis: int, some: str = "true") -> None:
+        bad = code.value(f"icmp uge i64 {i}, {whole[axis]}")
+        bad = bad if some == "true" else code.value(f"and i1 {some}, {bad}")
+        text = f"index {{}} is out of bounds for axis {axis} with size {{}}"
+        f.fail_if(bad, IndexError, text, [(i, _I64), (whole[axis], _I64)])
+
+    for axis, entry in enumerate(part.spec):
+        if entry == ":":
+            continue
+        operand = operands.pop(0)
+        if isinstance(operand, Array):
+
+            def element_within(at: Sequence[str], operand: Array = operand, axis: int = axis) -> None:
+                within(widened(code, operand.load(code, at), operand.dtype), axis)
+
+            code.nest(operand.lengths, element_within)
+        elif isinstance(entry, tuple):
+            length = of_part[part.places[axis]]
+            last = code.add(operand, code.multiply(code.subtract(length, "1"), str(entry[1])))
+            if length != "0":
+                some = code.value(f"icmp ne i64 {length}, 0") if length[0] == "%" else "true"
+                within(operand, axis, some)
+                within(last, axis, some)
+        else:
+            within(operand, axis)

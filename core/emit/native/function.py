@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
+from ...index_proofs import Proofs, analyse
 from ...ir import Block, Function, Operation, Value
 from ...typed import STACK, ArrayType, Dim
 from .arrays import Array, Memory
@@ -49,6 +50,7 @@ class FunctionCode:
         self.order = order(function)
         self.lazy = fused(function, self.order)
         self.placement = place(function, self.order, self.lazy)
+        self.proofs = analyse(function) if program.bounds_check else Proofs()
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
         self.has_failure = False
@@ -143,7 +145,7 @@ class FunctionCode:
             *parameters,
             *(f"ptr noalias nonnull align 64 dereferenceable({size}) %slot{i}" for i, size in enumerate(slots)),
         ]
-        text = [f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) nounwind {{", "start:"]
+        text = [f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline nounwind {{", "start:"]
         code.module.functions.append("\n".join([*text, *code.allocas, *code.lines, "}", ""]))
         code.module.functions.append(self.frame(name, parameters, calls, slots))
 

@@ -174,10 +174,12 @@ _free.argtypes = [ctypes.c_void_p]
 def compile_function(function: Function, *, bounds_check: bool = True) -> NativeProgram:
     """Compile a typed function for this processor.
 
+    With ``bounds_check``, indices that are not proved to be within their array are looked at when the program runs.
+
     Raises:
         BadInput: llvmlite is missing, or the function has something that native code has not.
     """
-    program = ProgramText()
+    program = ProgramText(bounds_check)
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)

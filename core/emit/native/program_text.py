@@ -23,7 +23,8 @@ class ProgramText:
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
 
-    def __init__(self) -> None:
+    def __init__(self, bounds_check: bool) -> None:
+        self.bounds_check = bounds_check
         self.module = Module()
         self.failures: list[tuple[type[BaseException], str, list[np.dtype]]] = []
         self.callbacks: list[Any] = []
