@@ -379,9 +379,34 @@ def test_products(shapes, rng):
         )
 
 
+@pytest.mark.parametrize("axes", [((1, 0), (0, 1)), ((0, 1), (1, 0)), ((1, 0), (1, 0))])
+def test_products_of_matrices_that_stand_transposed(axes, rng):
+    a, c = rng.normal(size=(2, 40, 40))
+
+    def body(b, x, y):
+        first, second = b.transpose(x, axes[0]), b.transpose(y, axes[1])
+        column = b.getitem(second, [b.constant(3, np.int64)], (":", ("s", 1)), [1])
+        part = b.getitem(first, [b.constant(2, np.int64)] * 2, (("s", 1), ("s", 1)), [30, 36])
+        return [b.matmul(first, second), b.matmul(first, column), b.matmul(part, b.transpose(part, (1, 0)))]
+
+    same(program(of(a, c), body), [a, c], rtol=1e-11, atol=1e-11)
+
+
+def test_functions_of_scipy(rng):
+    import scipy.special as special
+
+    x = np.append(rng.uniform(0.01, 0.99, 15), [0.0, 1.0])
+    one = [getattr(special, n) for n in "erf erfc expit logit ndtr ndtri gammaln psi entr j0 i1e exp1 spence".split()]
+    two = [getattr(special, n) for n in "xlogy xlog1py beta jv gammainc kv binom rel_entr".split()]
+    write = lambda b, x: [b.ufunc(u, x) for u in one] + [b.ufunc(u, b.constant(0.0), x) for u in two]
+    same(program(of(x), lambda b, x: [*write(b, x), *b.ufunc(special.sici, x)]), [x], rtol=1e-11)
+    same(program(of(x.astype("f")), lambda b, x: b.ufunc(special.gammaln, x)), [x.astype("f")], rtol=1e-5)
+
+
 def test_a_program_is_saved_and_loaded(rng):
-    x = rng.normal(size=20)
-    compiled = same(program(of(x), lambda b, x: b.ufunc(np.exp, x)), [x])
+    x, large = rng.normal(size=(30, 30)), np.arange(9000.0).reshape(10, 30, 30)
+    product = lambda b, x: b.ufunc(np.add, b.matmul(x, x), b.constant(large))
+    compiled = same(program(of(x), product), [x], rtol=1e-12)
     again = NativeProgram.from_bytes(compiled.to_bytes())
     np.testing.assert_array_equal(again([x])[0], compiled([x])[0])
 

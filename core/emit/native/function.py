@@ -145,7 +145,10 @@ class FunctionCode:
             *parameters,
             *(f"ptr noalias nonnull align 64 dereferenceable({size}) %slot{i}" for i, size in enumerate(slots)),
         ]
-        text = [f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline nounwind {{", "start:"]
+        text = [
+            f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline nounwind {{",
+            "start:",
+        ]
         code.module.functions.append("\n".join([*text, *code.allocas, *code.lines, "}", ""]))
         code.module.functions.append(self.frame(name, parameters, calls, slots))
 

@@ -16,6 +16,7 @@ except ImportError:
     llvm = None  # type: ignore[assignment]
 
 from ...errors import BadInput
+from . import capsules
 
 
 @cache
@@ -70,13 +71,13 @@ def assembly_text(module: Any) -> str:
 
 
 class Loaded:
-    """Object code in memory; ``keep`` are the objects that it points to."""
+    """Object code in memory.  Symbols: arrays, which are kept, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
         _machine()
         self.keep = dict(symbols)
         for name, found in symbols.items():
-            llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else found)
+            llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))
         # The engine owns its machine, so each has one of its own.
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(opt=3, reloc="pic", jit=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import integers
 from .assembly import Code
-from .elements import convert, half, is_complex, literal, number, register
+from .elements import convert, is_complex, literal, number, register
 
 Emit = Callable[..., Any]
 
@@ -351,8 +351,12 @@ def find(function: Any, dtype: np.dtype) -> Emit | None:
         from .complex_functions import COMPLEX
 
         return COMPLEX.get(function)
-    table = _TABLES.get(dtype.kind, {})
-    return table.get(function) or ALL.get(function)
+    found = _TABLES.get(dtype.kind, {}).get(function) or ALL.get(function)
+    if found is None and not hasattr(np, function.__name__):
+        from .special_functions import special
+
+        return special(function, dtype)
+    return found
 
 
 def apply(code: Code, function: Any, dtype: np.dtype, x: list[Any]) -> Any:
@@ -360,6 +364,3 @@ def apply(code: Code, function: Any, dtype: np.dtype, x: list[Any]) -> Any:
     emit = find(function, dtype)
     assert emit is not None, f"{function.__name__} of {dtype}"
     return emit(code, dtype, *x)
-
-
-__all__ = ["apply", "find", "half"]
