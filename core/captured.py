@@ -23,7 +23,7 @@ def is_constant(tape: Tape, compiled: Compiled) -> bool:
         values = [value for _, _, value in compiled.guards if not callable(value)]
         given: set[int] = set()
         reached(values, given)
-        if given and any(not given.isdisjoint(made) for made in _made(tape)):
+        if given and any(not given.isdisjoint(made) for made in made_on(tape)):
             return False
         # What was not computed by now never will be, as what computes makes new objects; but an array can be written to.
         compiled.arrays_given = {id(owner(x)) for x in values if isinstance(x, np.ndarray)}
@@ -36,7 +36,7 @@ def is_constant(tape: Tape, compiled: Compiled) -> bool:
     return True
 
 
-def _made(tape: Tape | None) -> Iterator[set[int]]:
+def made_on(tape: Tape | None) -> Iterator[set[int]]:
     """The identities of the numbers and the owners of the arrays that each tape knows."""
     while tape is not None:
         found: set[int] = set()

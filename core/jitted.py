@@ -12,6 +12,7 @@ import numpy as np
 
 from . import targets
 from .compiled import Compilation, specialised
+from .compiled_operations import pullback_of, record, value_and_gradient_of
 from .entry import entry
 from .errors import BadInput
 from .explain import Lowered, explanation
@@ -19,6 +20,7 @@ from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .pullback import check_function
 from .recompilation import History
 from .source import describe
+from .tape import Tape
 from .tracebacks import prune
 from .traced import Trace
 
@@ -139,10 +141,32 @@ class Jitted:
         """In a program that is being compiled it is a part of it."""
         return trace.call(self.function, *self.first, *args, **kwargs)
 
+    def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        """On a tape it is one operation."""
+        return record(tape, self, args, kwargs)
+
+    @functools.cached_property
+    def plain(self) -> Jitted:
+        """This function, called with all of its arguments."""
+        return self if not self.first and not self.static and not self.static_names else self.like(self.function)
+
+    @functools.cached_property
+    def with_gradient(self) -> Jitted:
+        """The value and the gradient, for all of the arguments; of a function whose result is a real number."""
+        return self.like(value_and_gradient_of(self.function))
+
+    @functools.cached_property
+    def pull(self) -> Jitted:
+        """The cotangents of all arguments, for that of the result and the arguments."""
+        return self.like(pullback_of(self.function))
+
+    def like(self, f: Function) -> Jitted:
+        return Jitted(f, self.target, set(), set(), self.bounds_check)
+
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, not compiled yet: its text in several forms."""
         try:
-            return Lowered(self.compilation(*self._given(args, kwargs))[0])
+            return Lowered(self.compilation(*self.given(args, kwargs))[0])
         except Exception as error:
             prune(error)
             raise
@@ -150,7 +174,7 @@ class Jitted:
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Print, and return, what was made of the function for these arguments and why."""
         try:
-            given = self._given(args, kwargs)
+            given = self.given(args, kwargs)
             text = explanation(self.compilation(*given)[0].compile(), *given)
         except Exception as error:
             prune(error)
@@ -160,14 +184,14 @@ class Jitted:
 
     def general(self, *args: Any, **kwargs: Any) -> Any:
         """Find the program for any arguments, or make it, and run it; the next call tries that one first."""
-        given = self._given(args, kwargs)
+        given = self.given(args, kwargs)
         found, leaves = self.compilation(*given)
         found.compile()
         if not self.first:
             self.enter = entry(found, layout_of(given), leaves, self.general)
         return found.run(leaves, given)
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if self.static or self.static_names:
             args = tuple(Static(x) if i in self.static else x for i, x in enumerate(args))
             kwargs = {k: Static(x) if k in self.static_names else x for k, x in kwargs.items()}

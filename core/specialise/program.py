@@ -145,6 +145,8 @@ class Program:
     updates: list[tuple[int, Callable[..., None]]]
     guards: list[Source]
     knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
+    gives_arguments: bool  # whether what was given is part of the result, as it is
+    is_number: bool  # whether the result is one number, not in a container
 
     def result(self, results: Sequence[Any], parameters: Sequence[Any], given: Any) -> Any:
         """The Python result, from the function's results and parameters and the caller's ``(args, kwargs)``.
@@ -225,6 +227,8 @@ def specialise(
         updates,
         list(trace.outside.guards.values()),
         results.knows_objects,
+        results.gives_arguments,
+        isinstance(y, Scalar),
     )
 
 

@@ -30,6 +30,7 @@ class Results:
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.known: dict[int, int] = {}
         self.knows_objects = False
+        self.gives_arguments = False  # an array or a number that was given is in the result
         self.kept: list[Any] = []
 
     def note_argument(self, array: Array, parameter: Value) -> None:
@@ -61,6 +62,7 @@ class Results:
             key = id(x.storage)
             if x.view is None and key in self.storages:
                 place = self.storages[key]
+                self.gives_arguments = True
                 return lambda results, leaves, objects: leaves[place]
             key = key if x.view is None else id(x)
             if key not in self.known:
@@ -71,6 +73,7 @@ class Results:
         value = self.trace.value(x)
         if value in self.place:
             place = self.place[value]
+            self.gives_arguments = True
             return lambda results, leaves, objects: leaves[place]
         i = self.give(value)
         if value.type.weak:
