@@ -94,15 +94,6 @@ def test_operands_that_do_not_fit(target):
         mo.jit(mismatched, target=target)(A, np.ones(3))
 
 
-def made_to_float(x):
-    return float(str(x))
-
-
-def test_text_of_a_number_that_is_not_known(target):
-    with pytest.raises(mo.BadInput):
-        mo.jit(made_to_float, target=target)(1.5)
-
-
 def reads_a_file(x):
     with open("nowhere") as file:
         return x * float(file.read())
@@ -114,7 +105,7 @@ def test_the_error_names_the_users_line(target):
 
 
 def test_what_is_no_function():
-    with pytest.raises(mo.BadInput, match="(?s)jit.*function"):
+    with pytest.raises(mo.BadInput, match="a function is needed, not a int"):
         mo.jit(3)
 
 
