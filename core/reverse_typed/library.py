@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import typed
 from ..builder import Builder
 from ..errors import BadInput, NoDerivative
 from ..ir import Operation, Value, callee_name
@@ -19,7 +20,7 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
         NoDerivative: there is no rule, or it does what cannot be compiled.
     """
     rule = find_rule(op.callee)
-    name = callee_name(op.callee)
+    name = callee_name(op.named["function"].constant if op.callee is typed.callback else op.callee)
     if rule is None or rule.is_zero:
         raise NoDerivative(f"{name} has no derivative that compiles (line {op.line})")
     several = len(op.results) > 1

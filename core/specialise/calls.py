@@ -94,11 +94,15 @@ class Calls(Objects, Recursions):
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpreted, traced, or as it is."""
         try:
-            special = SPECIAL.get(function)
-            body = FUNCTIONS.get(function)
-            by_hand = self.level and function in ADJOINTS
-        except TypeError:  # not hashable
-            special = body = by_hand = None
+            hash(function)
+        except TypeError:  # an object, which no table knows
+            method = type(function).__call__
+            if isinstance(method, types.FunctionType):
+                return self.call(method, function, *args, **kwargs)
+            return self.call_real(function, args, kwargs)
+        special = SPECIAL.get(function)
+        body = FUNCTIONS.get(function)
+        by_hand = self.level and function in ADJOINTS
         if by_hand:
             from ..transformed_calls import call_with_adjoint
 

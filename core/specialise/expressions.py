@@ -71,9 +71,15 @@ class Generator:
         self.node = node
         self.scope = scope
         self.first = first
+        self.items: Any = None
 
     def __iter__(self) -> Any:
-        return iter(current().generated(self))  # type: ignore[attr-defined]
+        if self.items is None:
+            self.items = iter(current().generated(self))  # type: ignore[attr-defined]
+        return self.items
+
+    def __next__(self) -> Any:
+        return next(iter(self))
 
 
 class Expressions(Branches):

@@ -171,10 +171,19 @@ def in_containers(a, b, x):
     return (state["a"] * b).sum() + (a * a).sum()
 
 
-def of_argument_object(grid, x):
-    grid.step(x)
-    grid.values[0] = x
-    return (grid.values**2).sum()
+class Field:
+    def __init__(self, values):
+        self.values = values
+
+    def set(self, i, x):
+        self.values[i] = x
+        self.values = self.values * 2.0
+
+
+def of_argument_object(field, x):
+    field.set(1, x)
+    field.values[0] = x
+    return (field.values**2).sum()
 
 
 def written_under_conditions(a, x, n):
@@ -222,7 +231,7 @@ PROGRAMS = [
     (by_callee, A, 1.5),
     (in_objects, A, 0.2, 3),
     (in_containers, A, B, 1.5),
-    (of_argument_object, Grid(A), 0.2),
+    (of_argument_object, Field(A), 0.2),
     (written_under_conditions, A, 1.2, 3),
     (rewritten, A, 1.1, 3),
     (triangular, np.array([[2.0, 0, 0], [1.0, 3.0, 0], [0.5, -1.0, 1.5]]), B[:3]),
