@@ -14,11 +14,12 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Block, Operation, Value, walk
-from ..typed import INT64, ArrayType, Dim
+from ..typed import INT64, ArrayType
 from . import checkpoint
 from .cotangents import Cotangents, strong
 from .residuals import lengths, size
 from .stacks import CURRENT
+from .storage import Part
 
 if TYPE_CHECKING:
     from .sweep import Sweep
@@ -154,18 +155,16 @@ def record(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: in
         from_start = builder.ufunc(np.subtract, index, builder.constant(start, np.int64)) if start else index
         return from_start if step == 1 else builder.ufunc(np.floor_divide, from_start, builder.constant(step, np.int64))
 
-    index, zero = body.parameters[0], b.constant(0, np.int64)
+    index = body.parameters[0]
     for value in values:
-        shape = (n, *value.type.bounds)
-        unknown = [d for d in value.type.shape if isinstance(d, Dim)]
-        spec = ("i", *(("s", 1) if isinstance(d, Dim) else ":" for d in value.type.shape))
-        starts = [zero] * len(unknown)
+        part = Part(value, lambda v: sweep.home.get(v) is body)
+        kind = part.whole
         before: list[Operation] = []
         with forward.writing(before):
-            op.operands.append(forward.zeros(shape, value.type.dtype))
+            op.operands.append(forward.zeros((n, *kind.shape), kind.dtype))
         sweep.insert(block, op, before)
-        body.parameters.append(Value(value.name, ArrayType(value.type.dtype, shape)))
+        body.parameters.append(Value(value.name, ArrayType(kind.dtype, (n, *kind.shape))))
         with forward.writing(body.operations):
-            body.results.append(forward.setitem(body.parameters[-1], [place(forward, index), *starts], value, spec))
+            body.results.append(part.written(forward, body.parameters[-1], [place(forward, index)]))
         made = sweep.added_result(op, block, body.parameters[-1])
-        sweep.restored[value] = b.getitem(made, [place(b, sweep.restored[index]), *starts], spec, unknown)
+        sweep.restored[value] = part.read(b, made, [place(b, sweep.restored[index])])

@@ -10,15 +10,16 @@ stands for it (``restored``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from .. import typed
 from ..builder import Builder
-from ..errors import BadInput
 from ..inline import Copy, inline, last
 from ..ir import Block, Operation, Value, definitions
 from . import elementwise, loops, structural
 from .cotangents import Cotangents, strong, zeros
-from .residuals import choose, discardable, lengths, running_cost, size, uses
+from .residuals import choose, discardable, running_cost, size, uses
+from .storage import Part, Slot
 
 Keep = Callable[[list[Value]], None]
 """Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
@@ -157,41 +158,45 @@ class Sweep:
                 after.append([inner.get(v) for v in outside])
             written.append(adjoint)
         changed = [i for i, v in enumerate(outside) if any(gs[i] is not before[v] for gs in after)]
-        kept: list[list[Value]] = [[], []]
+        slots: list[Slot] = []
         for i, (branch, adjoint) in enumerate(zip(op.blocks, written)):
             with self.builder.writing(adjoint.operations):
                 adjoint.results = [after[i][k] or zeros(self.builder, outside[k]) for k in changed]
-            self.finish(branch, adjoint, lambda v: size(v.type), kept[i].extend)
-        self._leave(op, block, kept)
+            keep = partial(self._through, i, branch, slots=slots)
+            self.finish(branch, adjoint, lambda v: size(v.type), keep)
+        self._leave(op, block, slots)
         if changed:
             types = [strong(outside[k].type) for k in changed]
             made = self.builder.operation("if", None, [op.operands[0]], types, blocks=written)
             for k, g in zip(changed, made):
                 cotangents.set(outside[k], g)
 
-    def _leave(self, op: Operation, block: Block, kept: list[list[Value]]) -> None:
-        """Let what is kept of either branch be results of the ``if``; values of one type share a result."""
-        slots: list[dict[int, Value]] = []
-        for i, branch in enumerate(op.blocks):
-            for value in kept[i]:
-                if any(self.home.get(n) is branch for n in lengths(value.type)):
-                    raise BadInput("a gradient needs an array whose length is known only within a branch of an `if`")
-                fitting = (s for s in slots if i not in s and next(iter(s.values())).type == value.type)
-                slot = next(fitting, None)
-                if slot is None:
-                    slot = {}
-                    slots.append(slot)
-                slot[i] = value
+    def _through(self, branch: int, block: Block, values: list[Value], slots: list[Slot]) -> None:
+        """Let what is kept of a branch be results of the ``if``; values of one type in both branches share a result."""
+        for value in values:
+            part = Part(value, lambda n: self.home.get(n) is block)
+            free = (s for s in slots if branch not in s.given and s.result.type == part.whole)
+            slot = next(free, None)
+            if slot is None:
+                slot = Slot(Value(value.name, part.whole))
+                slots.append(slot)
+            with self.forward.writing(block.operations):
+                empty = self.forward.zeros(part.whole.shape, part.whole.dtype) if part.varies else value
+                slot.given[branch] = part.written(self.forward, empty, [])
+            self.restored[value] = part.read(self.builder, slot.result, [])
+
+    def _leave(self, op: Operation, block: Block, slots: list[Slot]) -> None:
+        """Give an ``if`` further results."""
         for slot in slots:
-            like = next(iter(slot.values()))
-            made = self.added_result(op, block, like)
+            op.results.append(slot.result)
+            self.home[slot.result] = block
+            self.producer[slot.result] = op
+            kind = slot.result.type
             for i, branch in enumerate(op.blocks):
-                if i in slot:
-                    self.restored[slot[i]] = made
-                    branch.results.append(slot[i])
-                else:
+                if i not in slot.given:
                     with self.forward.writing(branch.operations):
-                        branch.results.append(self.forward.zeros(like.type.shape, like.type.dtype))
+                        slot.given[i] = self.forward.zeros(kind.shape, kind.dtype)
+                branch.results.append(slot.given[i])
 
     def insert(self, block: Block, before: Operation, operations: list[Operation]) -> None:
         """Put further operations of the forward sweep before one of a block."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from typed_tester import check, program, vector
+from typed_tester import check, program, total, vector
 
-from morula.core.typed import FLOAT64, Dim
+from morula.core.typed import FLOAT64, INT64, Dim
 
 
 def test_straight_line():
@@ -106,3 +106,26 @@ def test_a_saved_slice_whose_length_follows_from_the_index():
         return [b.reduce(np.sum, b.ufunc(np.sin, a), (0,))]
 
     check(program(body, vector(5)), np.linspace(0.1, 1, 5), order=1)
+
+
+def part_of_own_length(b, x, i, write):
+    """What ``write`` makes of the first i elements of x, whose length is known only where i is."""
+    n = b.ufunc(np.add, i, b.constant(0, np.int64))
+    head = b.getitem(x, [b.constant(0, np.int64)], (("s", 1),), [Dim(n, x.type.shape[0])])
+    y = b.call(np.cumsum, [b.ufunc(np.sin, head)], [head.type], axis=0)[0]
+    return total(b, write(y))
+
+
+def test_arrays_whose_length_is_known_in_a_loop_or_a_branch_only():
+    def body(b, x, n):
+        def step(i, s):
+            big = b.ufunc(np.greater, i, b.constant(1, np.int64))
+            square = lambda y: b.ufunc(np.multiply, y, y)
+            (u,) = b.if_(big, lambda: [part_of_own_length(b, x, i, square)], lambda: [s])
+            v = part_of_own_length(b, x, i, lambda y: b.ufunc(np.exp, y))
+            return [b.ufunc(np.add, s, b.ufunc(np.multiply, u, v))]
+
+        return b.range_(b.constant(0, np.int64), b.constant(4, np.int64), b.constant(1, np.int64), step, [x_0(b, x)])
+
+    x_0 = lambda b, x: b.getitem(x, [b.constant(0, np.int64)], ("i",), [])
+    check(program(body, vector(4), INT64), np.array([0.3, 0.2, 0.5, 0.1]), 3)
