@@ -11,6 +11,7 @@ import numpy as np
 
 from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F401  what they do on traced values
 from .errors import BadInput
+from .index_proofs import without_checks
 from .ir import Function, walk
 from .layout import layout_of, names_of_arguments, scan
 from .simplify import simplify
@@ -18,6 +19,12 @@ from .specialise import Program, specialise
 from .traced import NeedsConcrete
 from .transforms import without_custom
 from .typed import STACK
+
+_PASSES = (
+    ("without custom derivatives", without_custom),
+    ("without checks that never fail", without_checks),
+    ("simplify", simplify),
+)
 
 
 @dataclass
@@ -111,7 +118,7 @@ def specialised(
         first = chosen  # what was traced holds what the other target does not have
     seconds = {"trace": time.perf_counter() - began}
     stages = [("trace", program.function)]
-    for name, run in (("without custom derivatives", without_custom), ("simplify", simplify)):
+    for name, run in _PASSES:
         began = time.perf_counter()
         stages.append((name, run(stages[-1][1])))
         seconds[name] = time.perf_counter() - began

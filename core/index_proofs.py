@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,12 @@ def analyse(function: Function) -> Proofs:
 
 
 def without_checks(function: Function) -> Function:
-    """The function, changed in place, without checks that never fail; ``where`` of a decided condition is what it chooses."""
-    found, instead = analyse(function), {}
+    """A function without the checks that never fail; ``where`` of a decided condition is what it chooses.
+
+    The operations are new, the values the same.
+    """
+    found = analyse(function)
+    instead: dict[Value, Value] = {}
     lengths = {
         n.value
         for op in walk(function.block)
@@ -68,24 +72,20 @@ def without_checks(function: Function) -> Function:
         if isinstance(n, Dim)
     }
 
-    def change(block: Block) -> None:
+    def changed(block: Block) -> Block:
         kept = []
         for op in block.operations:
-            op.operands = [instead.get(v, v) for v in op.operands]
-            for inner in op.blocks:
-                change(inner)
+            operands = [instead.get(v, v) for v in op.operands]
             if op.callee is np.where and op.operands[0] in found.conditions and op.results[0] not in lengths:
-                chosen = op.operands[1 if found.conditions[op.operands[0]] else 2]
+                chosen = operands[1 if found.conditions[op.operands[0]] else 2]
                 if chosen.type == op.results[0].type:
                     instead[op.results[0]] = chosen
                     continue
             if op not in found.never:
-                kept.append(op)
-        block.operations = kept
-        block.results = [instead.get(v, v) for v in block.results]
+                kept.append(replace(op, operands=operands, blocks=[changed(inner) for inner in op.blocks]))
+        return Block(block.parameters, kept, [instead.get(v, v) for v in block.results])
 
-    change(function.block)
-    return function
+    return replace(function, block=changed(function.block))
 
 
 class _Walk:
