@@ -74,7 +74,7 @@ class Generator:
             raise BadInput(f"a seed is an integer, not {seed!r}") from None
         if not -(1 << 63) <= seed < 1 << 64:
             raise BadInput(f"a seed has up to 64 bits, {seed} has more")
-        self.key = np.uint64(seed % (1 << 64))
+        self.key = np.int64(seed).astype(np.uint64) if seed < 1 << 63 else np.uint64(seed)
         self.counter = np.uint64(0)
 
     def __repr__(self) -> str:

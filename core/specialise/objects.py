@@ -54,9 +54,9 @@ class Objects(StatementsOf):
         raise NotImplementedError
 
     def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
-        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or type(cls) is not type:
-            made = self.call_real(cls, args, kwargs)
-            return made
+        own_call = type(cls).__call__ is not type.__call__  # a metaclass that makes objects in a way of its own
+        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or own_call:
+            return self.call_real(cls, args, kwargs)
         new, init = cls.__new__, cls.__init__
         if isinstance(new, types.FunctionType):
             made = self.call_function(new, (cls, *args), kwargs)

@@ -11,7 +11,7 @@ import numpy as np
 from ..builder import Builder, result_dtype
 from ..errors import BadInput
 from ..ir import Value
-from ..traced import Array, Scalar, Trace, traces
+from ..traced import Array, Scalar, Trace, Traced, traces
 from .arguments import integer, is_array_like, number_of, value, weak
 
 UFUNCS: dict[Any, np.ufunc] = {
@@ -48,9 +48,27 @@ def _binary(function: Any) -> Callable[..., Any]:
             repeated = _repeated(trace, a, b)
             if repeated is not None:
                 return repeated
+        if ufunc in _COMPARISONS:
+            a, b = _in_range(a, b), _in_range(b, a)
+            infinite = [x for x in (a, b) if isinstance(x, float) and np.isinf(x)]
+            if infinite and any(map(_is_integer, (a, b))):
+                return bool(ufunc(*(0.0 if isinstance(x, Scalar) else x for x in (a, b))))
         return trace.wrap(combine(trace.builder, ufunc, value(trace, a), value(trace, b)))
 
     return apply
+
+
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, Scalar) and x.type.dtype.kind in "iub"
+
+
+def _in_range(x: Any, other: Any) -> Any:
+    """A Python int that int64 does not hold, in a comparison: as good as an infinity, beside an integer or a float."""
+    if type(x) is int and not -(1 << 63) <= x < 1 << 63 and isinstance(other, Traced):
+        if other.type.dtype == np.uint64 and 0 <= x < 1 << 64:
+            return np.uint64(x)
+        return (np.inf if x > 0 else -np.inf) if other.type.dtype.kind in "iub" else float(x)
+    return x
 
 
 def _repeated(trace: Trace, a: Any, b: Any) -> Any:

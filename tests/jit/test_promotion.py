@@ -138,3 +138,12 @@ def complex_loss(z, x):
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_gradients_point_uphill(check, dtype):
     check(complex_loss, np.array([0.5 + 1j, -0.3 + 0.2j], dtype), np.ones(2, np.float32) * 1.5)
+
+
+def beyond_int64(i):
+    a = np.arange(3) + i
+    return i < 1 << 63, i == 1 << 70, -(1 << 64) < i, a >= 1 << 63, a != 1 << 64
+
+
+def test_comparisons_with_integers_of_any_size(value):
+    value(beyond_int64, 5)
