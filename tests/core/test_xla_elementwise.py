@@ -14,6 +14,7 @@ from morula.core.errors import BadInput  # noqa: E402
 from morula.core.ir import Function, Value, verify  # noqa: E402
 from morula.core.typed import ArrayType  # noqa: E402
 
+UFUNCS_OF_NUMPY = sorted((u for u in UFUNCS if getattr(np, u.__name__, None) is u), key=lambda u: u.__name__)
 DTYPES = [np.dtype(c) for c in "?bhilBHILfdFD"]
 
 
@@ -66,7 +67,7 @@ def program(ufunc: np.ufunc) -> tuple[Function, list[np.ndarray], list[np.ndarra
     return verify(Function(ufunc.__name__, parameters, block)), arguments, expected
 
 
-@pytest.mark.parametrize("ufunc", sorted(UFUNCS, key=lambda u: u.__name__), ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", UFUNCS_OF_NUMPY, ids=lambda u: u.__name__)
 def test_a_ufunc_gives_numpys_results_in_every_dtype(ufunc):
     function, arguments, expected = program(ufunc)
     for found, wanted in zip(compile_function(function)(arguments), expected, strict=True):

@@ -48,3 +48,9 @@ def _is_started() -> bool:
 def wide() -> Any:
     """A context in which JAX keeps 64-bit numbers, whatever the user's own setting is."""
     return jax.enable_x64(True)
+
+
+def default_platform() -> str:
+    """``"cpu"``, ``"gpu"`` or ``"tpu"``: where programs run.  Starts the client."""
+    prepare()
+    return (jax.config.jax_default_device or jax.devices()[0]).platform

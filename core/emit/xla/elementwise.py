@@ -11,7 +11,7 @@ from jax import lax
 
 from ...ir import Operation
 from .lengths import aligned
-from .lower import LOWERINGS, Walk
+from .lower import Walk, lowers
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 """What computes a ufunc of operands that have the dtypes of its loop, and shapes that broadcast."""
@@ -30,11 +30,14 @@ def _lower(walk: Walk, op: Operation, *operands: Any) -> Any:
     return made if several else made[0]
 
 
-def computes(*ufuncs: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def computes(
+    *ufuncs: np.ufunc, when: Callable[[Operation], bool] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what computes ufuncs; ``when``: for which calls."""
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for ufunc in ufuncs:
-            UFUNCS[ufunc] = function
-            LOWERINGS[ufunc] = _lower
+        UFUNCS.update(dict.fromkeys(ufuncs, function))
+        lowers(*ufuncs, when=when)(_lower)
         return function
 
     return register

@@ -5,7 +5,7 @@ An exception raised there stops the program as one of its own does, and is raise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,15 @@ def _at_bounds(x: Any, kind: ArrayType) -> np.ndarray:
     return held
 
 
+def _leaves(found: Any) -> Iterator[Any]:
+    """The arrays in a result: tuples in it are gone through, None is nothing."""
+    if isinstance(found, (tuple, list)):
+        for x in found:
+            yield from _leaves(x)
+    elif found is not None:
+        yield found
+
+
 def _lengths(walk: Walk, types: Sequence[ArrayType]) -> list[Any]:
     return [length(walk, n) for kind in types for n in kind.shape if isinstance(n, Dim)]
 
@@ -57,14 +66,14 @@ def call_python(
     """The results of a Python function of NumPy arrays."""
     types = [v.type for v in op.positional]
     results = [v.type for v in op.results]
-    raised = walk.raised
+    raised, walk.runs_python = walk.raised, True
 
     def run(*values: Any) -> Any:
         arrays, lengths = values[: len(types)], values[len(types) :]
         try:
             with np.errstate(all="ignore"):
                 found = function(*(x if x.ndim else x[()] for x in _cut(arrays, lengths, types)))
-            found = list(found) if len(results) > 1 else [found] if results else []
+            found = list(_leaves(found)) if results else []
             return [np.bool_(False), *map(_at_bounds, found, results)]
         except BaseException as error:
             raised.append(error)

@@ -1,1 +1,125 @@
-"""Linear algebra and Fourier transforms."""
+"""Linear algebra and Fourier transforms, with LAPACK's conventions and NumPy's errors; other functions run in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.fft
+from jax import lax
+
+from ...ir import Operation
+from .lower import Site, Walk, lowers
+
+_SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
+_INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
+
+
+def _takes(*constants: str) -> Callable[[Operation], bool]:
+    """Calls with no other constants than these, of matrices whose lengths are known and that LAPACK computes with."""
+    return lambda op: (
+        set(op.named) <= set(constants)
+        and all(v.type.is_static and v.type.dtype.char in "fdFD" and 0 not in v.type.shape for v in op.positional)
+    )
+
+
+# ---- solving
+
+
+def _factor(walk: Walk, a: Any) -> tuple[Any, Any]:
+    """LU factors and permutation of matrices, none of which may be singular."""
+    factors, _, permutation = lax.linalg.lu(a)
+    walk.fail_if(jnp.any(jnp.diagonal(factors, axis1=-2, axis2=-1) == 0), _SINGULAR)
+    return factors, permutation
+
+
+def _substitute(factors: Any, permutation: Any, b: Any) -> Any:
+    b = jnp.take_along_axis(b, permutation[..., None], axis=-2)
+    b = lax.linalg.triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
+    return lax.linalg.triangular_solve(factors, b, left_side=True, lower=False)
+
+
+@lowers(np.linalg.solve, fails=True, when=_takes())
+def _solve(walk: Walk, op: Operation, a: Any, b: Any) -> Any:
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    dtype = op.results[0].type.dtype
+    a, b = a.astype(dtype), b.astype(dtype)
+    is_vector = b.ndim == 1
+    b = b[:, None] if is_vector else b
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    x = _substitute(*_factor(walk, a), b)
+    return x[..., 0] if is_vector else x
+
+
+@lowers(np.linalg.inv, fails=True, when=_takes())
+def _inv(walk: Walk, op: Operation, a: Any) -> Any:
+    a = jnp.asarray(a)
+    unit = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    return _substitute(*_factor(walk, a), unit)
+
+
+@lowers(np.linalg.cholesky, fails=True, when=_takes("upper"))
+def _cholesky(walk: Walk, op: Operation, a: Any, upper: bool = False) -> Any:
+    a = jnp.asarray(a)
+    a = jnp.conj(jnp.swapaxes(a, -1, -2)) if upper else a
+    factor = lax.linalg.cholesky(a, symmetrize_input=False)
+    walk.fail_if(jnp.any(jnp.isnan(jnp.diagonal(factor, axis1=-2, axis2=-1))), _INDEFINITE)
+    return jnp.conj(jnp.swapaxes(factor, -1, -2)) if upper else factor
+
+
+@lowers(np.linalg.det, when=_takes())
+def _det(walk: Walk, op: Operation, a: Any) -> Any:
+    return jnp.linalg.det(jnp.asarray(a))
+
+
+@lowers(np.linalg.slogdet, when=_takes())
+def _slogdet(walk: Walk, op: Operation, a: Any) -> Any:
+    return jnp.linalg.slogdet(jnp.asarray(a))
+
+
+# ---- decompositions
+
+
+@lowers(np.linalg.eigh, np.linalg.eigvalsh, when=_takes("UPLO"))
+def _eigh(walk: Walk, op: Operation, a: Any, UPLO: str = "L") -> Any:
+    vectors, values = lax.linalg.eigh(jnp.asarray(a), lower=UPLO.upper() == "L", symmetrize_input=False)
+    return (values, vectors) if op.callee is np.linalg.eigh else values
+
+
+@lowers(np.linalg.svd, when=lambda op: _takes("full_matrices", "compute_uv")(op))
+def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    return jnp.linalg.svd(jnp.asarray(a), full_matrices=full_matrices, compute_uv=compute_uv)
+
+
+@lowers(np.linalg.qr, when=lambda op: _takes("mode")(op) and len(op.results) == 2)
+def _qr(walk: Walk, op: Operation, a: Any, mode: str = "reduced") -> Any:
+    return jnp.linalg.qr(jnp.asarray(a), mode=mode)
+
+
+# ---- Fourier transforms
+
+
+def _transform(function: Callable[..., Any]) -> Callable[..., Any]:
+    def lower(walk: Walk, op: Operation, x: Any, **constants: Any) -> Any:
+        # Single precision is that of the result: NumPy computes in it, and JAX where it is given it.
+        single = op.results[0].type.dtype.char in "fF"
+        x = jnp.asarray(x)
+        wide = {"f": np.float32, "c": np.complex64} if single else {"f": np.float64, "c": np.complex128}
+        return function(x.astype(wide["c" if x.dtype.kind == "c" else "f"]), **constants)
+
+    return lower
+
+
+def _is_transform(op: Operation) -> bool:
+    constants = {name for name, v in op.named.items() if v.constant is not None}
+    return constants <= {"n", "s", "axis", "axes", "norm"} and all(v.type.is_static for v in op.positional)
+
+
+for _name in "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split():
+    for _module in (np.fft, scipy.fft):
+        lowers(getattr(_module, _name), when=_is_transform)(_transform(getattr(jnp.fft, _name)))
+for _function, _shift in ((np.fft.fftshift, jnp.fft.fftshift), (np.fft.ifftshift, jnp.fft.ifftshift)):
+    lowers(_function, when=_is_transform)(lambda walk, op, x, axes=None, shift=_shift: shift(jnp.asarray(x), axes))

@@ -25,16 +25,28 @@ LOWERINGS: dict[Any, Callable[..., Any]] = {}
 FAILING: set[Any] = {raise_if}
 """The callees whose lowering calls ``Walk.fail_if``."""
 
+CONDITIONS: dict[Any, Callable[[Operation], bool]] = {}
+"""Which calls of a callee its lowering is for, where it is not for all; the others run in Python."""
 
-def lowers(*callees: Any, fails: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register how calls of these are lowered; ``fails``: it calls ``Walk.fail_if``."""
+
+def lowers(
+    *callees: Any, fails: bool = False, when: Callable[[Operation], bool] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register how calls of these are lowered; ``fails``: it calls ``Walk.fail_if``; ``when``: which calls it is for."""
 
     def register(lower: Callable[..., Any]) -> Callable[..., Any]:
         LOWERINGS.update(dict.fromkeys(callees, lower))
         FAILING.update(callees if fails else ())
+        CONDITIONS.update(dict.fromkeys(callees, when) if when else {})
         return lower
 
     return register
+
+
+def is_lowered(op: Operation) -> bool:
+    """Whether a call has a lowering of its own; else it runs in Python."""
+    when = CONDITIONS.get(op.callee)
+    return op.callee in LOWERINGS and (when is None or when(op))
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ class Walk:
     values: dict[Value, Any] = field(default_factory=dict)
     failure: Failure | None = None
     is_ordered: bool = False
+    runs_python: bool = False
 
     def __post_init__(self) -> None:
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
@@ -115,7 +128,7 @@ class Walk:
             )
         if any(v.type is STACK for v in [*op.positional, *op.results]):
             raise TypeError("a stack that grows reached XLA: reverse with target='xla' uses arrays")
-        lower = LOWERINGS.get(op.callee) or LOWERINGS[None]
+        lower = LOWERINGS[op.callee if is_lowered(op) else None]
         constants = {name: v.constant for name, v in op.named.items()}
         found = lower(self, op, *map(self.__getitem__, op.positional), **constants)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
@@ -205,7 +218,7 @@ class Walk:
 
     def may_fail(self, block: Block) -> bool:
         """Whether a block has a place that may raise."""
-        return any(op.kind == "call" and (op.callee in FAILING or op.callee not in LOWERINGS) for op in walk(block))
+        return any(op.kind == "call" and (op.callee in FAILING or not is_lowered(op)) for op in walk(block))
 
     def carried_failure(self, failing: bool) -> Any:
         """What a region that may raise carries; () for one that does not."""

@@ -61,6 +61,7 @@ class XlaProgram:
         self.seconds = dict(zip(("trace", "lower", "compile"), np.diff(clock).tolist()))
         self._sites, self._raised, self._is_ordered = walk.sites, walk.raised, walk.is_ordered
         self._may_raise = walk.failure is not None
+        self.runs_python = walk.runs_python
         self._is_static = not self._lengths and all(t.is_static for t in self._parameters)
         self._numbers = [None if t.shape else t.dtype.type for t in self._parameters]
 
