@@ -432,3 +432,37 @@ def test_an_index_out_of_range_is_an_error(spec):
     for i in (-1, 5, 2**62):
         with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
             run([np.arange(5.0), i])
+
+
+def test_a_stack_that_is_used_twice_is_copied():
+    """Values stay what they are, whoever pushes on what is made of them, in loops and branches too."""
+
+    def body(b, x, n):
+        zero, one = b.constant(0, np.int64), b.constant(1, np.int64)
+        push = lambda s, v: b.push(s, [b.cast(v, F8)])
+        pop = lambda s: b.pop(s, [ArrayType(F8)])
+        base = push(push(b.call(typed.stack_new, [], [STACK])[0], x), b.constant(2.0))
+        first = push(base, b.constant(3.0))
+        second = push(base, b.constant(4.0))
+        (looped,) = b.range_(zero, n, one, lambda i, s: [push(s, i)], [base])
+        top, shorter = pop(base)
+        again = push(shorter, b.constant(5.0))
+        chosen = b.if_(b.ufunc(np.less, x, b.constant(0.0)), lambda: [base, base], lambda: [base, push(base, x)])
+        pushed = [push(s, b.constant(6.0 + k)) for k, s in enumerate(chosen)]
+        results = [top]
+        for stack, count in [
+            (first, 3),
+            (second, 3),
+            (base, 2),
+            (again, 2),
+            (pushed[0], 3),
+            (pushed[1], 4),
+            (looped, 3),
+        ]:
+            for _ in range(count):
+                v, stack = pop(stack)
+                results.append(v)
+        return results
+
+    function = program([ArrayType(F8), ArrayType(I8)], body)
+    same(function, [1.5, np.int64(1)])

@@ -68,6 +68,12 @@ class _Placing:
         self.order, self.lazy, self.of = order, lazy, found.of
         self.wished: dict[Value, Buffer] = {}
         self.read_by: dict[Value, dict[Value, set[Any]]] = {}
+        self.loops = [(order.at[op], order.end[op]) for op in order.at if op.kind in ("while", "range")]
+        self.last_push = max(map(self.effective, filter(_pushes, order.at)), default=0)
+
+    def effective(self, op: Operation) -> int:
+        """The position after which an operation does not run again."""
+        return max([self.order.at[op], *(end for at, end in self.loops if at < self.order.at[op] < end)])
 
     # Buffers
 
@@ -115,6 +121,9 @@ class _Placing:
             self.put(arrays[0], source if source is not None else self.fresh(arrays[0]))
         elif op.callee in (typed.setitem, typed.add_at):
             self.update(op)
+        elif op.callee is typed.stack_pop and self.order.at[op] > self.last_push:
+            for result in arrays:  # nothing will be pushed where they stand
+                self.put(result, Buffer(size_of(result.type), is_own=False))
         else:
             reads = self.reads(op.positional)
             in_step = is_elementwise(op)
@@ -252,6 +261,12 @@ class _Placing:
             else:
                 return value
         return value
+
+
+def _pushes(op: Operation) -> bool:
+    """Whether an operation may write to a stack."""
+    is_used = any(v.type is STACK for v in op.operands)
+    return op.callee is typed.stack_push or isinstance(op.callee, Function) and is_used
 
 
 def _share_slots(found: Placement, order: Order) -> None:

@@ -14,6 +14,7 @@ from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
 from .function import FunctionCode, emits
 from .fusion import is_array
+from .stacks import is_fixed_push, reserve
 
 
 def kinds_of(value: Value) -> list[str]:
@@ -68,7 +69,11 @@ def _kind(sources: Sequence[Value], array: Array, f: FunctionCode) -> Any:
     return next(s.type for s in sources if is_array(s) and f.array(s) is array)
 
 
-def registers_of(f: FunctionCode, values: Sequence[Value]) -> list[str]:
+def registers_of(f: FunctionCode, values: Sequence[Value], position: int) -> list[str]:
+    """The registers of values that are passed on at a position; a stack that is needed again there loses its memory."""
+    for value in values:
+        if value.type is STACK and (values.count(value) > 1 or f.order.is_live_after(value, position)):
+            f.values[value] = (*f.values[value][:2], "0")
     return [name for value in values for name in held(f, value)]
 
 
@@ -85,7 +90,7 @@ def if_(f: FunctionCode, op: Operation) -> None:
         with code.scope():
             f.block(block)
             move(f, block.results, op.results)
-            names.append(registers_of(f, block.results))
+            names.append(registers_of(f, block.results, f.order.yields[id(block)]))
         ends.append(code.label)
         code.jump(after)
     code.start(after)
@@ -103,7 +108,7 @@ def while_(f: FunctionCode, op: Operation) -> None:
     move(f, op.operands, op.results)
     kinds = [kind for value in op.results for kind in kinds_of(value)]
     head, inside, after = code.new("while"), code.new("body"), code.new("done")
-    before, initial = code.label, registers_of(f, op.operands)
+    before, initial = code.label, registers_of(f, op.operands, f.order.at[op])
     code.jump(head)
     code.start(head)
     phis = [code.phi(kind, x, before) for kind, x in zip(kinds, initial)]
@@ -125,7 +130,21 @@ def while_(f: FunctionCode, op: Operation) -> None:
 def _body(f: FunctionCode, body: Block, results: Sequence[Value]) -> list[str]:
     f.block(body)
     move(f, body.results, results)
-    return registers_of(f, body.results)
+    return registers_of(f, body.results, f.order.yields[id(body)])
+
+
+def pushes(f: FunctionCode, body: Block, k: int) -> list[Operation]:
+    """What a loop's body pushes on the k-th value that it carries, if it is the same number of bytes every time."""
+    value, last = body.parameters[1 + k], body.results[k]
+    chain: list[Operation] = []
+    own = set(body.operations)
+    while value is not last:
+        users = f.order.users[value]
+        if len(users) != 1 or users[0] not in own or not is_fixed_push(users[0]):
+            return []
+        chain.append(users[0])
+        value = users[0].results[0]
+    return chain if f.order.users[last] == [None] else []
 
 
 @emits("range")
@@ -141,8 +160,15 @@ def range_(f: FunctionCode, op: Operation) -> None:
         return _body(f, body, op.results)
 
     known = number(step, op.operands[2].type.dtype)
+    rooms = {k: chain for k, value in enumerate(initial) if value.type is STACK and (chain := pushes(f, body, k))}
+    first = registers_of(f, initial, f.order.at[op])
+    if rooms:
+        count = _iterations(f, start, stop, step)
+        for k, chain in rooms.items():
+            at = sum(len(kinds_of(v)) for v in initial[:k])
+            first[at : at + 3] = reserve(f, first[at : at + 3], chain, count)
     if known in (1, -1):
-        names = code.counted(start, stop, int(known), iteration, kinds, registers_of(f, initial))
+        names = code.counted(start, stop, int(known), iteration, kinds, first)
     else:
         # By the number of iterations: the index after the last one may be out of range.
         count = _iterations(f, start, stop, step)
@@ -150,13 +176,16 @@ def range_(f: FunctionCode, op: Operation) -> None:
         def stepped(k: str, *carried: str) -> list[str]:
             return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
 
-        names = code.counted("0", count, 1, stepped, kinds, registers_of(f, initial))
+        names = code.counted("0", count, 1, stepped, kinds, first)
     bind(f, op.results, names)
 
 
 def _iterations(f: FunctionCode, start: str, stop: str, step: str) -> str:
     """ceil((stop - start) / step), not negative; 0 for a step of 0, which the front end refuses."""
     code = f.code
+    if step in ("1", "-1"):
+        distance = code.value(f"sub i64 {stop}, {start}" if step == "1" else f"sub i64 {start}, {stop}")
+        return code.call("llvm.smax.i64", "i64", [("i64", distance), ("i64", "0")])
     up = code.value(f"icmp sgt i64 {step}, 0")
     ahead = code.value(f"icmp slt i64 {start}, {stop}")
     behind = code.value(f"icmp sgt i64 {start}, {stop}")

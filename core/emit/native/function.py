@@ -53,6 +53,7 @@ class FunctionCode:
         self.proofs = analyse(function) if program.bounds_check else Proofs()
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
+        self.has_room: set[Operation] = set()  # pushes for which a loop has made room
         self.has_failure = False
         self.op: Operation | None = None
 

@@ -22,6 +22,7 @@ REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.arg
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
 _DEAR = 12  # a call of exp, in additions
 _CHEAP = 2
+_DEEPEST = 40  # expressions of more operations than this in a row are cut
 _EXPENSIVE = {np.divide: 3, np.sqrt: 4, np.remainder: 8, np.floor_divide: 8}
 _PLAIN = {np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.conjugate, np.square}
 _PARTS = {np.real: "real", np.imag: "imag"}
@@ -79,8 +80,13 @@ def fused(function: Function, order: Order) -> set[Value]:
 
 def _by_use(order: Order) -> set[Value]:
     costs: dict[Value, int] = {}
+    depths: dict[Value, int] = {}
     for value, op in order.maker.items():
         if is_array(value) and (is_elementwise(op) or is_view(op)):
+            depths[value] = 1 + max((depths.get(x, 0) for x in op.operands), default=0)
+            if depths[value] == _DEEPEST:
+                depths[value] = 0
+                continue
             own = 0 if is_view(op) and "a" not in _spec(op) else _cost(op)
             costs[value] = min(own + sum(costs.get(x, 0) for x in set(op.operands)), 1 << 20)
     lazy: set[Value] = set()

@@ -188,6 +188,21 @@ def _new(f: FunctionCode, op: Operation) -> None:
     f.values[op.results[0]] = ("null", "0", "0")
 
 
+def is_fixed_push(op: Operation) -> bool:
+    """Whether an operation pushes a number of bytes that is known while compiling."""
+    return op.callee is typed.stack_push and all(v.type is STACK or v.type.is_static for v in op.positional[1:])
+
+
+def reserve(f: FunctionCode, stack: Sequence[str], chain: Sequence[Operation], count: str) -> tuple[str, str, str]:
+    """The stack with room for what a loop of so many iterations pushes, so that its pushes need not look for it."""
+    code, (data, used, capacity) = f.code, stack
+    sizes = ("24" if v.type is STACK else _bytes(f, v.type) for op in chain for v in op.positional[1:])
+    total = code.multiply(str(sum(map(int, sizes))), count)
+    data, capacity = grown(f, (data, used, capacity), code.add(used, total))
+    f.has_room.update(chain)
+    return data, used, capacity
+
+
 def _in_order(values: Sequence[Value]) -> list[Value]:
     """As they stand in memory: those whose size is known at last, next to the top, where they are found without it."""
     return sorted(values, key=lambda v: v.type is STACK or v.type.is_static)
@@ -201,7 +216,7 @@ def _push(f: FunctionCode, op: Operation) -> None:
     needed = registers[1]
     for v in values:
         needed = code.add(needed, sizes[v])
-    data, capacity = grown(f, registers, needed)
+    data, capacity = (registers[0], registers[2]) if op in f.has_room else grown(f, registers, needed)
     at = registers[1]
     for v in _in_order(values):
         pointer = code.value(f"getelementptr inbounds i8, ptr {data}, i64 {at}")
@@ -227,7 +242,11 @@ def _pop(f: FunctionCode, op: Operation) -> None:
             places = [code.value(f"getelementptr inbounds i64, ptr {pointer}, i64 {i}") for i in range(3)]
             f.values[v] = tuple(code.value(f"load {k}, ptr {p}") for k, p in zip(("ptr", "i64", "i64"), places))
         elif v.type.shape:
-            f.set_array(v, Memory(code, pointer, v.type.dtype, f.lengths(v.type)))
+            found = Memory(code, pointer, v.type.dtype, f.lengths(v.type))
+            if f.placement.of[v].is_own:
+                f.set_array(v, found)
+            else:
+                f.values[v] = found
         else:
             f.values[v] = load(code, pointer, v.type.dtype)
     f.values[rest] = (data, used, capacity)
