@@ -125,7 +125,10 @@ class PullBack(Call):
 
 @traces(callback)
 def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
+    from .specialise.python_functions import python_function
+
     check_function(f)
+    f = python_function(f)
     leaves, _ = scan(args, Traced)
     told, _ = scan(result_like, Traced)
     types = [x.type if isinstance(x, Traced) else type_of(x) for x in told]

@@ -19,7 +19,7 @@ from .compiled import Compilation
 from .cotangents import conform, scale
 from .custom import distinct
 from .integers import carries
-from .layout import Again, Describe, Hole, Holder, Layout, Static, build
+from .layout import Again, Describe, Holder, Hole, Layout, Static, build
 from .opaque import reached
 from .operate import evaluate
 from .tape import Cotangents, Int, Record, Tape

@@ -144,7 +144,7 @@ class Generator:
         least = (most - n + np.uint64(1)) % n
         drawn = self.bits(size)
         while np.any(drawn < least):
-            drawn = np.where(drawn < least, self.bits(size), drawn)
+            drawn = np.where(drawn < least, self.bits(size), drawn)[()]
         return low + (drawn % n).astype(np.int64)
 
     def permutation(self, x: Any) -> Any:

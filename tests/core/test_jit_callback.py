@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morula.core import adjoint, debug, grad, gradient
+from morula.core import adjoint, debug, grad, gradient, jit
 from morula.core.builder import Builder
 from morula.core.callbacks import callback
 from morula.core.errors import BadInput, NoDerivative
@@ -135,6 +135,36 @@ def test_callback_in_a_differentiated_program_carries_its_pullback():
     assert evaluate(function, [np.array([1.0, 2.0])]) == [5.0]
     backward = function.block.operations[-1].named["backward"].constant
     assert evaluate(backward, [np.array([1.0, 2.0]), np.float64(2)])[0].tolist() == [4.0, 8.0]
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_compiled_code_prints_and_calls_back(target, capsys):
+    def f(x):
+        for i in range(x.size):
+            debug.print("{} {:.1f}", i, x[i])
+        return callback(lambda u, k: float(u.sum() * k), 0.0, x, 2) + 1
+
+    compiled = jit(f, target=target)
+    for _ in range(2):
+        assert compiled(np.ones(2)) == 5.0
+    assert capsys.readouterr().out == "0 1.0\n1 1.0\n" * 2
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_compiled_code_differentiates_a_callback_by_its_adjoint(target):
+    f = jit(grad(lambda x: callback(squared, np.float64(0), 3 * x)), target=target)
+    assert f(np.array([1.0, 2.0])).tolist() == [18.0, 36.0]
+    with pytest.raises(NoDerivative):
+        jit(grad(lambda x: callback(lambda u: 2 * u, 0.0, x)), target=target)(3.0)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_an_exception_in_a_callback_is_raised_by_the_call(target):
+    def fails(x):
+        raise KeyError("no such thing")
+
+    with pytest.raises(KeyError, match="no such thing"):
+        jit(lambda x: callback(fails, 0.0, x), target=target)(1.0)
 
 
 def test_nothing_is_printed_or_warned_for_known_values(capsys):

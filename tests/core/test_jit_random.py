@@ -130,3 +130,42 @@ def test_bad_input_says_what_is_wrong():
         Generator().integers(3, 3)
     with pytest.raises(mo.BadInput, match="5 of 3 cannot be chosen"):
         Generator().choice(3, 5, replace=False)
+
+
+def shuffled(g):
+    x = np.arange(5.0)
+    g.shuffle(x)
+    return x
+
+
+def summed(g):
+    s = 0.0
+    for _ in range(100):
+        s += g.random()
+    return s
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: (g.bits(5), g.random(3), g.random(), g.random((2, 2), np.float32)),
+        lambda g: (g.normal(1.0, 2.0, 3), g.standard_normal(), g.exponential(2.0, (2,)), g.uniform(1.0, 3.0)),
+        lambda g: (g.integers(10, size=4), g.integers(5), g.bernoulli(0.3, 4)),
+        lambda g: (g.permutation(5), g.choice(5, 3, replace=False), g.choice(np.arange(4.0), 2, p=np.ones(4))),
+        lambda g: [c.random(2) for c in g.spawn(2)],
+        lambda g: mo.grad(lambda m: np.sum(g.normal(m, 2.0, 3) ** 2))(1.5),
+        shuffled,
+        summed,
+    ],
+)
+def test_the_stream_is_the_same_in_compiled_code(draw, target):
+    plain, compiled = Generator(7), Generator(7)
+    expected, found = draw(plain), mo.jit(draw, target=target)(compiled)
+    for a, b in zip(
+        expected if isinstance(expected, (list, tuple)) else [expected],
+        found if isinstance(found, (list, tuple)) else [found],
+    ):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(b, a, rtol=1e-12 if np.asarray(a).dtype == np.float64 else 1e-6)
+    assert compiled.counter == plain.counter and type(compiled.counter) is np.uint64

@@ -1,0 +1,306 @@
+"""``jit`` itself: what a program is compiled for, how calls are told apart, what is written back, texts, warnings, errors."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.core import targets
+from morula.core.errors import BadInput
+
+TARGETS = ("native", "xla")
+Pair = namedtuple("Pair", "a b")
+SCALE = 2.0
+TABLE = np.arange(3.0)
+
+
+@pytest.fixture(params=TARGETS)
+def target(request):
+    return request.param
+
+
+def programs(f):
+    """How many programs a compiled function has."""
+    return sum(len(form.programs) for form in f.forms.values())
+
+
+def horner(x, n):
+    s = 0.0
+    while n > 0:
+        n -= 1
+        s = s * x + np.sin(x)
+    return s
+
+
+def test_one_program_serves_all_values_of_a_type(target):
+    f = mo.jit(horner, target=target)
+    for x, n in ((2.0, 3), (0.5, 0), (-1.0, 7)):
+        assert f(x, n) == pytest.approx(horner(x, n))
+    assert programs(f) == 1
+    f(2, 3)
+    assert programs(f) == 2
+
+
+def test_results_have_the_types_of_python(target):
+    @mo.jit(target=target)
+    def f(x, n, a):
+        return x + 1, n + 1, x > 0, a[0], a, {"pair": Pair(a + x, [n, "text"])}
+
+    a = np.arange(2, dtype=np.float32)
+    found = f(1.5, 2, a)
+    assert [type(x) for x in found[:4]] == [float, int, bool, np.float32]
+    assert found[4] is a
+    pair = found[5]["pair"]
+    assert pair.a.dtype == np.float32 and pair.b == [2, "text"] and isinstance(pair, Pair)
+
+
+@dataclass
+class Model:
+    w: Any
+    steps: int = 0
+
+    def step(self, x):
+        self.w = self.w - 0.5 * x
+        self.steps += 1
+        return self
+
+    @mo.jit(target="native")
+    def compiled_step(self, x):
+        self.w = self.w - 0.5 * x
+        return x
+
+
+def test_what_is_changed_in_arguments_is_changed_for_the_caller(target):
+    def f(x, d, items):
+        x[1:] *= 2.0
+        d["w"] = d["w"] + x
+        d["new"] = d.pop("old")
+        items.append(x[0])
+        return d
+
+    compiled = mo.jit(f, target=target)
+    for _ in range(2):
+        x, w = np.arange(3.0), np.ones(3)
+        d, items = {"w": w, "old": 7}, []
+        assert compiled(x, d, items) is d
+        assert x.tolist() == [0.0, 2.0, 4.0] and w.tolist() == [1.0, 1.0, 1.0]
+        assert d["w"].tolist() == [1.0, 3.0, 5.0] and d["new"] == 7 and items == [0.0] and "old" not in d
+    assert programs(compiled) == 1
+
+
+def test_methods_objects_and_partials(target):
+    model = Model(np.ones(2))
+    step = mo.jit(model.step, target=target)
+    assert step(np.ones(2)) is model and model.w.tolist() == [0.5, 0.5] and model.steps == 1
+    step(np.ones(2))
+    assert model.w.tolist() == [0.0, 0.0] and model.steps == 2
+    model.compiled_step(np.ones(2))
+    assert model.w.tolist() == [-0.5, -0.5]
+    assert mo.jit(functools.partial(horner, 2.0), target=target)(3) == pytest.approx(horner(2.0, 3))
+
+    class Callable:
+        def __init__(self):
+            self.k = 3.0
+
+        def __call__(self, x):
+            return self.k * x
+
+    assert mo.jit(Callable(), target=target)(2.0) == 6.0
+
+
+def test_a_number_that_has_to_be_known_makes_its_argument_static(target):
+    @mo.jit(target=target)
+    def f(x, k):
+        return np.zeros(k + 1) + {2: x, 3: -x}[k]
+
+    assert f(1.0, 2).tolist() == [1.0] * 3 and f(2.0, 2).tolist() == [2.0] * 3
+    assert programs(f) == 1
+    assert f(1.0, 3).tolist() == [-1.0] * 4
+    assert programs(f) == 2
+
+
+def test_a_number_computed_from_an_array_cannot_be_known():
+    def f(x):
+        return np.zeros(int(np.sum(x)))
+
+    with pytest.raises(BadInput, match="depends on the array x"):
+        mo.jit(f, target="native")(np.ones(3))
+
+
+def test_static_arguments_are_declared_by_position_or_name(target):
+    def f(x, mode, n=1):
+        return x * n if mode == "times" else x + n
+
+    compiled = mo.jit(f, target=target, static_argnums=1, static_argnames="n")
+    assert compiled(2.0, "times", n=3) == 6.0 and compiled(2.0, "plus", n=3) == 5.0 and compiled(2.0, "times", 3) == 6.0
+    with pytest.raises(BadInput, match="no hash: pass a tuple"):
+        compiled(2.0, ["times"], n=3)
+
+
+def test_options_are_checked():
+    with pytest.raises(BadInput, match="a target is one of 'auto', 'native', 'xla', not 'gpu'"):
+        mo.jit(horner, target="gpu")
+    with pytest.raises(BadInput, match="static_argnums 2 is no position"):
+        mo.jit(horner, static_argnums=2)
+    with pytest.raises(BadInput, match="static_argnames 'y' is no argument of horner.*: it has x, n"):
+        mo.jit(horner, static_argnames="y")
+    with pytest.raises(BadInput, match="a function is needed"):
+        mo.jit(3.0)
+
+
+@pytest.mark.parametrize("missing", TARGETS)
+def test_a_missing_library_names_what_to_install(missing, monkeypatch):
+    monkeypatch.setattr(targets, "is_installed", lambda t: t != missing)
+    library = targets.LIBRARIES[missing]
+    with pytest.raises(
+        BadInput, match=rf"{library} is needed, which is not installed: pip install 'morula\[{missing}\]'"
+    ):
+        mo.jit(horner, target=missing)
+    other = next(t for t in TARGETS if t != missing)
+    assert mo.jit(horner).lower(2.0, 3).target == other
+    monkeypatch.setattr(targets, "is_installed", lambda t: False)
+    with pytest.raises(BadInput, match="llvmlite or jax is needed"):
+        mo.jit(horner)
+
+
+def test_what_is_read_from_outside_is_what_is_there_at_the_call(target, monkeypatch):
+    @mo.jit(target=target)
+    def f(x):
+        return SCALE * x + TABLE[1]
+
+    assert f(1.0) == 3.0
+    TABLE[1] = 5.0
+    assert f(1.0) == 7.0 and programs(f) == 1
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert f(1.0) == 8.0
+    monkeypatch.setitem(globals(), "TABLE", np.array([0.0, 2.0, 0.0, 0.0]))
+    assert f(1.0) == 5.0
+    TABLE[1] = 1.0
+
+
+def test_an_array_given_twice_is_one_array(target):
+    def f(x, y):
+        x[0] = 5.0
+        return y[0] + 1
+
+    compiled = mo.jit(f, target=target)
+    a, b = np.zeros(2), np.zeros(2)
+    assert compiled(a, b) == 1.0
+    assert compiled(a, a) == 6.0
+    with pytest.raises(BadInput, match="shares memory with another argument"):
+        compiled(a, a[:])
+
+
+def test_an_array_that_is_read_only_is_not_written_to(target):
+    def f(x):
+        x[0] = 1.0
+
+    a = np.zeros(2)
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        mo.jit(f, target=target)(a)
+
+
+def test_nothing_is_shared_between_results_of_calls(target):
+    f = mo.jit(lambda x: (x + 1, [x * 2]), target=target)
+    first, second = f(np.ones(2)), f(np.zeros(2))
+    assert first[0].tolist() == [2.0, 2.0] and second[0].tolist() == [1.0, 1.0]
+    assert first[1] is not second[1]
+    first[0][0] = 9.0
+    assert f(np.ones(2))[0].tolist() == [2.0, 2.0]
+
+
+def test_layouts_of_arrays_do_not_matter(target):
+    f = mo.jit(lambda x: x[:, 0] * 2, target=target)
+    x = np.arange(12.0).reshape(3, 4)
+    for a in (x, np.asfortranarray(x), x[::-1], np.arange(24.0).reshape(3, 8)[:, ::2]):
+        assert f(a).tolist() == (a[:, 0] * 2).tolist()
+
+
+def test_a_function_compiled_again_and_again_is_warned_of_once():
+    f = mo.jit(lambda x, y: x + y, target="native")
+    with pytest.warns(
+        RuntimeWarning, match=r"compiled 8 times: the argument y was float64\[1\], float64\[2\]"
+    ) as caught:
+        for n in range(1, 11):
+            f(1.0, np.ones(n))
+    assert len(caught) == 1
+
+
+def test_a_warning_names_a_value_that_is_part_of_the_program():
+    f = mo.jit(lambda x, name: x, target="native")
+    with pytest.warns(RuntimeWarning, match="the argument name was 'a0', 'a1'"):
+        for i in range(8):
+            f(1.0, f"a{i}")
+
+
+def test_nothing_is_warned_of_in_ordinary_use(target):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f = mo.jit(horner, target=target)
+        for n in range(20):
+            f(2.0, n)
+
+
+def test_the_program_as_text():
+    lowered = mo.jit(lambda x, y: np.sum(x * y), target="native").lower(np.ones(3), 2.0)
+    assert lowered.as_text() == str(lowered.compilation.function) and "numpy.multiply(%x, " in lowered.as_text("ir")
+    assert "np.sum(" in lowered.as_text("python")
+    assert "define " in lowered.as_text("llvm")
+    with pytest.raises(BadInput, match="has no hlo: use jit.f, target='xla'"):
+        lowered.as_text("hlo")
+    with pytest.raises(BadInput, match="as_text knows 'ir', 'python'"):
+        lowered.as_text("fortran")
+    other = mo.jit(lambda x, y: np.sum(x * y), target="xla").lower(np.ones(3), 2.0)
+    assert "stablehlo.multiply" in other.as_text("stablehlo") and "HloModule" in other.as_text("hlo")
+
+
+def test_explain_tells_the_story(capsys):
+    def f(x, k):
+        return {1: x, 2: np.sum(x * SCALE)}[k]
+
+    text = mo.jit(f, target="native").explain(np.ones(3), 2)
+    assert capsys.readouterr().out == text + "\n"
+    assert text.startswith("f for the target native: as asked\nstatic: k, needed for an index into a dict")
+    assert "read from outside while compiling: np, SCALE" in text or "SCALE" in text
+    for part in ("after trace: ", "after simplify: ", "operations", "seconds: trace "):
+        assert part in text
+
+
+def test_auto_takes_native_for_loops_and_says_why():
+    f = mo.jit(horner)
+    lowered = f.lower(2.0, 3)
+    assert lowered.target == "native" and lowered.compilation.reason == "a program for the CPU with loops"
+    large = mo.jit(lambda x: x + 1).lower(np.zeros(1 << 21, np.int8))
+    assert large.target == "xla" and "2,097,152 elements" in large.compilation.reason
+
+
+def test_names_and_documentation_are_kept():
+    assert mo.jit(horner).__name__ == "horner" and mo.jit(horner).__wrapped__ is horner
+    assert repr(mo.jit(horner)).startswith("<jit of horner (")
+
+
+def test_an_error_shows_the_users_lines_only(target):
+    def f(x):
+        if x > 1:
+            raise KeyError("too large")
+        return x
+
+    compiled = mo.jit(f, target=target)
+    assert compiled(0.5) == 0.5
+    with pytest.raises(KeyError, match="too large") as caught:
+        compiled(2.0)
+    assert not [e for e in caught.traceback if "core" in str(e.path.parent.name)]
+
+
+def test_compiled_functions_call_each_other(target):
+    inner = mo.jit(lambda x: x * 2, target=target)
+    outer = mo.jit(lambda x: inner(x) + inner(x + 1), target=target)
+    assert outer(3.0) == 14.0 and programs(inner) == 0
