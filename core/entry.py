@@ -77,25 +77,30 @@ class _Entry:
         return self.function(parameters, general)
 
     def function(self, parameters: list[str], general: Callable[..., Any]) -> Callable[..., Any]:
-        program = self.compilation.program
-        space = {**self.namespace, "general": general, "run": self.compilation.executable}
-        lines = ["def enter(*args, **kwargs):", "    try:", f"        if {' and '.join(self.tests)}:"]
-        lines += [
-            f"            parameters = [{', '.join(parameters)}]",
-            "        else:",
+        program, executable = self.compilation.program, self.compilation.executable
+        space = {**self.namespace, "__name__": f"{__package__}.generated", "general": general}
+        direct = getattr(executable, "call", None)  # takes the arguments one by one
+        space["run"] = direct or executable
+        run = f"run({', '.join(parameters)})" if direct else "run(parameters)"
+        lines = [
+            "def enter(*args, **kwargs):",
+            "    try:",
+            f"        if not ({' and '.join(self.tests)}):",
             "            return general(*args, **kwargs)",
+            "    except (LookupError, ValueError):",
+            "        return general(*args, **kwargs)",
+            f"    parameters = [{', '.join(parameters)}]",
         ]
-        lines += ["    except (LookupError, ValueError):", "        return general(*args, **kwargs)"]
         if program.written:
             space |= {"check_overlap": check_overlap, "written": program.written}
             lines.append("    check_overlap(parameters, written)")
         if program.written or program.updates or program.knows_objects:
             space["result"] = program.result
-            lines.append("    return result(run(parameters), parameters, (args, kwargs))")
+            lines.append(f"    return result({run}, parameters, (args, kwargs))")
         else:
             space["plan"] = program.plan
-            lines.append("    return plan(run(parameters), parameters, ())")
-        exec("\n".join(lines), space)
+            lines.append(f"    return plan({run}, parameters, ())")
+        exec(compile("\n".join(lines), "<morula entry>", "exec"), space)
         return space["enter"]
 
     def guard(self, guard: Any) -> None:
