@@ -211,8 +211,11 @@ class Builder:
         dtype = result_dtype(x.type, y.type)
         shape = self.broadcast_shape([v.type.shape for v in (condition, x, y)])
         weak = x.type.weak and y.type.weak and not shape
-        values = [v if v.type.dtype == dtype else self.cast(v, dtype) for v in (x, y)]
-        return self.call(np.where, [condition, *values], [ArrayType(dtype, shape, weak)])[0]
+        values = [condition, *(v if v.type.dtype == dtype else self.cast(v, dtype) for v in (x, y))]
+        kind = ArrayType(dtype, shape, weak)
+        if shape or dtype.kind not in "iub":
+            return self.call(np.where, values, [kind])[0]
+        return self.once((kind, np.where, *map(_identity, values)), lambda: self.call(np.where, values, [kind])[0])
 
     def broadcast_shape(self, shapes: Sequence[Shape]) -> Shape:
         """The common shape.  Lengths known only at run time must agree with what they meet: that is checked then.

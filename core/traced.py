@@ -250,6 +250,7 @@ for _name in (
     _forward, _reflected = _binary(_function)
     setattr(Traced, f"__{_name}__", _forward)
     setattr(Traced, f"__r{_name}__", _reflected)
+    setattr(Traced, f"__i{_name}__", _binary(getattr(operator, "i" + _name))[0])
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Traced, f"__{_name}__", _binary(getattr(operator, _name))[0])
 for _name in ("neg", "pos", "abs", "invert"):

@@ -178,7 +178,12 @@ def _add_at(shape, x, *index_and_value, spec):
     return y
 
 
-cast = Primitive("cast", lambda shape, x, dtype: np.asarray(x).astype(dtype))
+def _cast(shape, x, dtype):
+    x = np.asarray(x)
+    return (x.real if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb" else x).astype(dtype)
+
+
+cast = Primitive("cast", _cast)
 """x with its elements converted to ``dtype``; the real part of a complex x for a real dtype."""
 
 full = Primitive("full", lambda shape, x: np.full(shape, x, np.asarray(x).dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -131,6 +132,9 @@ class Objects(StatementsOf):
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         if isinstance(x, Traced):
+            if name in ("real", "imag", "flat"):
+                self.call(operator.setitem, self.attribute(x, name), ..., value)
+                return
             if name == "shape":
                 raise BadInput("compiled code cannot set the shape of an array; use reshape")
             raise AttributeError(f"cannot set {name}")

@@ -95,8 +95,15 @@ def new_array(made: Value) -> Array:
     return Array(Storage(made))
 
 
+def scalar_of(builder: Builder, x: Value) -> Value:
+    """What ``float`` and ``int`` take: a number, or an array of no dimensions."""
+    if x.type.shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return x
+
+
 def number_of(builder: Builder, x: Value) -> Value:
-    """The only element of an array, for ``float`` and ``bool`` and ``item``."""
+    """The only element of an array, for ``bool`` and ``item``."""
     if not x.type.shape:
         return x
     if x.type.is_static and set(x.type.shape) == {1}:

@@ -14,7 +14,7 @@ import numpy as np
 from ..builder import Builder
 from ..ir import Value
 from ..traced import Trace, traces
-from .arguments import integer, number_of, refuse, weak
+from .arguments import integer, refuse, scalar_of, weak
 from .operators import python_power
 from .python_numbers import items_of, real_number, truncated
 
@@ -118,7 +118,7 @@ def _log(trace: Trace, x: Any, base: Any = None, /) -> Any:
 
 def _rounding(ufunc: np.ufunc) -> Callable[..., Any]:
     def apply(trace: Trace, x: Any, /) -> Any:
-        v = number_of(trace.builder, trace.value(x))
+        v = scalar_of(trace.builder, trace.value(x))
         return trace.wrap(truncated(trace.builder, v if v.type.dtype.kind in "iub" else trace.builder.ufunc(ufunc, v)))
 
     return apply
@@ -235,7 +235,7 @@ def _ldexp(trace: Trace, x: Any, i: Any, /) -> Any:
 
 def _cmath(ufunc: np.ufunc, result: np.dtype = _C) -> Callable[..., Any]:
     def apply(trace: Trace, z: Any, /) -> Any:
-        v = weak(trace.builder, number_of(trace.builder, trace.value(z)), _C)
+        v = weak(trace.builder, scalar_of(trace.builder, trace.value(z)), _C)
         return trace.wrap(trace.builder.ufunc(ufunc, v))
 
     return apply

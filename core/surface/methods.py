@@ -17,7 +17,7 @@ from .shapes import astype, flatten, reshape as np_reshape
 _SAME = (
     *("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"),
     *("clip", "round", "ravel", "squeeze", "swapaxes", "diagonal", "trace", "repeat", "take", "put"),
-    *("searchsorted", "argsort", "conj", "conjugate", "dot", "choose", "argpartition", "nonzero", "compress"),
+    *("searchsorted", "argsort", "dot", "choose", "argpartition", "nonzero", "compress"),
 )
 
 
@@ -52,6 +52,16 @@ def transpose(trace: Trace, x: Any, *axes: Any) -> Any:
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
         (axes,) = axes
     return trace.call(np.transpose, x, axes or None)
+
+
+@method
+def conjugate(trace: Trace, x: Any) -> Any:
+    if x.type.weak:
+        return trace.wrap(trace.builder.ufunc(np.conjugate, trace.value(x))) if x.type.dtype.kind == "c" else x
+    return trace.call(np.conjugate, x)
+
+
+METHODS["conj"] = conjugate
 
 
 @method

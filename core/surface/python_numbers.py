@@ -13,7 +13,7 @@ from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Trace, Traced, traces
-from .arguments import integer, number_of, refuse, refuse_given, value, weak
+from .arguments import integer, refuse, refuse_given, scalar_of, value, weak
 from .operators import combine
 
 _F = np.dtype(np.float64)
@@ -22,7 +22,7 @@ _C = np.dtype(np.complex128)
 
 def real_number(trace: Trace, x: Any) -> Value:
     """x as a Python float."""
-    v = number_of(trace.builder, trace.value(x))
+    v = scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
     return weak(trace.builder, v, _F)
@@ -36,7 +36,7 @@ def _float(trace: Trace, x: Any = 0.0) -> Any:
 @traces(complex)
 def _complex(trace: Trace, real: Any = 0.0, imag: Any = None) -> Any:
     builder = trace.builder
-    z = weak(builder, number_of(builder, trace.value(real)), _C)
+    z = weak(builder, scalar_of(builder, trace.value(real)), _C)
     if imag is not None:
         i = builder.constant(1j)
         z = builder.ufunc(np.add, z, builder.ufunc(np.multiply, i, weak(builder, trace.value(imag), _C)))
@@ -45,7 +45,7 @@ def _complex(trace: Trace, real: Any = 0.0, imag: Any = None) -> Any:
 
 @traces(int)
 def _int(trace: Trace, x: Any = 0) -> Any:
-    return trace.wrap(truncated(trace.builder, number_of(trace.builder, trace.value(x))))
+    return trace.wrap(truncated(trace.builder, scalar_of(trace.builder, trace.value(x))))
 
 
 def truncated(builder: Builder, x: Value) -> Value:
@@ -63,7 +63,7 @@ def truncated(builder: Builder, x: Value) -> Value:
 def _round(trace: Trace, x: Any, ndigits: Any = None) -> Any:
     if isinstance(x, Array) and x.type.shape:
         return trace.call(np.round, x, ndigits or 0)
-    builder, v = trace.builder, number_of(trace.builder, trace.value(x))
+    builder, v = trace.builder, scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind in "iub":
         if ndigits is not None and integer(trace, ndigits, "the digits of round") < 0:
             raise refuse("round(int, a negative number)", "use n // 10**k * 10**k")

@@ -159,8 +159,8 @@ def _dim(builder: Builder, count: Value, n: int | Dim, bounds: list[Value | None
     high = min(high, n.bound if isinstance(n, Dim) else n)
     if bounds[0] is not None and bounds[1] is not None:  # a[k:k+3] has at most 3
         apart = (integers.unchecked(bounds[1]) - integers.unchecked(bounds[0])) * (1 if step > 0 else -1)
-        if not apart.terms:
-            high = min(high, -(max(apart.constant, 0) // -abs(step)))
+        if not apart.terms and apart.constant >= 0:
+            high = min(high, -(apart.constant // -abs(step)))
     if low >= high:
         return high
     if count.is_constant:

@@ -100,7 +100,7 @@ def flatten(x: Any, found: list[Any]) -> None:
     if isinstance(x, (tuple, list)):
         for e in x:
             flatten(e, found)
-    else:
+    elif x is not None:
         found.append(x)
 
 
