@@ -224,32 +224,21 @@ def _getitem(values, kind, known, add, constants):
     if filled is not None:
         number = filled.operands[0]
         return add(typed.full, [number], kind) if kind.shape else number
-    for _ in range(16):  # past writes to other elements
+    for _ in range(16):  # past writes to other elements: to read from what was before them would keep it alive
         written = known.made_by(x, typed.setitem)
         if written is None or "a" in spec or written.named["spec"].constant != spec:
-            break
-        x_before, *places, v = written.positional
+            return None
+        x, *places, v = written.positional
         if all(same(a, b) for a, b in zip(places, index)) and v.type.shape == kind.shape:
             return v
         if not any(differ(a, b) for a, b, e in zip(places, index, [e for e in spec if e != ":"]) if e == "i"):
-            break
-        x = x_before
-    return None if x is values[0] else add(typed.getitem, [x, *index], kind, spec=spec)
+            return None
+    return None
 
 
 @_of(typed.setitem)
 def _setitem(values, kind, known, add, constants):
-    x, *index, v = values
-    spec = constants["spec"]
-    if all(e == ":" for e in spec):
-        return v
-    written = known.made_by(x, typed.setitem)
-    if written is None or "a" in spec or written.named["spec"].constant != spec:
-        return None
-    before, *places, old = written.positional
-    if all(same(a, b) for a, b in zip(places, index)) and old.type.shape == v.type.shape:
-        return add(typed.setitem, [before, *index, v], kind, spec=spec)
-    return None
+    return values[-1] if all(e == ":" for e in constants["spec"]) else None
 
 
 def same(a: Value, b: Value) -> bool:

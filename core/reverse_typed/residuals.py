@@ -92,11 +92,12 @@ def choose(
     stands_for: Callable[[Value], Value],
     weight: Callable[[Value], float],
     again: Callable[[Operation], float] = running_cost,
+    reads: Callable[[Operation], Iterable[Value]] = lambda op: uses([op]),
 ) -> tuple[list[Value], list[Operation]]:
     """Which values of a block are saved, and which of its operations are run again, both in the block's order.
 
     ``needed`` are the block's own values that its backward sweep reads; those from outside are there anyway.  ``stands_for``
-    gives what a value is read as.
+    gives what a value is read as, ``reads`` what an operation reads when it is run again.
     """
     network = Network()
     source, sink = network.node(), network.node()
@@ -115,7 +116,7 @@ def choose(
         x = waiting.pop()
         if isinstance(x, Operation):
             network.edge(source, nodes[x], again(x))
-            read = [*uses([x])]
+            read = [*reads(x)]
         else:
             op = producer.get(x)
             if op is None:

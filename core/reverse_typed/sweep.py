@@ -18,6 +18,7 @@ from ..inline import Copy, inline, last
 from ..ir import Block, Operation, Value, definitions
 from . import elementwise, loops, structural
 from .cotangents import Cotangents, strong, zeros
+from .rereading import Rereading
 from .residuals import choose, discardable, running_cost, size, uses
 from .storage import Part, Slot
 
@@ -38,6 +39,7 @@ class Sweep:
         self.restored: dict[Value, Value] = {}
         self.replaced: dict[Value, Value] = {}  # in the forward sweep
         self._register(block)
+        self.rereading = Rereading(block)
 
     def _register(self, block: Block) -> None:
         self.home.update(dict.fromkeys(definitions(block), block))
@@ -78,12 +80,15 @@ class Sweep:
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight, again)
+        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight, again, self.read_again)
         before: list[Operation] = []
         with self.builder.writing(before):
             keep(saved)
         for op in again:
             copied = without_checks(Copy().operation(op))
+            source = self.source(op)
+            if source is not None:
+                copied.operands[0] = source
             before.append(copied)
             self.restored.update(zip(op.results, copied.results))
         written[:0] = self.in_order(before)
@@ -104,6 +109,16 @@ class Sweep:
             if op not in placed:
                 place(op)
         return list(placed)
+
+    def source(self, op: Operation) -> Value | None:
+        """Where a read can be made when its loop is over."""
+        return self.rereading.source(op) if op.callee is typed.getitem else None
+
+    def read_again(self, op: Operation) -> list[Value]:
+        """What an operation reads when it is run again."""
+        source = self.source(op)
+        read = [*uses([op])]
+        return read if source is None else [source, *read[1:]]
 
     def stand_in(self, value: Value) -> Value:
         """What the backward sweep has in the place of a value, as far as that is settled."""
