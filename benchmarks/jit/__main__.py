@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="programs, loops, arrays, costs; no file written")
     parser.add_argument("--with", nargs="+", dest="contenders", choices=list(CONTENDERS), default=list(MAIN))
     parser.add_argument("--memory", action="store_true", help="measure peaks too")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds that a call may take")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds that a call may take, compilation included")
     parser.add_argument("--cores", type=int, default=1, help="processor cores to use")
     options = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.cores :])

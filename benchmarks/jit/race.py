@@ -13,8 +13,8 @@ from .program import Program
 from .worker import Failure, Started, Worker
 
 MAIN = ("hand", "JAX", "JAX, switch", "native", "xla")
-LEAST = 2e-3
-"""Seconds that a measurement takes at least."""
+LEAST, LONG = 2e-3, 1.0
+"""Seconds that a measurement takes at least, and that a call may take to be timed more than once."""
 
 
 @dataclass
@@ -118,18 +118,28 @@ def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> 
 
 
 def _timed(stable: Stable, contenders: Sequence[str], repeats: int, outcome: Outcome) -> dict[str, float]:
-    """The median over repeats, taken in turn so that a slow moment of the machine hits all alike."""
-    rounds = {c: stable.order(c, "rounds", LEAST) for c in contenders}
-    times: dict[str, list[float]] = {c: [] for c in contenders}
+    """The median over repeats, taken in turn so that a slow moment of the machine hits all alike.
+
+    Who takes more than ``LONG`` for a call is timed once.
+    """
+    rounds: dict[str, int] = {}
+    times: dict[str, list[float]] = {}
+    for contender in contenders:
+        once = stable.order(contender, "time", 1)
+        if isinstance(once, float) and once > LONG:
+            times[contender] = [once]
+        elif isinstance(once, float):
+            rounds[contender] = max(1, int(LEAST / max(once, 1e-9)))
+        elif isinstance(once, Failure):
+            outcome.failures[contender] = once
     for _ in range(repeats):
-        for contender in contenders:
-            count = rounds[contender]
-            answer = count if isinstance(count, Failure) else stable.order(contender, "time", count)
+        for contender, count in rounds.items():
+            answer = stable.order(contender, "time", count)
             if isinstance(answer, float):
-                times[contender].append(answer)
+                times.setdefault(contender, []).append(answer)
             elif isinstance(answer, Failure):
                 outcome.failures[contender] = answer
-    return {c: median(t) for c, t in times.items() if len(t) == repeats}
+    return {c: median(times[c]) for c in contenders if c in times and c not in outcome.failures}
 
 
 def differs(answer: object, reference: Started, rtol: float) -> Failure | None:

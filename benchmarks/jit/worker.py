@@ -131,10 +131,6 @@ class _Desk:
         gradients = gradients if isinstance(gradients, tuple) else (gradients,)
         return Started(float(value), tuple(np.array(g) for g in gradients), seconds)
 
-    def rounds(self, least: float) -> int:
-        """How many calls take ``least`` seconds or more."""
-        return max(1, int(least / max(min(self.time(1), self.time(1)), 1e-9)))
-
     def time(self, rounds: int) -> float:
         """Seconds for a call, the mean of so many."""
         call, finish = self.call, self.contender.finish
