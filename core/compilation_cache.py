@@ -18,12 +18,12 @@ import sys
 import tempfile
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+import scipy
 
 from .ir import Block, Function, Operation, Value
 from .typed import ArrayType, Dim, Primitive
@@ -191,14 +191,18 @@ class _Text:
 
 @lru_cache(maxsize=1)
 def _circumstances() -> tuple[str, ...]:
-    """The versions of all that has a part in what is compiled, and the machine."""
-    versions = []
-    for name in ("morula", "numpy", "scipy", "llvmlite"):
-        try:
-            versions.append(version(name))
-        except PackageNotFoundError:
-            versions.append("none")
-    return (*versions, sys.implementation.cache_tag or "", platform.machine(), platform.system(), _state_of_the_code())
+    """The versions of what every program is made with, and the machine; a target adds those of its compiler."""
+    versions = np.__version__, scipy.__version__, sys.implementation.cache_tag or ""
+    return (*versions, platform.machine(), _processor(), platform.system(), _state_of_the_code())
+
+
+def _processor() -> str:
+    """The processor with its instructions, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return "\n".join(dict.fromkeys(line for line in lines if line.startswith(("flags", "model name", "Features"))))
 
 
 def _state_of_the_code() -> str:

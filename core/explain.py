@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import targets
 from .compiled import Compilation
 from .emit import typed_python
 from .errors import BadInput
@@ -42,7 +43,8 @@ class Lowered:
                 f"the program is for the target {self.compilation.target}, and has no {language}: "
                 f"use jit(f, target={wanted!r})"
             )
-        return getattr(self.compilation.compile().executable, f"{language}_text")
+        made = targets.compile_for(wanted, self.compilation.function, self.compilation.bounds_check, kept=False)
+        return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:
         """The compiled program."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from . import compilation_cache
 from .errors import BadInput
 from .ir import Function, walk
 from .typed import ArrayType
@@ -103,12 +105,34 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
     return "native", f"array operations on the CPU, on arrays of up to {largest:,} elements"
 
 
-def compile_for(target: str, function: Function, bounds_check: bool) -> Executable:
-    """The compiled function: it takes a list of arrays and numbers, and gives one."""
+def compile_for(target: str, function: Function, bounds_check: bool, kept: bool = True) -> Executable:
+    """The compiled function: it takes a list of arrays and numbers, and gives one.
+
+    With ``kept`` it is looked for in the cache on disk, and left there.
+    """
     if target == "xla":
-        from .emit import xla
+        from .emit.xla import XlaProgram as Program, compile_function
+        from .emit.xla.client import circumstances
 
-        return xla.compile_function(function)
-    from .emit import native
+        made_for, compile_now = circumstances, compile_function
+    else:
+        from .emit.native import NativeProgram as Program, compile_function
+        from .emit.native.machine import processor
 
-    return native.compile_function(function, bounds_check=bounds_check)
+        made_for = processor
+
+        def compile_now(function: Function) -> Any:
+            return compile_function(function, bounds_check=bounds_check)
+
+    if not kept or compilation_cache.folder(target) is None:
+        return compile_now(function)
+    key = compilation_cache.fingerprint(function, target, bounds_check, made_for())
+    data = None if key is None else compilation_cache.load(target, key)
+    if data is not None:
+        with suppress(Exception):  # what cannot be used any more is made again
+            return Program.from_bytes(data)
+    made = compile_now(function)
+    if key is not None:
+        with suppress(BadInput):
+            compilation_cache.store(target, key, made.to_bytes())
+    return made

@@ -9,6 +9,8 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A test that fails shows the engine's frames too.
 os.environ.setdefault("MORULA_TRACEBACK", "full")
+# Programs are compiled anew, and the user's folder is left alone.
+os.environ.setdefault("MORULA_CACHE", "0")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from morula.core import compilation_cache as cache
+from morula.core import compilation_cache as cache, targets
 from morula.core.builder import Builder
 from morula.core.ir import Function, Value
 from morula.core.typed import FLOAT64, ArrayType, callback
@@ -68,6 +69,30 @@ def test_what_was_not_used_for_longest_goes_first(folder, monkeypatch):
     monkeypatch.setenv("MORULA_CACHE_SIZE", str(3000 / 2**20))
     cache.shrink(folder)
     assert sorted(p.name for p in folder.iterdir()) == [keys[0], keys[2]]
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_a_program_that_was_compiled_is_loaded(target, folder, monkeypatch):
+    first = targets.compile_for(target, program(), True)
+    assert first([1.5]) == [3.5] and len(list(folder.with_name(target).iterdir())) == 1
+    emit = import_module(f"morula.core.emit.{target}")
+
+    def never(*args, **kwargs):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(emit, "compile_function", never)
+    assert targets.compile_for(target, program(), True)([2.5]) == [4.5]
+    with pytest.raises(AssertionError, match="compiled again"):
+        targets.compile_for(target, program(constant=7.0), True)
+
+
+def test_a_program_that_cannot_be_saved_or_loaded_is_compiled(folder):
+    made = program(function=lambda x: x * 2)
+    assert targets.compile_for("native", made, True)([1.0]) == [6.0] and not folder.exists()
+    targets.compile_for("native", program(), True)
+    (only,) = folder.iterdir()
+    cache.store("native", only.name, b"of another version")
+    assert targets.compile_for("native", program(), True)([1.0]) == [3.0]
 
 
 def test_the_cache_can_be_turned_off_and_need_not_be_writable(folder, monkeypatch):

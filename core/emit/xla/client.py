@@ -54,3 +54,11 @@ def default_platform() -> str:
     """``"cpu"``, ``"gpu"`` or ``"tpu"``: where programs run.  Starts the client."""
     prepare()
     return (jax.config.jax_default_device or jax.devices()[0]).platform
+
+
+def circumstances() -> str:
+    """What an executable that is kept was made for: the versions, the devices, the switches."""
+    prepare()
+    device = jax.devices()[0]
+    versions = f"{jax.__version__} {jax.lib.__version__} {device.client.platform_version}"
+    return f"{versions} {device.platform} {device.device_kind} {len(jax.devices())} {os.environ.get('XLA_FLAGS', '')}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import serialize_executable
 
+from ...errors import BadInput
 from ...ir import Function
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, reductions, special  # noqa: F401  they register themselves
@@ -65,8 +68,34 @@ class XlaProgram:
         self._is_static = not self._lengths and all(t.is_static for t in self._parameters)
         self._numbers = [None if t.shape else t.dtype.type for t in self._parameters]
 
+    def to_bytes(self) -> bytes:
+        """The executable and what belongs to it, for this version of JAX and this kind of device.
+
+        Raises:
+            BadInput: the program runs Python, which is of this process.
+        """
+        if self.runs_python:
+            raise BadInput("a program that calls Python cannot be saved")
+        state = {k: v for k, v in vars(self).items() if k not in ("_lowered", "_compiled")}
+        try:
+            return pickle.dumps((state, serialize_executable.serialize(self._compiled)))
+        except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+            raise BadInput(f"the program cannot be saved: {error}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> XlaProgram:
+        """The program that ``to_bytes`` has saved; the bytes must come from a source that is trusted."""
+        prepare()
+        state, executable = pickle.loads(data)
+        made = object.__new__(cls)
+        vars(made).update(state, _lowered=None, seconds={})
+        made._compiled = serialize_executable.deserialize_and_load(*executable)
+        return made
+
     @property
     def stablehlo_text(self) -> str:
+        if self._lowered is None:
+            raise BadInput("a program that was loaded has no StableHLO any more")
         return self._lowered.as_text()
 
     @property
