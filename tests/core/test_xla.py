@@ -364,6 +364,38 @@ def test_index_arrays_stand_where_numpy_has_them(spec):
             np.testing.assert_allclose(found, wanted, rtol=1e-14)
 
 
+@pytest.mark.parametrize("is_conditional", [False, True])
+def test_several_writes_to_one_array_in_a_loop_copy_nothing(is_conditional):
+    kind = ArrayType(F8, (5000,))
+
+    def writes(builder, i, x):
+        here = builder.getitem(x, [i], ("i",), [])
+        x = builder.setitem(x, [i], builder.constant(0.0, F8), ("i",))
+        part = builder.ufunc(np.multiply, here, builder.constant(0.3))
+        for offset in (-1, 0, 1):
+            x = builder.add_at(x, [builder.ufunc(np.add, i, integer(builder, offset))], part, ("i",))
+        return here, x
+
+    def body(builder, x, y):
+        def step(i, x, total):
+            if is_conditional:
+                before = builder.getitem(x, [i], ("i",), [])
+                positive = builder.ufunc(np.greater, before, builder.constant(0.0))
+                (x,) = builder.if_(positive, lambda: [writes(builder, i, x)[1]], lambda: [x])
+            else:
+                before, x = writes(builder, i, x)
+            return [x, builder.ufunc(np.add, total, before)]
+
+        ends = integer(builder, 1), integer(builder, 4999), integer(builder, 1)
+        return builder.range_(*ends, step, [x, y])
+
+    f = function([kind, FLOAT64], body)
+    agrees(f, [np.random.default_rng(3).normal(size=5000), np.float64(0)])
+    # The argument is copied, which belongs to the caller, and nothing else.
+    copies = [line for line in compile_function(f).hlo_text.splitlines() if " copy(" in line and "f64[5000]" in line]
+    assert len(copies) == 1
+
+
 # ---- many elements at a time
 
 

@@ -18,6 +18,7 @@ from jax import lax
 from ...errors import BadInput
 from ...ir import Block, Function, Operation, Value, callee_name, walk
 from ...typed import STACK, ArrayType, Dim, raise_if
+from .overwriting import computed_now, read_before
 
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
 """For each callee: ``lower(walk, operation, *operands, **constants)`` gives the result, or a list if there are several."""
@@ -77,6 +78,7 @@ class Walk:
     failure: Failure | None = None
     is_ordered: bool = False
     runs_python: bool = False
+    on_cpu: bool = True
 
     def __post_init__(self) -> None:
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
@@ -106,7 +108,10 @@ class Walk:
     def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
         """Trace a block: its results."""
         self.values.update(zip(block.parameters, arguments))
+        early = read_before(block) if self.on_cpu else {}
         for op in block.operations:
+            if op in early:
+                self._compute_before(op, early[op])
             try:
                 found = getattr(self, f"lower_{op.kind}")(op)
             except BadInput as error:
@@ -117,6 +122,14 @@ class Walk:
                     raise TypeError(f"{what} gave {x.dtype}{list(np.shape(x))}, its type is {result.type}")
                 self.values[result] = x
         return [self.array(v) for v in block.results]
+
+    def _compute_before(self, op: Operation, values: Sequence[Value]) -> None:
+        """Have values computed before an operation overwrites what they were read from."""
+        # What it writes, or where, comes out of the same branch: so the write cannot come first.
+        ties = [v for v in reversed(op.operands[1:] if op.kind == "call" else op.operands) if not v.is_constant]
+        tie = [v for v in ties if v.type.ndim == 0][:1] or ties[:1]
+        together = list(dict.fromkeys([*tie, *(v for v in values if 0 not in v.type.bounds)]))
+        self.values.update(zip(together, computed_now([self.array(v) for v in together])))
 
     # ---- calls
 

@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...ir import Function
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, reductions, special  # noqa: F401  they register themselves
-from .client import prepare, wide
+from .client import default_platform, wide
 from .lower import Walk, message
 
 _SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
@@ -38,11 +38,10 @@ class XlaProgram:
     """
 
     def __init__(self, function: Function) -> None:
-        prepare()
         self.name = function.name
         self._parameters = [v.type for v in function.parameters]
         self._results = [v.type for v in function.block.results]
-        walk = Walk(function)
+        walk = Walk(function, on_cpu=default_platform() == "cpu")
         lengths = list({n.value: n for t in self._results if t is not STACK for n in t.shape if isinstance(n, Dim)})
         self._lengths = {value: i for i, value in enumerate(lengths)}
 

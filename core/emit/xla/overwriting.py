@@ -1,0 +1,106 @@
+"""What has to be read before an array is written to, so that XLA can write in place.
+
+XLA computes a value where it is used, in one piece of code with its use.  If an array's element is read, the array written
+to, and the element used after that, reading it there needs the array as it was, and XLA copies the whole array for it: at
+each step of a loop.  So such values are computed before the write, behind a branch that is never taken: XLA does not
+look through it, and LLVM removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...ir import Block, Operation, Value, operands, walk
+from ...typed import STACK, Primitive, add_at, setitem
+
+LARGE = 1024
+"""Bytes from which on an array's copies matter."""
+
+
+def read_before(block: Block) -> dict[Operation, list[Value]]:
+    """For each operation of a block that overwrites an array: the values that read it as it was, and are used later."""
+    uses = _last_uses(block)
+    origins: dict[Value, Value] = {}
+    readers: dict[Value, list[Value]] = {}  # by the array that they read, since it was last written to
+    reads: dict[Value, set[Value]] = {}
+    found: dict[Operation, list[Value]] = {}
+    for place, op in enumerate(block.operations):
+        for array in _overwritten(op, origins):
+            held = [v for v in readers.pop(array, []) if uses.get(v, -1) > place]
+            if held:
+                found[op] = list(dict.fromkeys([*found.get(op, []), *held]))
+        if op.kind != "call" or isinstance(op.callee, Primitive) and op.callee.effect:
+            continue
+        if op.callee in (setitem, add_at):
+            continue
+        taken = {a for v in op.operands for a in reads.get(v, ())}
+        taken |= {origins.get(v, v) for v in op.operands if _is_large(v)}
+        for result in op.results:
+            if not _is_large(result):
+                reads[result] = taken
+            for array in taken:
+                readers.setdefault(array, []).append(result)
+    return found
+
+
+def _overwritten(op: Operation, origins: dict[Value, Value]) -> list[Value]:
+    """The arrays that an operation writes to; their new values are of the same origin from here on."""
+    pairs: list[tuple[Value, Value]] = []
+    if op.kind == "call" and op.callee in (setitem, add_at):
+        pairs = [(op.operands[0], op.results[0])]
+    elif op.kind in ("while", "range"):
+        body, first = op.blocks[-1], 3 if op.kind == "range" else 0
+        carried = zip(op.operands[first:], body.parameters[first and 1 :], body.results, op.results)
+        pairs = [(initial, result) for initial, before, after, result in carried if before is not after]
+    elif op.kind == "if":
+        written = {inner.results[0]: inner.operands[0] for b in op.blocks for inner in walk(b) if _writes(inner)}
+        for *branches, result in zip(*(b.results for b in op.blocks), op.results):
+            for value in branches:
+                before = value
+                while before in written:
+                    before = written[before]
+                if before is not value:
+                    pairs.append((before, result))
+    found = []
+    for before, after in pairs:
+        if _is_large(before):
+            origin = origins.get(before, before)
+            origins[after] = origin
+            found.append(origin)
+    return found
+
+
+def _writes(op: Operation) -> bool:
+    return op.kind == "call" and op.callee in (setitem, add_at)
+
+
+def _is_large(value: Value) -> bool:
+    if value.type in (None, STACK) or value.is_constant:
+        return False
+    return int(np.prod(value.type.bounds, dtype=int)) * value.type.dtype.itemsize >= LARGE
+
+
+def _last_uses(block: Block) -> dict[Value, int]:
+    """Where in a block each value is used last, in nested blocks too."""
+    uses: dict[Value, int] = {}
+    for place, op in enumerate(block.operations):
+        for used in operands(Block([], [op], [])):
+            uses[used] = place
+    uses.update(dict.fromkeys(block.results, len(block.operations)))
+    return uses
+
+
+def computed_now(values: Sequence[Any]) -> list[Any]:
+    """The values, out of a branch that is never taken."""
+    number = jnp.ravel(values[0])[0]
+    number = number.real if number.dtype.kind == "c" else number.astype(np.int8) if number.dtype == bool else number
+    return lax.cond((number < 0) & (number > 0), lambda xs: [_other(x) for x in xs], list, list(values))
+
+
+def _other(x: Any) -> Any:
+    return ~x if x.dtype == bool else x + jnp.ones((), x.dtype)
