@@ -11,6 +11,7 @@ from .call import handles
 from .errors import BadInput
 from .source import user_frame
 from .traced import Trace, Traced, traces
+from .traced_text import Text, braced
 from .typed import debug_print
 
 __all__ = ["print"]
@@ -34,6 +35,8 @@ def _recorded(tape: Any, text: str, *values: Any, **named: Any) -> None:
 
 @traces(print)
 def _traced(trace: Trace, text: str, *values: Any, **named: Any) -> None:
+    if isinstance(text, Text):
+        text, values = "{}", (text,)
     written, operands = format_of(text, values, named)
     if not operands:
         trace.builder.call(debug_print, [], [], text=written)
@@ -51,7 +54,7 @@ def format_of(text: str, values: tuple[Any, ...], named: dict[str, Any]) -> tupl
     operands: list[Any] = []
     automatic = iter(range(len(values)))
     for literal, field, spec, conversion in string.Formatter().parse(text):
-        written.append(_escaped(literal))
+        written.append(braced(literal))
         if field is None:
             continue
         if spec and "{" in spec or field and not (field.isdigit() or field.isidentifier()):
@@ -70,23 +73,22 @@ def _field(x: Any, spec: str, conversion: str | None, operands: list[Any]) -> st
     if isinstance(x, Traced):
         operands.append(x)
         return f"{{{':' + spec if spec else ''}}}"
+    if isinstance(x, Text):
+        operands.extend(x.values)
+        return x.template
     if isinstance(x, (list, tuple)) and _holds_traced(x):
         inner = ", ".join(_field(e, spec, None, operands) for e in x)
         return f"[{inner}]" if isinstance(x, list) else f"({inner}{',' if len(x) == 1 else ''})"
     if isinstance(x, dict) and _holds_traced(x):
-        inner = ", ".join(f"{_escaped(repr(k))}: {_field(e, spec, None, operands)}" for k, e in x.items())
+        inner = ", ".join(f"{braced(repr(k))}: {_field(e, spec, None, operands)}" for k, e in x.items())
         return f"{{{{{inner}}}}}"
-    return _escaped(f"{{{'!' + conversion if conversion else ''}{':' + spec if spec else ''}}}".format(x))
+    return braced(f"{{{'!' + conversion if conversion else ''}{':' + spec if spec else ''}}}".format(x))
 
 
 def _holds_traced(x: Any) -> bool:
     if isinstance(x, dict):
         return any(map(_holds_traced, x.values()))
-    return isinstance(x, Traced) or isinstance(x, (list, tuple)) and any(map(_holds_traced, x))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    return isinstance(x, (Traced, Text)) or isinstance(x, (list, tuple)) and any(map(_holds_traced, x))
 
 
 @traces(builtins.print)
@@ -97,7 +99,7 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
     sep, end = options.get("sep"), options.get("end")
     if options.get("file") is not None or end not in (None, "\n"):
         raise BadInput("compiled code prints whole lines to the standard output: use morula.debug.print")
-    fields = (" " if sep is None else sep).replace("{", "{{").replace("}", "}}").join("{}" for _ in values)
+    fields = braced(" " if sep is None else sep).join("{}" for _ in values)
     _traced(trace, fields, *values)
 
 

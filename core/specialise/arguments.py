@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..traced import Array, Scalar, Storage, Traced
+from ..traced_text import Text
 from ..typed import BOOL, ArrayType
 from .merging import is_instance
 
@@ -88,7 +89,7 @@ def traced_leaf(parameter: Any, x: Any) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether a traced number or array is in an argument."""
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, Text)):
         return True
     if depth and isinstance(x, (list, tuple)):
         return any(has_traced(e, depth - 1) for e in x)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..traced import Array, NeedsConcrete, Scalar, Traced
+from ..traced_text import Text
 from .arguments import has_traced
 from .sequences import Sequence, traced_range, walked
 
@@ -145,6 +146,12 @@ def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
     return trace.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
 
 
+def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], (Scalar, Text)):
+        return args[0] if isinstance(args[0], Text) else Text("{}", [args[0]])
+    return NotImplemented
+
+
 def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
@@ -191,6 +198,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     hasattr: _hasattr,
     setattr: _setattr,
     callable: _callable,
+    str: _str,
     map: _map,
     filter: _filter,
     list: _collect(list),

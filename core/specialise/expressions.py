@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir import Operation
 from ..traced import Array, NeedsConcrete, Scalar, Traced, current
+from ..traced_text import Text, braced
 from ..typed import Primitive, raise_if
 from .branches import Branches
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
@@ -44,24 +45,6 @@ COMPARE: dict[type, Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-
-
-class Text(str):
-    """A text with numbers that are not known while compiling: ``template.format(*values)`` when the program runs."""
-
-    template: str
-    values: list[Any]
-
-    def __new__(cls, text: str, template: str, values: list[Any]) -> Text:
-        made = super().__new__(cls, text)
-        made.template = template
-        made.values = values
-        return made
-
-
-def braced(text: str) -> str:
-    """A text as a template that gives it."""
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 class Generator:
@@ -264,8 +247,16 @@ class Expressions(Branches):
         test = self.truth(self.expression(node.test))
         if isinstance(test, bool):
             return self.expression(node.body if test else node.orelse)
-        found = self.branch(self.value(test), lambda: self.expression(node.body), lambda: self.expression(node.orelse))
+        sides: list[Any] = []
+
+        def side(x: ast.expr) -> Any:
+            sides.append(self.expression(x))
+            return sides[-1]
+
+        found = self.branch(self.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
+            if len(sides) == 2 and all(isinstance(x, str) for x in sides):
+                return Text(braced(" or ".join(sides)), [])  # messages may say both
             raise BadInput(found.text)
         return found
 
@@ -313,18 +304,16 @@ class Expressions(Branches):
         return self.attribute(self.expression(node.value), name)
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        parts = [self.expression(v) for v in node.values]
-        if not any(isinstance(p, Text) for p in parts):
-            return "".join(parts)
-        template = "".join(p.template if isinstance(p, Text) else braced(p) for p in parts)
-        return Text("".join(parts), template, [x for p in parts if isinstance(p, Text) for x in p.values])
+        return Text.joined([self.expression(v) for v in node.values])
 
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
         x = self.expression(node.value)
         style = self.expression(node.format_spec) if node.format_spec is not None else ""
         if isinstance(x, Traced):
             conversion = f"!{chr(node.conversion)}" if node.conversion > 0 else ""
-            return Text(f"<{x.type}>", "{" + conversion + (f":{style}" if style else "") + "}", [x])
+            return Text("{" + conversion + (f":{style}" if style else "") + "}", [x])
+        if isinstance(x, Text) and not style and node.conversion in (-1, 115):
+            return x
         convert: Callable[[Any], Any] = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda x: x)
         return format(convert(x), style)
 

@@ -12,6 +12,7 @@ from ..builder import Builder, result_dtype
 from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
+from ..traced_text import Text
 from .arguments import integer, is_array_like, number_of, value, weak
 
 UFUNCS: dict[Any, np.ufunc] = {
@@ -80,6 +81,8 @@ def _repeated(trace: Trace, a: Any, b: Any) -> Any:
 
 
 def _with_object(trace: Trace, function: Any, a: Any, b: Any) -> Any:
+    if isinstance(a, Text) or isinstance(b, Text):
+        return function(a, b)
     if function in (operator.eq, operator.ne):
         array = next((x for x in (a, b) if isinstance(x, Array)), None)
         holds = function is operator.ne

@@ -128,3 +128,34 @@ def test_closures_are_up_to_date(path):
     assert compiled(1.5) == 3.0
     factor = 4.0
     assert compiled(1.5) == 6.0
+
+
+def prints_text(x, n):
+    for i in range(n):
+        mo.debug.print("{} {}", f"step {i}: " + f"{x:.1f}", i)
+        x = x * 0.5
+    return x
+
+
+def test_texts_of_numbers_are_printed(path, capfd):
+    assert run_on(path)(prints_text)(1.0, 2) == 0.25
+    lines = capfd.readouterr().out.splitlines()
+    assert lines == ["step 0: 1.0 0", "step 1: 0.5 1"]
+
+
+def compares_text(x):
+    return 1.0 if f"{x}" == "1.5" else 2.0
+
+
+def measures_text(x):
+    return len(f"{x}") + x
+
+
+def chooses_by_text(x):
+    return {"positive": 1.0, "negative": 2.0}["positive" if x > 0 else "negative"]
+
+
+@pytest.mark.parametrize("f", [compares_text, measures_text, chooses_by_text], ids=lambda f: f.__name__)
+def test_nothing_depends_on_a_text_of_numbers(target, f):
+    with pytest.raises(mo.BadInput, match="text with numbers that are not known"):
+        mo.jit(f, target=target)(1.5)
