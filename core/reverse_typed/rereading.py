@@ -1,4 +1,4 @@
-"""Which elements that a loop reads of an array that it writes can be read again when the loop is over.
+"""Which elements that a loop reads or writes of an array can be read again when the loop is over.
 
 An element that is not written any more after it was read is there in the loop's result; one that had not been written yet
 is there in the array with which the loop began.  Neither needs to be saved.  Both are proved from the indices: for every
@@ -52,6 +52,7 @@ class Rereading:
         self.producer: dict[Value, Operation] = {}
         self.found: dict[Operation, Value | None] = {}
         self.array_of: dict[Value, _Array] = {}
+        self.written: dict[Value, Operation] = {}
         self._note(block, ())
         for op in block.operations:
             if op.kind in ("range", "while"):
@@ -61,6 +62,9 @@ class Rereading:
                         array = _Array(op, op.operands[first + k], result)
                         if self._follow_loop(op, k, array):
                             self.array_of.update(dict.fromkeys(array.values, array))
+                            self.written.update(
+                                (w.positional[-1], w) for w in array.writes if w.callee is typed.setitem
+                            )
 
     def _note(self, block: Block, path: Path) -> None:
         for op in block.operations:
@@ -119,6 +123,21 @@ class Rereading:
         if op not in self.found:
             self.found[op] = self._source(op)
         return self.found[op]
+
+    def of_written(self, value: Value) -> Operation | None:
+        """A read, after the loop, of what a loop has written into an array: of a value that stands there in the end."""
+        write = self.written.get(value)
+        if write is None or "a" in write.named["spec"].constant:
+            return None
+        if write not in self.found:
+            array = self.array_of[write.operands[0]]
+            kept = all(self._apart(write, other, True) for other in array.writes)
+            self.found[write] = array.after if kept else None
+        after = self.found[write]
+        if after is None:
+            return None
+        operands = [after, *write.positional[1:-1], write.named["spec"]]
+        return Operation("call", typed.getitem, operands, ("spec",), results=[value], line=write.line)
 
     def _source(self, op: Operation) -> Value | None:
         array = self.array_of.get(op.operands[0])

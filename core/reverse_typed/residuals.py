@@ -88,7 +88,7 @@ def choose(
     block: Block,
     needed: Sequence[Value],
     home: dict[Value, Block],
-    producer: dict[Value, Operation],
+    producer: Callable[[Value], Operation | None],
     stands_for: Callable[[Value], Value],
     weight: Callable[[Value], float],
     again: Callable[[Operation], float] = running_cost,
@@ -118,7 +118,7 @@ def choose(
             network.edge(source, nodes[x], again(x))
             read = [*reads(x)]
         else:
-            op = producer.get(x)
+            op = producer(x)
             if op is None:
                 network.edge(source, nodes[x], weight(x))
             elif again(op) == inf:
@@ -134,9 +134,9 @@ def choose(
     saved = []
     for x in nodes:
         if isinstance(x, Value) and nodes[x] not in kept:
-            op = producer.get(x)
+            op = producer(x)
             if op is None or op not in nodes or nodes[op] in kept:
                 saved.append(x)
     order = {v: i for i, v in enumerate([*block.parameters, *(r for op in block.operations for r in op.results)])}
     place = {op: i for i, op in enumerate(block.operations)}
-    return sorted(saved, key=lambda v: order.get(v, -1)), sorted(rerun, key=place.__getitem__)
+    return sorted(saved, key=lambda v: order.get(v, -1)), sorted(rerun, key=lambda op: place.get(op, -1))

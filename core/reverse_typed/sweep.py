@@ -40,6 +40,7 @@ class Sweep:
         self.replaced: dict[Value, Value] = {}  # in the forward sweep
         self._register(block)
         self.rereading = Rereading(block)
+        self.read_back: dict[Value, Operation | None] = {}
 
     def _register(self, block: Block) -> None:
         self.home.update(dict.fromkeys(definitions(block), block))
@@ -80,7 +81,7 @@ class Sweep:
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        saved, again = choose(block, needed, self.home, self.producer, self.stand_in, weight, again, self.read_again)
+        saved, again = choose(block, needed, self.home, self.source_of, self.stand_in, weight, again, self.read_again)
         before: list[Operation] = []
         with self.builder.writing(before):
             keep(saved)
@@ -109,6 +110,12 @@ class Sweep:
             if op not in placed:
                 place(op)
         return list(placed)
+
+    def source_of(self, value: Value) -> Operation | None:
+        """The operation that gives a value again: a read of where it was written, or else what gave it first."""
+        if value not in self.read_back:
+            self.read_back[value] = self.rereading.of_written(value) or self.producer.get(value)
+        return self.read_back[value]
 
     def source(self, op: Operation) -> Value | None:
         """Where a read can be made when its loop is over."""
