@@ -1,0 +1,198 @@
+"""What loops save for their backward sweep: bytes for an iteration, and what is read again instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from typed_tester import check, gradient, program, total, vector
+
+from morula.core.evaluate import evaluate
+from morula.core.ir import Block, Function
+from morula.core.reverse_typed import reverse
+from morula.core.reverse_typed.rereading import Rereading
+from morula.core.simplify import simplify
+from morula.core.typed import FLOAT64, INT64, ArrayType, Dim
+
+MATRIX = ArrayType(np.dtype(float), (5, 5))
+
+
+def saved(f: Function, active) -> list[tuple[int, list[str]]]:
+    """The types of what is pushed, and in how many loops."""
+
+    def pushes(block: Block, depth: int):
+        for op in block.operations:
+            if getattr(op.callee, "__name__", "") == "stack_push":
+                yield depth, [str(v.type) for v in op.operands[1:]]
+            for inner in op.blocks:
+                yield from pushes(inner, depth + 1)
+
+    return list(pushes(reverse(simplify(f), active).forward.block, 0))
+
+
+def integers(b, *numbers):
+    return [b.constant(i, np.int64) for i in numbers]
+
+
+def lorenz(b, x, y, z, n):
+    def of(function, *operands):
+        return b.ufunc(function, *(b.constant(v) if isinstance(v, float) else v for v in operands))
+
+    def slope(x, y, z):
+        dy = of(np.subtract, of(np.multiply, x, of(np.subtract, 28.0, z)), y)
+        dz = of(np.subtract, of(np.multiply, x, y), of(np.multiply, 8 / 3, z))
+        return of(np.multiply, 10.0, of(np.subtract, y, x)), dy, dz
+
+    def moved(state, slopes, h):
+        return [of(np.add, u, of(np.multiply, h, k)) for u, k in zip(state, slopes)]
+
+    def step(x, y, z, i):
+        state = [x, y, z]
+        k1 = slope(*state)
+        k2 = slope(*moved(state, k1, 0.005))
+        k3 = slope(*moved(state, k2, 0.005))
+        k4 = slope(*moved(state, k3, 0.01))
+        for k, h in ((k1, 1 / 600), (k2, 1 / 300), (k3, 1 / 300), (k4, 1 / 600)):
+            state = moved(state, k, h)
+        return [*state, of(np.add, i, b.constant(1, np.int64))]
+
+    state = b.while_(lambda x, y, z, i: b.ufunc(np.less, i, n), step, [x, y, z, b.constant(0, np.int64)])
+    return [of(np.add, state[0], of(np.multiply, state[1], state[2]))]
+
+
+def test_lorenz_saves_its_state_and_recomputes_the_step():
+    f = program(lorenz, FLOAT64, FLOAT64, FLOAT64, INT64)
+    assert saved(f, [True, True, True, False]) == [(1, ["float64"] * 3)]
+    check(f, 1.0, 2.0, 3.0, 3, rtol=1e-7)
+
+
+def sweep_of(update):
+    """A sweep over the inner elements of a vector, in place."""
+
+    def body(b, x, y):
+        one, four = integers(b, 1, 4)
+
+        def step(i, a):
+            left = b.getitem(a, [b.ufunc(np.subtract, i, one)], ("i",), [])
+            here = b.getitem(a, [i], ("i",), [])
+            right = b.getitem(a, [b.ufunc(np.add, i, one)], ("i",), [])
+            return [b.setitem(a, [i], update(b, left, here, right, y), ("i",))]
+
+        times = lambda t, a: b.range_(one, four, one, step, [a])
+        return [total(b, b.ufunc(np.sin, b.range_(one, four, one, times, [x])[0]))]
+
+    return program(body, vector(5), FLOAT64)
+
+
+def test_a_linear_sweep_saves_nothing():
+    add = lambda b, left, here, right, y: b.ufunc(np.multiply, b.ufunc(np.add, left, right), b.constant(0.5))
+    f = sweep_of(add)
+    assert saved(f, [True, False]) == []
+    check(f, np.linspace(0.1, 1, 5), 0.3)
+
+
+def test_a_sweep_that_is_not_linear_saves_an_element():
+    f = sweep_of(lambda b, left, here, right, y: b.ufunc(np.multiply, b.ufunc(np.multiply, left, right), y))
+    assert all(types in (["float64"], ["float64"] * 2) for _, types in saved(f, [True, True]))
+    check(f, np.linspace(0.1, 1, 5), 0.3, order=2)
+
+
+def lu(b, a):
+    zero, one, n = integers(b, 0, 1, 5)
+
+    def entry(a, i, j, k, divide):
+        length = Dim(k, 5)
+        row = b.getitem(a, [i, zero], ("i", ("s", 1)), [length])
+        column = b.getitem(a, [zero, j], (("s", 1), "i"), [length])
+        v = b.ufunc(np.subtract, b.getitem(a, [i, j], ("i", "i"), []), b.matmul(row, column))
+        if divide:
+            v = b.ufunc(np.divide, v, b.getitem(a, [j, j], ("i", "i"), []))
+        return b.setitem(a, [i, j], v, ("i", "i"))
+
+    def row(i, a):
+        (a,) = b.range_(zero, i, one, lambda j, a: [entry(a, i, j, j, True)], [a])
+        return b.range_(i, n, one, lambda j, a: [entry(a, i, j, i, False)], [a])
+
+    (a,) = b.range_(zero, n, one, row, [a])
+    return [total(b, b.ufunc(np.sin, a))]
+
+
+def test_lu_saves_nothing_but_its_result():
+    f = program(lu, MATRIX)
+    assert saved(f, [True]) == []
+    a = np.random.default_rng(0).normal(size=(5, 5)) + 5 * np.eye(5)
+    check(f, a, rtol=1e-7)
+
+
+def test_elements_that_are_not_written_yet_are_read_before_the_loop():
+    def body(b, x):
+        zero, one, four = integers(b, 0, 1, 4)
+
+        def step(i, a):
+            right = b.getitem(a, [b.ufunc(np.add, i, one)], ("i",), [])
+            return [b.setitem(a, [i], b.ufunc(np.multiply, right, right), ("i",))]
+
+        return [total(b, b.range_(zero, four, one, step, [x])[0])]
+
+    f = program(body, vector(5))
+    assert saved(f, [True]) == []
+    check(f, np.linspace(0.1, 1, 5), order=2)
+
+
+INDEX = st.tuples(st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 4))
+PLACE = st.tuples(INDEX, INDEX)
+LOOP = st.tuples(st.integers(0, 2), st.sampled_from([1, -1, 2]), st.booleans())
+STATEMENT = st.tuples(st.booleans(), PLACE, PLACE, PLACE)
+
+
+@settings(max_examples=60)
+@given(st.tuples(LOOP, LOOP), st.lists(STATEMENT, min_size=1, max_size=3), st.booleans())
+def test_what_is_read_again_is_what_was_read(loops, statements, two_of_them):
+    """Random writes and reads of a matrix in two nested loops: the same gradient as with everything saved."""
+
+    def body(b, a):
+        def index(place, i, j):
+            parts = []
+            for p, q, c in place:
+                t = b.ufunc(np.add, b.ufunc(np.multiply, i, b.constant(p, np.int64)), b.constant(c, np.int64))
+                t = b.ufunc(np.add, t, b.ufunc(np.multiply, j, b.constant(q, np.int64)))
+                parts.append(b.ufunc(np.minimum, b.ufunc(np.maximum, t, integers(b, 0)[0]), integers(b, 4)[0]))
+            return parts
+
+        def statement(a, i, j, written, first, second):
+            x, y = (b.getitem(a, index(p, i, j), ("i", "i"), []) for p in (first, second))
+            v = b.ufunc(np.sin, b.ufunc(np.multiply, b.ufunc(np.add, x, b.constant(0.5)), y))
+            return b.setitem(a, index(written, i, j), v, ("i", "i"))
+
+        def loop(k, outer, inside, a):
+            start, step, bounded = loops[k]
+            low, high = b.constant(start, np.int64), outer if bounded and outer is not None else b.constant(4, np.int64)
+            if step < 0:
+                low, high = high, low
+            return b.range_(low, high, b.constant(step, np.int64), lambda i, a: [inside(i, a)], [a])[0]
+
+        def outer(i, a):
+            for is_outer, *places in statements:
+                if is_outer:
+                    a = statement(a, i, integers(b, 1)[0], *places)
+            inner = lambda j, a: run(a, i, j)
+            a = loop(1, i, inner, a)
+            return loop(1, i, inner, a) if two_of_them else a
+
+        def run(a, i, j):
+            for is_outer, *places in statements:
+                if not is_outer:
+                    a = statement(a, i, j, *places)
+            return a
+
+        return [total(b, b.ufunc(np.cos, loop(0, None, outer, a)))]
+
+    f = simplify(program(body, MATRIX))
+    x = np.random.default_rng(1).normal(size=(5, 5))
+    found = evaluate(gradient(f, [True]), [x])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Rereading, "source", lambda self, op: None)
+        patched.setattr(Rereading, "of_written", lambda self, value: None)
+        expected = evaluate(gradient(f, [True]), [x])
+    for a, e in zip(found, expected):
+        np.testing.assert_array_equal(a, e)
