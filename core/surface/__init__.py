@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import (  # noqa: F401
+    calculus,
     contractions,
     creation,
     elementwise,

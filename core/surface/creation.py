@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import Dim
-from .arguments import dimension, integer, new_array, refuse, shape_of, strong, value
+from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
 from .views import reshape
 
 
@@ -331,6 +331,18 @@ def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
     parts = [strong(trace.builder, value(trace, x)) for x in args]
     shape = trace.builder.broadcast_shape([p.type.shape for p in parts])
     return tuple(new_array(trace.builder.broadcast_to(p, shape)) for p in parts)
+
+
+def _constant_indices(function: Any) -> Any:
+    def apply(trace: Trace, arr: Any, *args: Any, **kwargs: Any) -> Any:
+        x = static(value(trace, arr), function.__name__)
+        return tuple(new_array(trace.builder.constant(i)) for i in function(np.empty(x.type.bounds), *args, **kwargs))
+
+    return apply
+
+
+for _function in (np.diag_indices_from, np.triu_indices_from, np.tril_indices_from):
+    traces(_function)(_constant_indices(_function))
 
 
 @traces(

@@ -263,3 +263,54 @@ def putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
     if v.type.shape and v.type.shape != a.type.shape:
         raise refuse("np.putmask of values that are repeated", "give values of the array's shape")
     copyto(trace, a, values, where=mask)
+
+
+def _number_type(kind: Any) -> Any:
+    def convert(trace: Trace, x: Any = 0, /) -> Any:
+        return trace.wrap(trace.builder.cast(strong(trace.builder, value(trace, x)), kind))
+
+    return convert
+
+
+for _kind in {np.dtype(c).type for c in np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"}:
+    traces(_kind)(_number_type(_kind))
+
+
+@traces(np.isreal)
+def isreal(trace: Trace, x: Any) -> Any:
+    return trace.call(operator.eq, trace.call(np.imag, trace.call(np.asarray, x)), 0)
+
+
+@traces(np.iscomplex)
+def iscomplex(trace: Trace, x: Any) -> Any:
+    return trace.call(operator.ne, trace.call(np.imag, trace.call(np.asarray, x)), 0)
+
+
+@traces(np.isposinf)
+def isposinf(trace: Trace, x: Any, out: Any = None) -> Any:
+    return trace.call(np.equal, x, np.inf, out=out)
+
+
+@traces(np.isneginf)
+def isneginf(trace: Trace, x: Any, out: Any = None) -> Any:
+    return trace.call(np.equal, x, -np.inf, out=out)
+
+
+@traces(operator.contains)
+def contains(trace: Trace, a: Any, x: Any) -> Any:
+    if isinstance(a, Array):
+        return trace.call(bool, trace.call(np.any, trace.call(np.equal, a, x)))
+    return trace.call(any, [trace.call(operator.eq, e, x) for e in a])
+
+
+@traces(np.piecewise)
+def piecewise(trace: Trace, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
+    call = trace.call
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else list(trace.iterate(condlist))
+    values = [call(f, x, *args, **kwargs) if callable(f) else f for f in funclist]
+    dtype = value(trace, x).type.dtype
+    found: Any = values[-1] if len(values) > len(conditions) else 0
+    found = call(np.asarray, found, dtype)
+    for condition, v in zip(conditions, values):
+        found = call(np.where, condition, call(np.asarray, v, dtype), found)
+    return found

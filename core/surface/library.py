@@ -30,17 +30,20 @@ _FOURIER = (
     *("irfftn", "fftshift", "ifftshift"),
 )
 _NUMPY = (
-    "convolve",
-    "correlate",
-    "interp",
-    "i0",
-    "unwrap",
-    "polyval",
-    "polyfit",
-    "polyadd",
-    "polymul",
-    "polyder",
-    "polyint",
+    *("lexsort", "isin", "unravel_index", "ravel_multi_index"),
+    *(
+        "convolve",
+        "correlate",
+        "interp",
+        "i0",
+        "unwrap",
+        "polyval",
+        "polyfit",
+        "polyadd",
+        "polymul",
+        "polyder",
+        "polyint",
+    ),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
 _REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))

@@ -10,7 +10,8 @@ import numpy as np
 from ..ir import Value
 from ..traced import Array, Trace, length, traces
 from ..typed import ArrayType, Dim
-from .arguments import axis_of, integer, refuse, refuse_given, value
+from .arguments import axis_of, refuse, refuse_given, value
+from .calculus import at
 from .indexing import update
 from .reductions import one_axis
 from .slices import elements
@@ -51,10 +52,6 @@ def searchsorted(trace: Trace, a: Any, v: Any, side: str = "left", sorter: Any =
 @traces(np.digitize)
 def digitize(trace: Trace, x: Any, bins: Any, right: bool = False) -> Any:
     return searchsorted(trace, bins, x, "left" if right else "right")
-
-
-def _at(x: Value, axis: int, i: Any) -> tuple[Any, ...]:
-    return (slice(None),) * axis + (i,)
 
 
 def _all_axes(trace: Trace, a: Any, axis: Any) -> tuple[Any, int, tuple[int, ...]]:
@@ -159,48 +156,6 @@ traces(np.quantile)(_quantile(1))
 traces(np.percentile)(_quantile(100))
 
 
-# Differences
-
-
-@traces(np.diff)
-def diff(trace: Trace, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    call = trace.call
-    given = [x for x in (prepend, append) if x is not None and x is not np._NoValue]  # type: ignore[attr-defined]
-    if given:
-        raise refuse("np.diff(prepend=, append=)", "join the arrays before")
-    x = a
-    for _ in range(integer(trace, n, "the order of np.diff")):
-        i = axis_of(trace, axis, value(trace, x).type.ndim)
-        pair = [call(operator.getitem, x, _at(value(trace, x), i, s)) for s in (slice(1, None), slice(None, -1))]
-        is_bool = value(trace, x).type.dtype.kind == "b"
-        x = call(np.not_equal if is_bool else np.subtract, *pair)
-    return x
-
-
-@traces(np.ediff1d)
-def ediff1d(trace: Trace, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    refuse_given("np.ediff1d", to_end=to_end, to_begin=to_begin)
-    return diff(trace, trace.call(np.ravel, ary))
-
-
-@traces(np.trapezoid)
-def trapezoid(trace: Trace, y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
-    call = trace.call
-    y = call(np.asanyarray, y)
-    i = axis_of(trace, axis, y.type.ndim)
-    d = dx
-    if x is not None:
-        x = call(np.asanyarray, x)
-        if x.type.ndim == 1:
-            d = call(np.diff, x)
-            d = call(operator.getitem, d, (slice(None), *[None] * (y.type.ndim - 1 - i)))
-        else:
-            d = call(np.diff, x, axis=i)
-    later, earlier = (call(operator.getitem, y, _at(value(trace, y), i, s)) for s in (slice(1, None), slice(None, -1)))
-    area = call(operator.truediv, call(operator.mul, d, call(operator.add, later, earlier)), 2.0)
-    return call(np.sum, area, axis=i)
-
-
 # Picking by index arrays
 
 
@@ -215,7 +170,7 @@ def take(trace: Trace, a: Any, indices: Any, axis: Any = None, out: Any = None, 
         indices = trace.call(np.clip, indices, 0, trace.call(operator.sub, n, 1))
     elif mode == "wrap":
         indices = trace.call(np.remainder, indices, n)
-    found = trace.call(operator.getitem, array, _at(x, i, indices))
+    found = trace.call(operator.getitem, array, at(x, i, indices))
     return trace.wrap(value(trace, found)) if isinstance(found, Array) else found
 
 

@@ -266,3 +266,15 @@ def corrcoef(trace: Trace, x: Any, y: Any = None, rowvar: Any = True) -> Any:
     if value(trace, c).type.dtype.kind == "c":
         raise refuse("np.corrcoef of complex numbers", "write it with np.cov")
     return call(np.clip, c, -1, 1)
+
+
+def _of_matrices(function: Any, **fixed: Any) -> Any:
+    return lambda trace, *args, **kwargs: trace.call(function, *args, **fixed, **kwargs)
+
+
+for _name in ("matmul", "matrix_transpose", "outer", "tensordot", "vecdot"):
+    if hasattr(np.linalg, _name):
+        traces(getattr(np.linalg, _name))(_of_matrices(getattr(np, _name)))
+if hasattr(np.linalg, "trace"):
+    traces(np.linalg.trace)(_of_matrices(np.trace, axis1=-2, axis2=-1))
+    traces(np.linalg.diagonal)(_of_matrices(np.diagonal, axis1=-2, axis2=-1))

@@ -57,7 +57,7 @@ def _totalled(function: Any, ufunc: np.ufunc, neutral: int) -> Callable[..., Any
         x = _kept(trace, x, where, neutral)
         found = trace.builder.reduce(function, x, axes, dtype)
         if given(initial):
-            found = trace.builder.ufunc(ufunc, found, value(trace, initial))
+            found = trace.builder.ufunc(ufunc, found, trace.builder.cast(value(trace, initial), found.type.dtype))
         return finish(trace, x, axes, found, keepdims, out)
 
     return apply
@@ -96,7 +96,7 @@ def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
             _refuse_empty(trace, x, axes, ufunc)
             found = trace.builder.reduce(function, x, axes)
             if given(initial):
-                found = trace.builder.ufunc(ufunc, found, value(trace, initial))
+                found = trace.builder.ufunc(ufunc, found, trace.builder.cast(value(trace, initial), x.type.dtype))
         return finish(trace, x, axes, found, keepdims, out)
 
     return apply
@@ -320,14 +320,34 @@ traces(np.cumsum)(_cumulative(np.cumsum))
 traces(np.cumprod)(_cumulative(np.cumprod))
 
 
+def _running(function: Any) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    ) -> Any:
+        if include_initial:
+            raise refuse("cumulative_sum(include_initial=True)", "join a zero to the array")
+        v = value(trace, x)
+        if axis is None and v.type.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        return trace.call(function, x, axis=axis or 0, dtype=dtype, out=out)
+
+    return apply
+
+
+if hasattr(np, "cumulative_sum"):
+    traces(np.cumulative_sum)(_running(np.cumsum))
+    traces(np.cumulative_prod)(_running(np.cumprod))
+
+
 # Without NaNs
 
 
 def _without_nan(function: Any, neutral: float) -> Callable[..., Any]:
     def apply(trace: Trace, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         builder, x = trace.builder, strong(trace.builder, value(trace, a))
-        if x.type.is_inexact:
-            x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
+        if not x.type.is_inexact:
+            return trace.call(function, a, axis, *args, **kwargs)
+        x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
         found = trace.call(function, trace.wrap(x), axis, *args, **kwargs)
         if not np.isinf(neutral):
             return found
@@ -343,6 +363,24 @@ traces(np.nancumsum)(_without_nan(np.cumsum, 0.0))
 traces(np.nancumprod)(_without_nan(np.cumprod, 1.0))
 traces(np.nanmax)(_without_nan(np.max, -np.inf))
 traces(np.nanmin)(_without_nan(np.min, np.inf))
+
+
+def _place_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        call = trace.call
+        if not value(trace, a).type.is_inexact:
+            return call(function, a, axis=axis, out=out, keepdims=keepdims)
+        is_nan = call(np.isnan, a)
+        some = value(trace, call(np.any, call(np.all, is_nan, axis=axis)))
+        trace.builder.raise_if(some, ValueError, "All-NaN slice encountered")
+        x = call(np.where, is_nan, np.array(neutral, value(trace, a).type.dtype), a)
+        return call(function, x, axis=axis, out=out, keepdims=keepdims)
+
+    return apply
+
+
+traces(np.nanargmax)(_place_without_nan(np.argmax, -np.inf))
+traces(np.nanargmin)(_place_without_nan(np.argmin, np.inf))
 
 
 def _where_not_nan(function: Any) -> Callable[..., Any]:
