@@ -94,8 +94,7 @@ def _holds_traced(x: Any) -> bool:
 @traces(builtins.print)
 def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
     """``print`` of values that are not known while compiling: they are printed when the program runs, and a warning says so."""
-    filename, line = user_frame()
-    _warn_once(trace, filename, trace.builder.line or line)
+    _warn_once(trace)
     sep, end = options.get("sep"), options.get("end")
     if options.get("file") is not None or end not in (None, "\n"):
         raise BadInput("compiled code prints whole lines to the standard output: use morula.debug.print")
@@ -103,15 +102,17 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
     _traced(trace, fields, *values)
 
 
-def _warn_once(trace: Trace, filename: str, line: int) -> None:
+def _warn_once(trace: Any) -> None:
+    filename, line = user_frame()
+    scope = getattr(trace, "scope", None)
+    filename, line = getattr(scope, "filename", filename), trace.builder.line or line
     if (filename, line) not in _warned:
         _warned.add((filename, line))
-        warnings.warn(
+        text = (
             f"print in compiled code (line {line}) prints values that are not known while compiling: it runs with the program, "
-            "at each call; morula.debug.print says so plainly, and formats",
-            RuntimeWarning,
-            stacklevel=2,
+            "at each call; morula.debug.print says so plainly, and formats"
         )
+        warnings.warn_explicit(text, RuntimeWarning, filename, line)
 
 
 _warned: set[tuple[str, int]] = set()

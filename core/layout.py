@@ -117,14 +117,14 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
 
 def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     """What ``x`` holds: names, which are static, and values; None if it is static itself."""
-    kind = type(x)
+    kind: Any = type(x)
     if kind is list or kind is tuple:
         return len(x), x
     if kind is dict:
         return tuple(x), list(x.values())
     if kind is MethodType:
         return x.__func__, (x.__self__,)
-    if isinstance(x, np.ndarray):
+    if issubclass(kind, np.ndarray):
         _refuse_array(x)
     if kind is functools.partial:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())
@@ -282,9 +282,11 @@ class Build:
             return layout.value.value if isinstance(layout.value, Static) else layout.value
         if isinstance(layout, Again):
             return self.made[layout.number]
-        kind, names = layout.kind, layout.names
+        kind: Any = layout.kind
+        names = layout.names
         if kind is list or kind is dict:
-            self.made[layout.number] = x = kind()
+            x: Any = kind()
+            self.made[layout.number] = x
             if kind is list:
                 x.extend(map(self.build, layout.parts))
             else:
@@ -292,7 +294,7 @@ class Build:
             return x
         if issubclass(kind, tuple):
             parts = [self.build(p) for p in layout.parts]
-            self.made[layout.number] = x = kind._make(parts) if hasattr(kind, "_make") else kind(parts)
+            self.made[layout.number] = x = getattr(kind, "_make", kind)(parts)
             return x
         if kind is MethodType:
             self.made[layout.number] = x = MethodType(names, self.build(layout.parts[0]))

@@ -62,6 +62,7 @@ class _Printer:
         self.taken = set(keyword.kwlist) | set(dir(builtins)) | {"np"}
         self.names: dict[Value, str] = {}
         self.objects: dict[int, str] = {}
+        self.uses: Counter[Value] = Counter()
         self.finished: list[str] = []
         self.lines: list[str] = []
 
@@ -76,7 +77,7 @@ class _Printer:
         base = function.name if function.name.isidentifier() else "program"
         self.functions[id(function)] = name = self.unique(base)
         outer, self.lines, names, self.names = self.lines, [], self.names, {}
-        uses, self.uses = getattr(self, "uses", None), Counter(operands(function.block))
+        uses, self.uses = self.uses, Counter(operands(function.block))
         for op in walk(function.block):
             for result in op.results:
                 if isinstance(result.type, ArrayType):
@@ -177,7 +178,7 @@ class _Printer:
         if isinstance(x, np.ndarray):
             if x.size > LONGEST:
                 return self.object(x, "constant")
-            kind = "" if x.dtype in (np.float64, np.int64, np.bool_) and x.size else f", np.{x.dtype.name}"
+            kind = "" if x.dtype in (np.float64, np.int64, np.bool_) and x.size else f", np.{np.dtype(x.dtype).name}"
             return f"np.array({x.tolist()}{kind})".replace("nan", "np.nan").replace("inf", "np.inf")
         if isinstance(x, np.generic):
             plain = x.item()
