@@ -223,6 +223,8 @@ class Builder:
         Raises:
             BadInput: lengths differ and neither is 1.
         """
+        if shapes and all(shape == shapes[0] for shape in shapes):
+            return tuple(shapes[0])
         ndim = max(map(len, shapes), default=0)
         found: list[int | Dim] = []
         for position in range(-ndim, 0):

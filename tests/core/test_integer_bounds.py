@@ -1,0 +1,216 @@
+"""What is proved of integers: that indices are in range, that checks never fail; and what must not be proved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from morula.core.builder import Builder
+from morula.core.evaluate import evaluate
+from morula.core.index_proofs import analyse, without_checks
+from morula.core.ir import Function, Value, verify, walk
+from morula.core.specialise import specialise
+from morula.core.typed import INT, INT64, ArrayType, raise_if
+
+VECTOR = ArrayType(np.dtype(float), (10,))
+
+
+def checks(f, *args):
+    """How many checks of a program are left, and the program run without the others."""
+    function = specialise(f, args, {}).function
+    shorter = verify(without_checks(function))
+    copies = [np.array(x) if isinstance(x, np.ndarray) else x for x in args]
+    assert evaluate(shorter, args)[0] == pytest.approx(f(*copies))
+    return sum(op.callee is raise_if for op in walk(shorter.block))
+
+
+def stencil(a):
+    n = a.shape[0]
+    for i in range(1, n - 1):
+        for j in range(1, n - 1):
+            a[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) / 4
+    return a.sum()
+
+
+def triangle(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(i):
+            s += a[i, j] * a[i - j - 1, i - 1] + a[i, :j] @ a[:j, j]
+        for j in range(i, a.shape[0]):
+            s += a[j, i] * a[j - i, 0]
+    return s
+
+
+def backward(a):
+    s = 0.0
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(i + 1, a.shape[0], 2):
+            s += a[i, j] + a[j, i] - a[-1 - i, -j]
+    return s
+
+
+def up_to_a_number(a, n):
+    i, s = 0, 0.0
+    while i < n and i < a.shape[0]:
+        s += a[i, i] * a[-i - 1, 0]
+        i += 1
+    return s
+
+
+def leaves_early(a):
+    i, s, last = 0, 0.0, a.shape[0] - 1
+    while i < last:
+        s += a[i, i] * a[i + 1, 0]
+        if s > 5.0:
+            break
+        i += 1
+    return s
+
+
+def guarded(a, k):
+    s = 0.0
+    if 0 <= k and k < a.shape[0]:
+        s += a[k, k]
+        if k > 0:
+            s += a[k - 1, 0]
+    return s
+
+
+def counted_beside_the_index(a):
+    s, k = 0.0, 0
+    for i in range(a.shape[0]):
+        s += a[k, i]
+        k += 1
+    return s
+
+
+def remainders(a, k):
+    n = a.shape[0]
+    return a[k % n, (k + 3) % n] + a[min(max(k, 0), n - 1), 0]
+
+
+def largest(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i, np.argmax(a[i])]
+    return s
+
+
+A = np.random.default_rng(0).normal(size=(6, 6))
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (stencil, ()),
+        (triangle, ()),
+        (backward, ()),
+        (up_to_a_number, (4,)),
+        (leaves_early, ()),
+        (guarded, (2,)),
+        (counted_beside_the_index, ()),
+        (remainders, (-8,)),
+        (largest, ()),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_indices_that_are_in_range_whatever_the_inputs_are_need_no_check(f, args):
+    assert checks(f, A, *args) == 0
+
+
+def one_too_far(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i, i] * a[min(i + 1, 5), 0] + a[i - 1, 0]
+    return s
+
+
+def any_index(a, k):
+    return a[k, 0]
+
+
+def decreasing(a, k):
+    i, s = 3, 0.0
+    while s < k:
+        s += 1.0
+        i -= 1
+        s += 0.0 * a[i, 0]
+    return s
+
+
+def test_what_is_not_proved_is_checked():
+    assert checks(one_too_far, A) == 0  # i - 1 is -1 at first, which is in range too
+    assert checks(any_index, A, 3) == 2
+    assert checks(decreasing, A, 2.5) == 2  # it might become so small that it overflows
+    function = without_checks(specialise(decreasing, (A, 100.0), {}).function)
+    with pytest.raises(IndexError, match="index -7 is out of bounds for axis 0 with size 6"):
+        evaluate(function, [A, 100.0])
+
+
+def build(write, *types):
+    parameters = [Value(n, t) for n, t in zip("xyz", types)]
+    b = Builder()
+    with b.block() as block:
+        block.results = list(write(b, *parameters))
+    return b, verify(Function("f", parameters, block))
+
+
+def test_sums_that_may_overflow_are_not_trusted():
+    def write(b, x, k):
+        more = b.ufunc(np.add, k, b.constant(1))
+        b.raise_if(b.ufunc(np.less_equal, more, k), IndexError, "overflow")
+        return [more]
+
+    _, function = build(write, VECTOR, INT64)
+    assert not analyse(function).never
+    with pytest.raises(IndexError):
+        evaluate(function, [np.zeros(10), np.int64(2**63 - 1)])
+
+
+def test_equal_sums_are_one_value():
+    def write(b, k):
+        one = b.constant(1)
+        up = b.ufunc(np.add, k, one)
+        assert b.ufunc(np.subtract, up, one) is not up
+        assert b.ufunc(np.add, k, one) is up
+        bounded = b.ufunc(np.remainder, k, b.constant(10))
+        more = b.ufunc(np.add, bounded, one)
+        assert b.ufunc(np.subtract, more, one) is bounded
+        assert b.ufunc(np.maximum, bounded, b.constant(0)) is bounded
+        assert b.integers.interval(b.ufunc(np.multiply, more, b.constant(3))) == (3, 30)
+        return [up]
+
+    build(write, INT)
+
+
+def test_conditions_hold_in_their_branch_only():
+    def write(b, k):
+        is_small = b.ufunc(np.less, k, b.constant(5))
+
+        def then():
+            assert b.integers.interval(k)[1] == 4
+            return [b.constant(0)]
+
+        def other():
+            assert b.integers.interval(k)[0] == 5
+            return [b.constant(7)]
+
+        (found,) = b.if_(is_small, then, other)
+        assert b.integers.interval(k) == (-(2**63), 2**63 - 1)
+        assert b.integers.interval(found) == (0, 7)
+        return [found]
+
+    build(write, INT)
+
+
+def test_elements_of_known_index_arrays_are_bounded_by_their_extremes():
+    columns = np.array([0, 4, 2, 4])
+
+    def write(b, x):
+        i = b.getitem(b.constant(columns), [b.constant(2)], ("i",), [])
+        assert b.integers.interval(i) == (0, 4)
+        return [b.getitem(x, [i], ("i",), [])]
+
+    _, function = build(write, VECTOR)
+    assert len(analyse(function).in_range) == 2
