@@ -13,7 +13,7 @@ from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F40
 from .errors import BadInput
 from .index_proofs import without_checks
 from .ir import Function, walk
-from .layout import layout_of, names_of_arguments, scan
+from .layout import layout_of, names_of_arguments, objects_of, scan
 from .simplify import simplify
 from .specialise import Program, specialise
 from .traced import NeedsConcrete
@@ -41,6 +41,7 @@ class Compilation:
     static: frozenset[int] = frozenset()  # leaves that had to be known
     why_static: dict[int, str] = field(default_factory=dict)
     executable: Any = None
+    enter: Any = None  # the quick way in
 
     @property
     def function(self) -> Function:
@@ -61,7 +62,8 @@ class Compilation:
         parameters += [source.read() for source in program.hidden]
         if program.written:
             check_overlap(parameters, program.written)
-        return program.result(self.executable(parameters), parameters, given)
+        objects = objects_of(given) if program.knows_objects else ()
+        return program.result(self.executable(parameters), parameters, objects)
 
     def is_current(self) -> bool:
         """Whether what the program has found outside of its arguments is still there."""

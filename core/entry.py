@@ -36,7 +36,7 @@ class _Entry:
         self.tests: list[str] = []
         self.namespace: dict[str, Any] = {"ndarray": np.ndarray}
         self.names: dict[int, str] = {}  # of leaves
-        self.holders: list[str] = []
+        self.holders: dict[int, str] = {}  # by number
 
     def constant(self, x: Any) -> str:
         name = f"c{len(self.namespace)}"
@@ -72,7 +72,7 @@ class _Entry:
             self.guard(guard)
         if program.written or program.updates:
             arrays = [n for i, n in self.names.items() if isinstance(self.leaves[i], np.ndarray)]
-            distinct = [f"id({n})" for n in (*arrays, *self.holders)]
+            distinct = [f"id({n})" for n in (*arrays, *self.holders.values())]
             self.tests.append(f"len({{{', '.join(distinct)}}}) == {len(distinct)}")
         return self.function(parameters, general)
 
@@ -93,10 +93,14 @@ class _Entry:
         ]
         if program.written:
             space |= {"check_overlap": check_overlap, "written": program.written}
-            lines.append("    check_overlap(parameters, written)")
+            kinds = [v.type.shape for v in program.function.parameters]
+            bases = " and ".join(f"{p}.base is None" for p, shape in zip(parameters, kinds) if shape)
+            lines.append(f"    if not ({bases or True}):  # else nothing can overlap")
+            lines.append("        check_overlap(parameters, written)")
         if program.written or program.updates or program.knows_objects:
             space["result"] = program.result
-            lines.append(f"    return result({run}, parameters, (args, kwargs))")
+            objects = ", ".join(f"{number}: {name}" for number, name in self.holders.items())
+            lines.append(f"    return result({run}, parameters, {{{objects}}})")
         else:
             space["plan"] = program.plan
             lines.append(f"    return plan({run}, parameters, ())")
@@ -159,13 +163,13 @@ class _Entry:
         name = self.local(expression)
         self.tests.append(f"type({name}) is {self.constant(kind)}")
         if kind is dict:
-            self.holders.append(name)
+            self.holders[layout.number] = name
             self.tests.append(f"(*{name},) == {self.constant(layout.names)}")
             for key, part in zip(layout.names, layout.parts):
                 self.test(part, f"{name}[{self.constant(key)}]")
         elif kind is list or issubclass(kind, tuple):
             if kind is list:
-                self.holders.append(name)
+                self.holders[layout.number] = name
             self.tests.append(f"len({name}) == {len(layout.parts)}")
             for i, part in enumerate(layout.parts):
                 self.test(part, f"{name}[{i}]")
@@ -178,7 +182,7 @@ class _Entry:
         keys, *attributes = layout.names if isinstance(layout.names, tuple) else (1,)
         if keys != 0 or hasattr(layout.kind, "__slots__") or not attributes:
             raise _Refused
-        self.holders.append(name)
+        self.holders[layout.number] = name
         held = self.local(f"{name}.__dict__")
         self.tests.append(f"(*{held},) == {self.constant(tuple(attributes))}")
         for attribute, part in zip(attributes, layout.parts):

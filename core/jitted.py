@@ -188,7 +188,9 @@ class Jitted:
         found, leaves = self.compilation(*given)
         found.compile()
         if not self.first:
-            self.enter = entry(found, layout_of(given), leaves, self.general)
+            if found.enter is None:
+                found.enter = entry(found, layout_of(given), leaves, self.general)
+            self.enter = found.enter
         return found.run(leaves, given)
 
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

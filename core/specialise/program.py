@@ -15,7 +15,7 @@ from .. import surface  # noqa: F401  it registers what functions do on traced v
 from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, verify, walk
-from ..layout import Build, layout_of, names_of_arguments, objects_of, scan
+from ..layout import Build, layout_of, names_of_arguments, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
 from .matching import Matching
@@ -148,15 +148,14 @@ class Program:
     gives_arguments: bool  # whether what was given is part of the result, as it is
     is_number: bool  # whether the result is one number, not in a container
 
-    def result(self, results: Sequence[Any], parameters: Sequence[Any], given: Any) -> Any:
-        """The Python result, from the function's results and parameters and the caller's ``(args, kwargs)``.
+    def result(self, results: Sequence[Any], parameters: Sequence[Any], objects: Any) -> Any:
+        """The Python result, from the function's results and parameters and the caller's objects, by number (``layout``).
 
         What the program has written and changed in its arguments is changed in the caller's own.
         """
         count = len(results) - len(self.written)
         for place, new in zip(self.written, results[count:]):
             parameters[place][...] = new
-        objects = objects_of(given) if self.knows_objects else ()
         made = self.plan(results, parameters, objects)
         for number, update in self.updates:
             update(objects[number], results, parameters, objects)
