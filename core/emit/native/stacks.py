@@ -246,6 +246,7 @@ def _pop(f: FunctionCode, op: Operation) -> None:
             if f.placement.of[v].is_own:
                 f.set_array(v, found)
             else:
+                f.pointers[f.placement.of[v]] = pointer
                 f.values[v] = found
         else:
             f.values[v] = load(code, pointer, v.type.dtype)
