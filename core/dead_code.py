@@ -35,6 +35,8 @@ class _Live:
         for op in effects:
             self.keep(op)
             self.need(op.operands)
+            for result in op.results:
+                self.need(_lengths(result))
         while self.waiting:
             self.follow(self.waiting.pop())
 
@@ -74,11 +76,13 @@ class _Live:
         if value not in self.definer:
             return
         op, k = self.definer[value]
+        known = op in self.operations
         self.keep(op)
         if op.kind == "call":
-            self.need(op.operands)
-            for result in op.results:
-                self.need(_lengths(result))
+            if not known:
+                self.need(op.operands)
+                for result in op.results:
+                    self.need(_lengths(result))
         elif k >= 0:
             self.need([b.results[k] for b in op.blocks if op.kind == "if" or b is op.blocks[-1]])
             if op.kind != "if":

@@ -90,8 +90,7 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
     made.block.results += saved
     rename(made.block, sweep.replaced)
     rename(adjoint, sweep.restored)
-    for p in parameters:
-        rename(Block([p]), sweep.restored)
+    rename(Block(parameters), sweep.restored)
     if touches(made.block):
         stack = Value("stack", STACK)
         made.block.operations.insert(0, Operation("call", typed.stack_new, results=[stack]))
@@ -109,6 +108,6 @@ class _Weights:
         self.parameters = set(parameters)
 
     def of(self, value: Value) -> float:
-        if value in self.parameters:
-            return 1e-6 * size(value.type)
-        return size(value.type) * (1 if value.type is STACK or value.type.shape else 0.01)
+        if value in self.parameters or value.type is not STACK and not value.type.shape:
+            return 0.0
+        return size(value.type)

@@ -103,6 +103,7 @@ def choose(
     source, sink = network.node(), network.node()
     nodes: dict[Any, int] = {}
     waiting: list[Any] = []
+    free: dict[Value, list[Any]] = {}  # values that cost nothing to save, and what reads them
 
     def node(x: Any) -> int:
         if x not in nodes:
@@ -111,7 +112,10 @@ def choose(
         return nodes[x]
 
     for value in needed:
-        network.edge(node(value), sink, inf)
+        if weight(value) == 0:
+            free[value] = [None]
+        else:
+            network.edge(node(value), sink, inf)
     while waiting:
         x = waiting.pop()
         if isinstance(x, Operation):
@@ -119,24 +123,28 @@ def choose(
             read = [*reads(x)]
         else:
             op = producer(x)
-            if op is None:
-                network.edge(source, nodes[x], weight(x))
-            elif again(op) == inf:
+            if op is None or again(op) == inf:
                 network.edge(source, nodes[x], weight(x))
             else:
                 network.edge(node(op), nodes[x], weight(x))
             read = [*lengths(x.type)]
         for value in dict.fromkeys(map(stands_for, read)):
-            if home.get(value) is block and value is not x:
+            if home.get(value) is not block or value is x:
+                continue
+            if weight(value) == 0:
+                free.setdefault(value, []).append(x)
+            else:
                 network.edge(node(value), nodes[x], inf)
     kept = network.source_side(source, sink)
     rerun = [x for x in nodes if isinstance(x, Operation) and nodes[x] not in kept]
-    saved = []
+    saved = [v for v, readers in free.items() if any(r is None or nodes[r] not in kept for r in readers)]
     for x in nodes:
         if isinstance(x, Value) and nodes[x] not in kept:
             op = producer(x)
             if op is None or op not in nodes or nodes[op] in kept:
                 saved.append(x)
+    mentioned = dict.fromkeys(n for v in saved for n in map(stands_for, lengths(v.type)) if home.get(n) is block)
+    saved += [n for n in mentioned if weight(n) == 0 and n not in saved]
     order = {v: i for i, v in enumerate([*block.parameters, *(r for op in block.operations for r in op.results)])}
     place = {op: i for i, op in enumerate(block.operations)}
     return sorted(saved, key=lambda v: order.get(v, -1)), sorted(rerun, key=lambda op: place.get(op, -1))
