@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -32,7 +33,13 @@ def main() -> None:
     title = (
         f"# Compiled gradients, {date.today()}\n\n{machine()}; {options.cores} used; all float64 unless said otherwise"
     )
-    sections = [title]
+    sections: list[str] = []
+
+    def tell(*more: str) -> None:
+        sections.extend(more)
+        print(*more, sep="\n\n", end="\n\n", flush=True)
+
+    tell(title)
     stable = Stable(options.limit)
     try:
         for group in RACES:
@@ -44,13 +51,13 @@ def main() -> None:
                 print(f"{program.name} ...", file=sys.stderr, flush=True)
                 outcomes.append(race(program, stable, contenders, 3 if options.quick else 9, options.memory))
             if outcomes:
-                sections += _sections(group, outcomes, contenders)
+                tell(*_sections(group, outcomes, contenders))
         if not options.only or "costs" in options.only:
-            sections += _costs(stable, options.limit, 3 if options.quick else 9)
+            for section in _costs(stable, options.limit, 3 if options.quick else 9):
+                tell(section)
     finally:
         stable.close()
     text = "\n\n".join(sections) + "\n"
-    print(text)
     if not options.quick and not options.only:
         path = RESULTS / f"jit-{date.today()}.md"
         path.write_text(text)
@@ -72,8 +79,7 @@ def _sections(group: str, outcomes: list[Outcome], contenders: list[str]) -> lis
     return made
 
 
-def _costs(stable: Stable, limit: float, repeats: int) -> list[str]:
-    made: list[str] = []
+def _costs(stable: Stable, limit: float, repeats: int) -> Iterator[str]:
     for heading, rows in (
         ("The first call of straight lines", lambda: costs.growth(limit)),
         ("The first call where an earlier process has compiled", lambda: costs.cached(limit)),
@@ -81,8 +87,7 @@ def _costs(stable: Stable, limit: float, repeats: int) -> list[str]:
         ("Peak memory and time, value and gradient", lambda: costs.kept(limit)),
     ):
         print(f"{heading} ...", file=sys.stderr, flush=True)
-        made += [f"## {heading}", markdown(rows())]
-    return made
+        yield f"## {heading}\n\n{markdown(rows())}"
 
 
 if __name__ == "__main__":
