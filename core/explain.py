@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from . import targets
@@ -10,6 +11,7 @@ from .emit import typed_python
 from .errors import BadInput
 from .ir import Block, Function
 from .layout import layout_of, names_of_arguments
+from .typed import stack_push
 
 LANGUAGES = ("ir", "python", "llvm", "stablehlo", "hlo")
 
@@ -60,6 +62,23 @@ def size(function: Function) -> int:
     return count(function.block)
 
 
+def kept_for_the_way_back(function: Function) -> list[str]:
+    """What loops push on the stack of a backward sweep, in words."""
+    found: dict[int, int] = {}
+
+    def visit(block: Block, line: int) -> None:
+        for op in block.operations:
+            if op.callee is stack_push:
+                pushed = (v.type for v in op.operands[1:])
+                found[line] = found.get(line, 0) + sum(t.dtype.itemsize * math.prod(t.bounds) for t in pushed)
+            for inner in op.blocks:
+                visit(inner, op.line if op.kind in ("while", "range") else line)
+
+    visit(function.block, 0)
+    where = "{:,} bytes in each iteration of the loop at line {}"
+    return [where.format(n, line) if line else f"{n:,} bytes" for line, n in found.items() if n]
+
+
 def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The target and why, what is static, each stage with its program and time."""
     names = names_of_arguments(compilation.f, layout_of((args, kwargs)))
@@ -73,6 +92,7 @@ def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[st
     if program.guards:
         constants = ", ".join(dict.fromkeys(str(guard.key) for guard in program.guards if isinstance(guard.key, str)))
         lines.append(f"read from outside while compiling: {constants or len(program.guards)}")
+    lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
     for name, function in compilation.stages:
         lines += ["", f"after {name}: {size(function)} operations", str(function)]
     lines += ["", "seconds: " + ", ".join(f"{name} {t:.4f}" for name, t in compilation.seconds.items())]

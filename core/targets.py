@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -27,8 +28,8 @@ ACCELERATORS = (
     "jax_plugins",
     "libtpu",
 )
-LARGE = 1 << 21
-"""The number of elements from which on an array operation is worth XLA's threads."""
+LARGE, CORES = 1 << 22, 4
+"""From how many elements on, and on how many cores, array operations are worth XLA's threads."""
 
 Executable = Callable[[Sequence[Any]], list[Any]]
 
@@ -97,7 +98,7 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
         return first
     if has_loop:
         return "native", "a program for the CPU with loops"
-    if largest >= LARGE:
+    if largest >= LARGE and (os.cpu_count() or 1) >= CORES:
         return (
             "xla",
             f"array operations without loops, on arrays of up to {largest:,} elements, which XLA spreads over threads",

@@ -275,12 +275,20 @@ def test_explain_tells_the_story(capsys):
         assert part in text
 
 
-def test_auto_takes_native_for_loops_and_says_why():
+def test_explain_tells_what_is_kept_for_the_way_back():
+    text = mo.jit(mo.grad(horner), target="native").explain(2.0, 3)
+    assert "kept for the way back: " in text and "bytes in each iteration of the loop at line" in text
+
+
+def test_auto_takes_native_for_loops_and_says_why(monkeypatch):
     f = mo.jit(horner)
     lowered = f.lower(2.0, 3)
     assert lowered.target == "native" and lowered.compilation.reason == "a program for the CPU with loops"
-    large = mo.jit(lambda x: x + 1).lower(np.zeros(1 << 21, np.int8))
-    assert large.target == "xla" and "2,097,152 elements" in large.compilation.reason
+    large = np.zeros(1 << 22, np.int8)
+    for cores, expected in ((2, "native"), (8, "xla")):
+        monkeypatch.setattr(targets.os, "cpu_count", lambda cores=cores: cores)
+        lowered = mo.jit(lambda x: x + 1).lower(large)
+        assert lowered.target == expected and "4,194,304 elements" in lowered.compilation.reason
 
 
 def test_names_and_documentation_are_kept():
