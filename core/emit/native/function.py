@@ -28,6 +28,7 @@ from .elements import Element, element, in_memory, is_complex, literal, load, re
 from .fusion import fused, is_array
 from .liveness import order
 from .program_text import ProgramText
+from .schedule import scheduled
 
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
 """How calls are written, by callee."""
@@ -45,7 +46,8 @@ class FunctionCode:
     """A function while it is written.  ``values`` holds a number's element, an array, or a stack's registers."""
 
     def __init__(self, function: Function, program: ProgramText) -> None:
-        self.function, self.program = function, program
+        function = self.function = scheduled(function)
+        self.program = program
         self.code = Code(program.module)
         self.order = order(function)
         self.lazy = fused(function, self.order)

@@ -1,0 +1,89 @@
+"""The order of operations, and of writes, in which arrays need not be copied.  Values stay what they are.
+
+ - A write to a part of x, after another write to the same part of x, is made to the result of that one instead.
+ - What reads x after a write to x, and does not need that write, is read before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ... import typed
+from ...ir import Block, Function, Operation, Value
+from ...typed import STACK
+from .fusion import part
+
+_WRITES = (typed.setitem, typed.add_at)
+
+
+def scheduled(function: Function) -> Function:
+    """The function with its operations in an order that suits writing in place; the one given is left as it is."""
+    return Function(function.name, function.parameters, _block(function.block), function.filename)
+
+
+def _block(block: Block) -> Block:
+    operations = [replace(op, blocks=list(map(_block, op.blocks))) if op.blocks else op for op in block.operations]
+    return Block(block.parameters, _reads_before_writes(_rebased(operations)), block.results)
+
+
+def _rebased(operations: list[Operation]) -> list[Operation]:
+    latest: dict[Any, Value] = {}  # the last result of writing a part of an array
+    found = []
+    for op in operations:
+        if op.kind == "call" and op.callee in _WRITES:
+            key = (op.operands[0], part(op))
+            if op.callee is typed.setitem and key in latest and _covers(op):
+                op = replace(op, operands=[latest[key], *op.operands[1:]])
+            latest[key] = op.results[0]
+        found.append(op)
+    return found
+
+
+def _covers(op: Operation) -> bool:
+    """Whether all that another write to the same part has written is written again."""
+    return all(e != "a" for e in op.named["spec"].constant)
+
+
+def _reads_before_writes(operations: list[Operation]) -> list[Operation]:
+    position: dict[Operation, float] = {op: i for i, op in enumerate(operations)}
+    maker = {r: op for op in operations for r in op.results}
+    writer: dict[Value, Operation] = {}  # the first write to an array
+    ahead: dict[Operation, list[Operation]] = {}  # what is moved before an operation
+    moved: set[Operation] = set()
+
+    def needed(op: Operation, at: float, found: dict[Operation, None]) -> bool:
+        """Collect what has to be moved with an operation, its own needs first; whether that can be."""
+        if op in found or position[op] < at:
+            return True
+        if op in moved or not _is_movable(op) or position[op] == at or len(found) > 50:
+            return False
+        for value in op.operands:
+            if value in maker and not needed(maker[value], at, found):
+                return False
+        found[op] = None
+        return True
+
+    for op in operations:
+        if op.kind == "call" and op.callee in _WRITES:
+            writer.setdefault(op.operands[0], op)
+        if not _is_movable(op):
+            continue
+        writes = [writer[v] for v in op.operands if v in writer]
+        if writes:
+            first = min(writes, key=lambda w: position[w])
+            with_it: dict[Operation, None] = {}
+            if needed(op, position[first], with_it):
+                ahead.setdefault(first, []).extend(with_it)
+                moved.update(with_it)
+                position.update(dict.fromkeys(with_it, position[first] - 0.5))
+    if not moved:
+        return operations
+    return [each for op in operations if op not in moved for each in (*ahead.get(op, ()), op)]
+
+
+def _is_movable(op: Operation) -> bool:
+    """Calls without effect that give new values; writes stay where they are."""
+    if op.kind != "call" or op.may_raise or op.callee in _WRITES or isinstance(op.callee, Function):
+        return False
+    return not any(v.type is STACK for v in (*op.operands, *op.results))
