@@ -392,6 +392,30 @@ def test_products_of_matrices_that_stand_transposed(axes, rng):
     same(program(of(a, c), body), [a, c], rtol=1e-11, atol=1e-11)
 
 
+def test_products_with_vectors_read_expressions(rng):
+    m, v = rng.normal(size=(20, 30)), rng.normal(size=30)
+
+    def body(b, m, v):
+        column, row = b.reshape(v, (30, 1)), b.reshape(v, (1, 30))
+        squares = b.ufunc(np.square, m)
+        turned = b.transpose(b.ufunc(np.exp, m), (1, 0))
+        outer = b.matmul(column, b.getitem(m, [b.constant(3, np.int64)], (("s", 1), ":"), [1]))
+        sines = b.ufunc(np.sin, column)
+        return [
+            b.matmul(squares, column),
+            b.matmul(row, b.transpose(squares, (1, 0))),
+            b.matmul(b.transpose(turned, (1, 0)), sines),
+            b.matmul(turned, b.matmul(m, column)),
+            b.ufunc(np.add, outer, b.matmul(sines, row)),
+            b.matmul(b.ufunc(np.negative, v), v),
+        ]
+
+    same(program(of(m, v), body), [m, v], rtol=1e-12)
+    x = rng.uniform(0.1, 2.0, 9)
+    exponents = [-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 3.0, 7.5, 8.5, 0.3]
+    same(program(of(x), lambda b, x: [b.ufunc(np.power, x, b.constant(e)) for e in exponents]), [x])
+
+
 def test_functions_of_scipy(rng):
     import scipy.special as special
 

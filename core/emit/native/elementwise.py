@@ -12,7 +12,8 @@ from ...ir import Operation, Value
 from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
 from .function import FunctionCode, emits
-from .real_functions import find
+from .fusion import is_outer
+from .real_functions import apply, find
 
 _I64 = np.dtype(np.int64)
 
@@ -45,6 +46,8 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
     if op.callee is typed.cast:
         source, target = op.operands[0].type.dtype, np.dtype(op.named["dtype"].constant)
         return lambda x: convert(code, x[0], source, target)
+    if is_outer(op):
+        return lambda x: apply(code, np.multiply, op.results[0].type.dtype, list(x))
     if op.callee in (np.real, np.imag):
         dtype, i = op.operands[0].type.dtype, int(op.callee is np.imag)
         if is_complex(dtype):

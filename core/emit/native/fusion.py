@@ -36,9 +36,30 @@ def is_elementwise(op: Operation) -> bool:
     """Whether an element of the results is a function of one element of each operand."""
     if op.kind != "call":
         return False
-    if op.callee in (np.where, typed.cast) or op.callee in _PARTS:
+    if op.callee in (np.where, typed.cast) or op.callee in _PARTS or is_outer(op):
         return True
-    return isinstance(op.callee, np.ufunc) and find(op.callee, op.operands[0].type.dtype) is not None
+    return (
+        isinstance(op.callee, np.ufunc)
+        and op.callee is not np.matmul
+        and find(op.callee, op.operands[0].type.dtype) is not None
+    )
+
+
+def is_outer(op: Operation) -> bool:
+    """Whether a product has sums of one term: a column times a row."""
+    return op.callee is np.matmul and op.operands[0].type.shape[-1] == 1 and op.operands[0].type.ndim > 1
+
+
+def _reads_once(op: Operation, value: Value) -> bool:
+    """Whether a product asks for each element of an operand once: of both vectors, or of the matrix beside a vector."""
+    if op.callee is not np.matmul:
+        return False
+    a, b = op.operands
+    if a.type.ndim == 1:
+        return True
+    if b.type.shape[-1] == 1:
+        return value is not b
+    return a.type.shape[-2] == 1 and value is not a
 
 
 def is_view(op: Operation) -> bool:
@@ -92,8 +113,9 @@ def _by_use(order: Order) -> set[Value]:
     lazy: set[Value] = set()
     sinks: dict[Value, set[Any]] = {}
     repeated: set[Value] = set()
+    kept: set[Value] = set()  # in memory
     for value in reversed(order.maker):
-        if value not in costs:
+        if value not in costs or value in kept:
             continue
         ways: set[Any] = set()
         again = any(len(use.loops) > len(order.loops[value]) for use in order.uses[value])
@@ -109,7 +131,11 @@ def _by_use(order: Order) -> set[Value]:
                 ways |= {(sink, path + moved) for sink, path in sinks[result]}
             elif _reads_elements(user, value):
                 ways.add((user, ()))
-            elif user.callee is np.matmul and costs[value] == 0 and is_strided(order.maker[value]):
+            elif user.callee is np.matmul and is_strided(maker := order.maker[value]):
+                ways.add((user, ()))
+                if costs[value]:
+                    kept.add(maker.operands[0])  # the order in which it is read is chosen by how it stands in memory
+            elif _reads_once(user, value):
                 ways.add((user, ()))
             else:
                 must = True

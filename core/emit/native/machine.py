@@ -55,7 +55,10 @@ def optimised(text: str) -> Any:
     module.triple = llvm.get_default_triple()
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = True
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+    options.loop_unrolling = (
+        False  # small loops are written unrolled; more of it costs time to compile and wins nothing
+    )
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return module

@@ -10,7 +10,9 @@ import numpy as np
 from ...ir import Operation
 from .arrays import Array, Memory
 from .elements import Element, address, element, in_memory, is_complex, literal, register_kinds, registers
+from .elementwise import elementwise
 from .function import FunctionCode, emits
+from .fusion import is_outer
 from .real_functions import apply
 from .reductions import add_in_any_order, fold
 
@@ -20,6 +22,9 @@ _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 @emits(np.matmul)
 def _matmul(f: FunctionCode, op: Operation) -> None:
+    if is_outer(op):
+        elementwise(f, op)
+        return
     a, b = (f.array(v) for v in op.operands)
     result = op.results[0]
     if len(a.lengths) == 1 and len(b.lengths) == 1:

@@ -116,19 +116,20 @@ def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
 
 
 def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
-    """Small whole exponents are products, as NumPy has it for squares; 0.5 is a square root."""
+    """Small whole exponents are products, as NumPy has it for squares; those with a half have a square root beside."""
     exponent = number(b, dtype)
-    if exponent == 0.5:
-        return apply(code, np.sqrt, dtype, [a])
-    if exponent is not None and abs(exponent) <= 8 and exponent == int(exponent):
-        found, square, n = "", a, abs(int(exponent))
-        while n:
-            if n & 1:
-                found = square if not found else apply(code, np.multiply, dtype, [found, square])
-            square, n = (apply(code, np.multiply, dtype, [square, square]) if n > 1 else square), n >> 1
-        found = found or literal(1, dtype)
-        return found if exponent >= 0 else apply(code, np.divide, dtype, [literal(1, dtype), found])
-    return c_function("pow")(code, dtype, a, b)
+    if exponent is None or abs(exponent) > 8 or 2 * exponent != int(2 * exponent):
+        return c_function("pow")(code, dtype, a, b)
+    found, square, n = "", a, int(abs(exponent))
+    while n:
+        if n & 1:
+            found = square if not found else apply(code, np.multiply, dtype, [found, square])
+        square, n = (apply(code, np.multiply, dtype, [square, square]) if n > 1 else square), n >> 1
+    if exponent != int(exponent):
+        root = apply(code, np.sqrt, dtype, [a])
+        found = apply(code, np.multiply, dtype, [found, root]) if found else root
+    found = found or literal(1, dtype)
+    return found if exponent >= 0 else apply(code, np.divide, dtype, [literal(1, dtype), found])
 
 
 def _divmod(code: Code, dtype: np.dtype, a: str, b: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """The order of operations, and of writes, in which arrays need not be copied.  Values stay what they are.
 
- - A write to a part of x, after another write to the same part of x, is made to the result of that one instead.
- - What reads x after a write to x, and does not need that write, is read before it.
+- A write to a part of x, after another write to the same part of x, is made to the result of that one instead.
+- What reads x after a write to x, and does not need that write, is read before it.
 """
 
 from __future__ import annotations
