@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -103,9 +104,25 @@ def specialised(
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
+    with _ONE_AT_A_TIME:
+        return _specialised(f, args, kwargs, target, bounds_check, set(static), level)
+
+
+_ONE_AT_A_TIME = threading.RLock()
+"""What is being traced is known to all of its values (``Trace.stack``)."""
+
+
+def _specialised(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    target: str,
+    bounds_check: bool,
+    static: set[int],
+    level: int,
+) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
-    static = set(static)
     began = time.perf_counter()
     while True:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
@@ -136,6 +137,23 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Jitted:
+        """As a function it is not copied; its programs serve every copy of what holds it."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """It is pickled as the function is, by name; programs are made again."""
+        f = self.__wrapped__  # type: ignore[attr-defined]
+        found: Any = sys.modules.get(getattr(f, "__module__", ""))
+        for part in getattr(f, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return f.__qualname__
+        return Jitted, (f, self.target, self.static, self.static_names, self.bounds_check)
 
     def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
         """In a program that is being compiled it is a part of it."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 import warnings
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -316,3 +319,25 @@ def test_compiled_functions_call_each_other(target):
     inner = mo.jit(lambda x: x * 2, target=target)
     outer = mo.jit(lambda x: inner(x) + inner(x + 1), target=target)
     assert outer(3.0) == 14.0 and programs(inner) == 0
+
+
+@mo.jit(target="native")
+def module_level(x):
+    return x + 1
+
+
+def plain_module_level(x):
+    return x + 2
+
+
+def test_compiled_functions_are_copied_and_pickled_as_functions_are():
+    assert copy.deepcopy({"f": module_level})["f"] is module_level
+    again = pickle.loads(pickle.dumps(mo.jit(plain_module_level, target="native")))
+    assert again(1.0) == 3.0
+
+
+def test_threads_compile_and_call():
+    f = mo.jit(lambda x: np.sum(x * 2), target="native")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: f(np.ones(n % 5 + 1)), range(40)))
+    assert found == [2.0 * (n % 5 + 1) for n in range(40)]
