@@ -40,8 +40,12 @@ class Region:
     after: After = field(default_factory=dict)
 
 
-class NotKnownYet(Exception):
+class NotKnownYet(BaseException):
     """What a recursive call returns is not known yet: the branch that makes it says nothing of the outcome."""
+
+
+class Ended(BaseException):
+    """A call does not return: the program has raised an exception in it."""
 
 
 class Branches(Trace):
@@ -140,7 +144,7 @@ class Branches(Trace):
     def unless_unknown(self, way: Callable[[], Any]) -> Any:
         try:
             return way()
-        except NotKnownYet:
+        except (NotKnownYet, Ended):
             return Jump(dead=True)
 
     def one_way(self, merger: Merger, sides: list[Region], alive: Region) -> Any:
@@ -183,9 +187,11 @@ class Branches(Trace):
         if isinstance(holder, list):
             if len(a) == len(b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
-            return [merger.conflict(a, b, "a list")]
+            raise BadInput(merger.conflict(a, b, "a list").text + "; give it one length on both")
         if isinstance(holder, set):
-            return a if a == b else {merger.conflict(a, b, "a set")}
+            if a == b:
+                return a
+            raise BadInput(merger.conflict(a, b, "a set").text)
         keys = {**a, **b}
         return {k: merger.merge(a.get(k, UNBOUND), b.get(k, UNBOUND), k if isinstance(k, str) else "") for k in keys}
 

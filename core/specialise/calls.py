@@ -17,6 +17,7 @@ from ..errors import BadInput
 from ..source import NoSource, describe
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
+from .branches import Ended
 from .builtin_functions import SPECIAL
 from .expressions import Generator
 from .merging import is_instance
@@ -40,21 +41,7 @@ _COMPARISONS = {
     operator.ne: ("__ne__", "__ne__"),
 }
 _CHANGING = frozenset(
-    (
-        "append",
-        "extend",
-        "insert",
-        "remove",
-        "pop",
-        "clear",
-        "sort",
-        "reverse",
-        "update",
-        "setdefault",
-        "popitem",
-        "add",
-        "discard",
-    )
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft".split()
 )
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 _UNARY = {
@@ -64,6 +51,7 @@ _UNARY = {
     abs: "__abs__",
     operator.abs: "__abs__",
 }
+_OPERATORS = frozenset((*_BINARY, *_IN_PLACE, *_COMPARISONS, *_UNARY))
 
 
 class Calls(Objects, Recursions):
@@ -129,7 +117,7 @@ class Calls(Objects, Recursions):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
-        if function in _BINARY or function in _COMPARISONS or function in _IN_PLACE or function in _UNARY:
+        if kind is types.BuiltinFunctionType and function in _OPERATORS:
             return self.operator(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             return self.call_builtin(function, args, kwargs)
@@ -148,12 +136,7 @@ class Calls(Objects, Recursions):
 
     def overloaded(self, function: Any, args: Any) -> bool:
         """Whether an operator is one that a user's class defines."""
-        if (
-            function not in _BINARY
-            and function not in _COMPARISONS
-            and function not in _UNARY
-            and function not in _IN_PLACE
-        ):
+        if type(function) is not types.BuiltinFunctionType or function not in _OPERATORS:
             return False
         return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
 
@@ -193,6 +176,7 @@ class Calls(Objects, Recursions):
         self.scopes.append(scope)
         line = self.builder.line
         tries, self.tries = self.tries, []
+        self.tries_around += len(tries)
         try:
             if isinstance(node, ast.Lambda):
                 return self.expression(node.body)
@@ -203,11 +187,12 @@ class Calls(Objects, Recursions):
             self.scopes.pop()
             self.builder.line = line
             self.tries = tries
+            self.tries_around -= len(tries)
         return None if jump is None else self.returned(jump)
 
     def returned(self, jump: Any) -> Any:
         if jump.dead:
-            return UNBOUND
+            raise Ended
         condition = jump.conditions.get("return", False)
         if condition is True:
             return jump.value

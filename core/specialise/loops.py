@@ -28,7 +28,7 @@ from .scopes import UNBOUND, Conflict, Late
 from .state import content
 
 
-class Retry(Exception):
+class Retry(BaseException):
     """An iteration has shown that something else has to be carried."""
 
 

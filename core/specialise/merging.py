@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from .scopes import UNBOUND, Conflict, Late
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
 CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
+OF_PYTHON = 1 << 9
+"""A flag of classes that are made when a program runs, and are not C's own."""
 After = dict[int, tuple[Any, Any]]
 
 
@@ -50,13 +53,9 @@ def same_constant(a: Any, b: Any) -> bool:
 def is_instance(x: Any) -> bool:
     """Whether x is an object of a class written in Python, with attributes."""
     kind = type(x)
-    made_in_python = kind.__flags__ & 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
-    return bool(
-        made_in_python
-        and hasattr(x, "__dict__")
-        and not isinstance(x, type)
-        and kind.__module__ not in ("builtins", "types", "functools")
-    )
+    if not hasattr(x, "__dict__") or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
+        return False
+    return bool(kind.__flags__ & OF_PYTHON) and kind.__module__ not in ("functools", "types")
 
 
 class Merger:
@@ -121,6 +120,8 @@ class Merger:
             return Scalar(found) if found is not None else self.conflict(a, b, name)
         if isinstance(a, Array) and isinstance(b, Array):
             return self.arrays(a, b, name)
+        if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
+            return self.numbers_of_arrays(a, b, name)
         if type(a) is type(b):
             if isinstance(a, tuple) and len(a) == len(b):
                 parts = [self.merge(x, y, name) for x, y in zip(a, b)]
@@ -152,6 +153,15 @@ class Merger:
 
     def number(self, x: Any, side: int) -> Value:
         return self.inside(self.blocks[side], lambda: self.trace.value(x))
+
+    def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
+        """A number and an array of no dimensions: the number that each is."""
+        if not all(isinstance(x, (Scalar, Array, *NUMBERS)) for x in (a, b)):
+            return self.conflict(a, b, name)
+        found = self.leaf(
+            *(self.read(x, i) if isinstance(x, Array) else self.number(x, i) for i, x in enumerate((a, b))), name
+        )
+        return self.conflict(a, b, name) if found is None else Scalar(found)
 
     def arrays(self, a: Array, b: Array, name: str) -> Any:
         if a.storage is b.storage and a.view is b.view:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
-from ..traced import ATTRIBUTES, METHODS, Array, Traced, current
+from ..traced import ATTRIBUTES, METHODS, Traced, current
+from .builtin_functions import python_type
 from .scopes import UNBOUND
 from .sequences import Sequence
 from .statements import StatementsOf
@@ -100,9 +101,10 @@ class Objects(StatementsOf):
                 return ATTRIBUTES[name](self, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x)
-            raise AttributeError(
-                f"'{'numpy.ndarray' if isinstance(x, Array) else 'float'}' object has no attribute '{name}'"
-            )
+            kind = python_type(x)
+            if hasattr(kind, name):
+                raise BadInput(f".{name} of a {kind.__name__} cannot be compiled")
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
             return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):

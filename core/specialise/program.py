@@ -18,6 +18,7 @@ from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
+from .branches import Ended
 from .matching import Matching
 from .merging import is_instance
 from .outside import Outside, Source
@@ -39,6 +40,7 @@ class Interpreter(Matching):
         self.outside = Outside()
         self.scopes = []
         self.tries: list[int] = []
+        self.tries_around = 0
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
@@ -203,7 +205,10 @@ def specialise(
         arrays = [(parameters[i], x) for i, x in enumerate(leaves) if isinstance(x, Array)]
         for p, x in arrays:
             results.note_argument(x, p)
-        y = trace.call(f, *inside, **by_name)
+        try:
+            y = trace.call(f, *inside, **by_name)
+        except Ended:
+            y = None
         plan, updates = results.plan(y), results.updates()
         written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:

@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 LIMIT = 400
 
 
-class Recursive(Exception):
+class Recursive(BaseException):
     """A call has met itself: the outer one, with this key, has to be interpreted apart."""
 
     def __init__(self, key: Key) -> None:

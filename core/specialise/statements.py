@@ -12,9 +12,10 @@ import numpy as np
 from ..errors import BadInput, MorulaError
 from ..ir import Value
 from ..normalise import leaves
-from ..traced import NeedsConcrete, Scalar
+from ..traced import NeedsConcrete, Scalar, Traced
 from ..typed import raise_if
-from .branches import Jump
+from .arguments import has_traced
+from .branches import Ended, Jump
 from .expressions import IN_PLACE, Expressions, Generator, Text, braced
 from .loops import Loop, predicted_slots
 from .scopes import Closure, Scope, local_names
@@ -63,6 +64,8 @@ class StatementsOf(Expressions):
         self.builder.line = node.lineno
         try:
             return getattr(self, f"run_{type(node).__name__}", self.unknown)(node)
+        except Ended:
+            return Jump(dead=True)
         except MorulaError as error:
             self.locate(error, node)
             raise
@@ -213,11 +216,21 @@ class StatementsOf(Expressions):
             raise BadInput("compiled code cannot raise again what it has caught; name the exception")
         error = self.expression(node.exc)
         error = self.call(error) if isinstance(error, type) else error
-        if not self.changes or self.tries and self.tries[-1] == len(self.changes):
+        if self.tries and self.tries[-1] == len(self.changes) or not self.changes and not has_traced(list(error.args)):
             raise error
-        text = error.args[0] if error.args else ""
-        self.raise_when(True, type(error), text)
+        if self.tries:
+            return Jump({error: True})  # type: ignore[dict-item]  its `try` will look at it
+        if self.tries_around:
+            raise BadInput(
+                f"{type(error).__name__} is raised on a condition that is not known while compiling, in a function that is called "
+                "within a try; return a value that says so instead"
+            )
+        self.raise_error(True, error)
         return Jump(dead=True)
+
+    def raise_error(self, condition: Any, error: BaseException) -> None:
+        text = error.args[0] if error.args else ""
+        self.raise_when(condition, type(error), Text("", "{}", [text]) if isinstance(text, Traced) else text)
 
     def raise_when(self, condition: Any, kind: type[BaseException], text: Any) -> None:
         template, values = (text.template, text.values) if isinstance(text, Text) else (braced(str(text)), [])
@@ -245,6 +258,8 @@ class StatementsOf(Expressions):
         self.builder.line = node.lineno
         try:
             test = self.truth(self.expression(node.test))
+        except Ended:
+            return Jump(dead=True)
         except MorulaError as error:
             self.locate(error, node)
             raise
@@ -486,32 +501,65 @@ class StatementsOf(Expressions):
     # Exceptions and contexts
 
     def run_Try(self, node: ast.Try) -> Jump | None:
+        scopes = len(self.scopes)
         self.tries.append(len(self.changes))
-        before = len(self.scopes)
-        jump = None
         try:
             jump = self.run(node.body)
-            if jump is None or not jump.certain:
-                after = self.run(node.orelse) if jump is None else self.unless(jump, lambda: self.run(node.orelse))
-                jump = after
+            error = None
         except MorulaError:
             raise
-        except Exception as error:
-            self.tries.pop()
-            self.tries.append(-1)
-            del self.scopes[before:]
-            handler = next((h for h in node.handlers if self.catches(h, error)), None)
-            if handler is None:
-                raise
-            if handler.name:
-                self.store(handler.name, error)
-            jump = self.run(handler.body)
+        except Exception as raised:
+            jump, error = None, raised
+            del self.scopes[scopes:]
         finally:
             self.tries.pop()
-            last = self.run(node.finalbody)
+        if error is not None:
+            handler = next((h for h in node.handlers if self.catches(h, error)), None)
+            if handler is None:
+                self.run(node.finalbody)
+                raise error
+            jump = self.handle(handler, error)
+        elif jump is None:
+            jump = self.run(node.orelse)
+        else:
+            jump = self.handled(node, jump)
+        last = self.run(node.finalbody) if node.finalbody and (jump is None or not jump.dead) else None
         return last if last is not None else jump
 
-    def catches(self, handler: ast.ExceptHandler, error: Exception) -> bool:
+    def handle(self, handler: ast.ExceptHandler, error: BaseException) -> Jump | None:
+        if handler.name:
+            self.store(handler.name, error)
+        return self.run(handler.body)
+
+    def handled(self, node: ast.Try, jump: Jump) -> Jump | None:
+        """What follows a body that may have raised, or left otherwise, on a condition."""
+        for error in [k for k in jump.conditions if isinstance(k, BaseException)]:
+            condition = jump.conditions[error]
+            rest = Jump(
+                {k: c for k, c in jump.conditions.items() if k is not error and c is not False}, jump.value, jump.dead
+            )
+            handler = next((h for h in node.handlers if self.catches(h, error)), None)
+            if condition is False:
+                continue
+            if handler is None and not self.tries:
+                self.raise_error(condition, error)
+                way: Callable[[], Jump | None] = lambda: Jump(dead=True)  # noqa: E731
+            elif handler is None:
+                way = lambda error=error: Jump({error: True})  # type: ignore[dict-item, misc]  # noqa: E731
+            else:
+                way = lambda handler=handler, error=error: self.handle(handler, error)  # type: ignore[misc]  # noqa: E731
+            if condition is True:
+                return way()
+            return self.branch(
+                self.value(condition),
+                way,
+                lambda rest=rest: self.handled(node, rest) if rest.conditions else self.run(node.orelse),
+            )
+        if jump.certain or not node.orelse:
+            return jump
+        return self.unless(jump, lambda: self.run(node.orelse))
+
+    def catches(self, handler: ast.ExceptHandler, error: BaseException) -> bool:
         return handler.type is None or isinstance(error, self.expression(handler.type))
 
     def run_With(self, node: ast.With) -> Jump | None:
