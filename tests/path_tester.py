@@ -18,8 +18,8 @@ import numpy as np
 import morula as mo
 from morula.core.testing import leaves, numerical_vjp
 
-PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager").split())
-"""Which of them to run on."""
+PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
+"""All there are, or those that the variable names."""
 
 
 def run_on(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

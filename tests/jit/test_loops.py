@@ -256,6 +256,17 @@ def test_loops_that_carry_arrays(check, n):
     check(of_arrays, A, n)
 
 
+def of_differences(a, n):
+    for _ in range(n):
+        between = a - a[:, None]
+        a = a + 0.1 * (between * between).sum() * a
+    return (a * a).sum()
+
+
+def test_what_is_saved_in_one_shape_and_read_in_another(check):
+    check(of_differences, A, 2)
+
+
 def collatz(n):
     count = 0
     while n != 1:

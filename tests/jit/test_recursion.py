@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from path_tester import gradient_of, run_on
+from path_tester import run_on
 
 import morula as mo
 
@@ -17,9 +17,7 @@ def fibonacci(n, x):
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_recursion_on_a_number_that_is_not_known(n):
-    expected = mo.value_and_grad(fibonacci, (1,))(n, 0.9)
-    value, (dx,) = run_on("native")(gradient_of(fibonacci, (1,)))(n, 0.9)
-    assert np.isclose(value, expected[0]) and np.isclose(dx, expected[1][0])
+    assert np.isclose(run_on("native")(fibonacci)(n, 0.9), fibonacci(n, 0.9))
 
 
 def test_xla_has_no_recursion():

@@ -120,6 +120,23 @@ def test_a_pure_training_step(path, dtype):
         assert_same((value, *state), (wanted, *expected), 1e-9 if dtype == "float64" else 1e-4, "the step")
 
 
+def test_xla_runs_a_step_as_one_executable():
+    from jax import monitoring
+
+    compilations = []
+
+    def count(event, *_, **__):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compilations.append(event)
+
+    monitoring.register_event_duration_secs_listener(count)
+    compiled = mo.jit(step, target="xla")
+    network, optimiser, x, y = problem()
+    for _ in range(3):
+        compiled(network, optimiser, x, y)
+    assert len(compilations) == 1
+
+
 def sgd(parameters, x, y, rate, steps):
     parameters = dict(parameters)
     value = 0.0
