@@ -26,12 +26,19 @@ _STAYING = {typed.getitem, typed.setitem, typed.add_at}
 
 
 def simplify(function: Function) -> Function:
-    """An equal function that is smaller; the one given is left as it is."""
-    walk = _Walk()
-    parameters = [walk.copy.define(v) for v in function.parameters]
-    walk.enter(parameters)
-    block = walk.block(function.block)
-    return remove_dead_code(Function(function.name, parameters, block, function.filename))
+    """An equal function that is smaller, and calls smaller ones; the one given is left as it is."""
+    return _simplified(function, {})
+
+
+def _simplified(function: Function, done: dict[Function, Function]) -> Function:
+    if function not in done:
+        made = done[function] = Function(function.name, [], Block(), function.filename)
+        walk = _Walk(done)
+        made.parameters = [walk.copy.define(v) for v in function.parameters]
+        walk.enter(made.parameters)
+        made.block = walk.block(function.block)
+        remove_dead_code(made)
+    return done[function]
 
 
 def is_pure(op: Operation) -> bool:
@@ -48,7 +55,8 @@ def is_total(op: Operation) -> bool:
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, done: dict[Function, Function]) -> None:
+        self.done = done
         self.copy = Copy()
         self.out: list[Operation] = []
         self.depths: dict[Value, int] = {}  # how many blocks are around where a value of the copy is defined
@@ -97,7 +105,8 @@ class _Walk:
             if found is not None:
                 self.copy.known.update(zip(op.results, found))
                 return
-        made = Operation(op.kind, op.callee, operands, op.keywords, [], [], op.items, op.line, op.may_raise)
+        callee = _simplified(op.callee, self.done) if isinstance(op.callee, Function) else op.callee
+        made = Operation(op.kind, callee, operands, op.keywords, [], [], op.items, op.line, op.may_raise)
         made.results = [Value(v.name, t) for v, t in zip(op.results, types)]
         self.copy.known.update(zip(op.results, self.place(made) if pure else self.append(made)))
 

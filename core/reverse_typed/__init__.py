@@ -5,8 +5,13 @@
     loops           the adjoint of loops, and how the values of each iteration are saved
     elementwise     adjoints of ufuncs, from the table of rules (``formulas`` writes its formulas as typed IR)
     structural      adjoints of indexing, shapes, reductions, products
+    recursion       functions that call themselves
     cotangents      sums of what flows to each value
     residuals       what is saved and what is computed again: a ``minimum_cut``
+    rereading       what loops need not save since it still stands in an array
+    storage         how values with lengths of their own are kept
+    checkpoint      loops of any length in memory of a fixed size
+    library         adjoints of library calls
     stacks          the stack that loops push on, threaded through the program
 
 Results of the sweeps are ordinary values, so that the sweeps can be inlined into one program, compiled apart, or reversed
@@ -23,8 +28,8 @@ from ..errors import BadInput
 from ..inline import copy_function, rename
 from ..ir import Block, Function, Operation, Value
 from ..typed import STACK
-from .activity import active_values, has_cotangent
-from .cotangents import Cotangents
+from .activity import active_values, has_cotangent, may_have_cotangent
+from .recursion import Called
 from .residuals import size
 from .stacks import thread, touches
 from .sweep import Sweep
@@ -62,23 +67,8 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
             raise BadInput(f"a gradient with respect to {p.name}, which is {p.type}: give floats or complex numbers")
     made = copy_function(function)
     values = active_values(made, active)
-    sweep = Sweep(made.block, made.parameters, values, target)
-    builder = sweep.builder
-    seeds = [Value(f"d{v.name}", v.type) for v in made.block.results if v.type is STACK or v.type.is_inexact]
-    cotangents = Cotangents(builder, values)
-    with builder.block() as adjoint:
-        given = iter(seeds)
-        for result in made.block.results:
-            if result.type is STACK or result.type.is_inexact:
-                cotangents.add(result, next(given))
-        sweep.block(made.block, cotangents)
-        for p, on in zip(made.parameters, active):
-            if on:
-                g = cotangents.filled(p)
-                weak = p.type is not STACK and p.type.weak
-                adjoint.results.append(
-                    builder.call(typed.cast, [g], [p.type], dtype=p.type.dtype)[0] if weak else g
-                )  # fmt: skip
+    sweep = Sweep(made.block, made.parameters, values, target, Called())
+    seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
     saved: list[Value] = []
 
     def keep(values: list[Value]) -> None:

@@ -23,6 +23,11 @@ def has_cotangent(value: Value) -> bool:
     return value.type is STACK or (not value.is_constant and value.type.is_inexact)
 
 
+def may_have_cotangent(value: Value) -> bool:
+    """The same, of constants too."""
+    return value.type is STACK or value.type.is_inexact
+
+
 def passes(op: Operation) -> bool:
     """Whether a derivative goes through a call at all."""
     if op.callee in _STOPPING:
@@ -41,11 +46,13 @@ def differentiated(op: Operation) -> list[Value]:
     return op.positional
 
 
-def active_values(function: Function, parameters: Sequence[bool]) -> set[Value]:
-    """The values of a function that have a cotangent, if its parameters where ``parameters`` holds have one."""
+def active_values(function: Function, parameters: Sequence[bool], results: Sequence[bool] | None = None) -> set[Value]:
+    """The values of a function that have a cotangent, if its parameters where ``parameters`` holds, and its ``results``
+    where that holds (by default all), have one."""
     varied = {p for p, on in zip(function.parameters, parameters) if on and has_cotangent(p)}
     _to_fixpoint(varied, lambda: _spread(function.block, varied))
-    useful = {v for v in function.block.results if has_cotangent(v)}
+    results = [True] * len(function.block.results) if results is None else results
+    useful = {v for v, on in zip(function.block.results, results) if on and has_cotangent(v)}
     _to_fixpoint(useful, lambda: _collect(function.block, useful))
     return varied & useful
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import typed
 from ..builder import Builder
 from ..ir import Value
 from ..typed import STACK, ArrayType, Spec, stack_new
@@ -21,6 +22,13 @@ Part = tuple[Sequence[Value], Value, Spec]
 def strong(kind: Any) -> Any:
     """The type of the cotangents of values of a type: never weak."""
     return ArrayType(kind.dtype, kind.shape) if isinstance(kind, ArrayType) else kind
+
+
+def as_type(builder: Builder, g: Value, kind: Any) -> Value:
+    """A cotangent of exactly this type, which may be weak."""
+    if kind is STACK or not kind.weak:
+        return g
+    return builder.call(typed.cast, [g], [kind], dtype=kind.dtype)[0]
 
 
 def zeros(builder: Builder, like: Value) -> Value:

@@ -11,16 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from .. import typed
 from ..builder import Builder
 from ..inline import Copy, inline, last
-from ..ir import Block, Operation, Value, definitions
+from ..ir import Block, Function, Operation, Value, definitions
 from . import elementwise, loops, structural
-from .cotangents import Cotangents, strong, zeros
+from .cotangents import Cotangents, as_type, strong, zeros
 from .rereading import Rereading
 from .residuals import choose, discardable, running_cost, size, uses
 from .storage import Part, Slot
+
+if TYPE_CHECKING:
+    from .recursion import Called
 
 Keep = Callable[[list[Value]], None]
 """Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
@@ -29,8 +33,11 @@ Keep = Callable[[list[Value]], None]
 class Sweep:
     """Writes the backward sweep of a function that it may change: the function becomes the forward sweep."""
 
-    def __init__(self, block: Block, parameters: Sequence[Value], active: set[Value], target: str) -> None:
+    def __init__(
+        self, block: Block, parameters: Sequence[Value], active: set[Value], target: str, called: Called
+    ) -> None:
         self.target = target
+        self.called = called
         self.builder = Builder()  # of the backward sweep
         self.forward = Builder()
         self.active = active
@@ -50,6 +57,21 @@ class Sweep:
                 self._register(inner)
 
     # Blocks
+
+    def whole(self, function: Function, wanted: Sequence[bool], given: Sequence[bool]) -> tuple[list[Value], Block]:
+        """The adjoint of a function: the cotangents of the results where they are ``given``, and a block that gives those of
+        the parameters that are wanted."""
+        results = [v for v, on in zip(function.block.results, given) if on]
+        seeds = [Value(f"d{v.name}", strong(v.type)) for v in results]
+        cotangents = Cotangents(self.builder, self.active)
+        with self.builder.block() as adjoint:
+            for result, seed in zip(results, seeds):
+                cotangents.add(result, seed)
+            self.block(function.block, cotangents)
+            for p, on in zip(function.parameters, wanted):
+                if on:
+                    adjoint.results.append(as_type(self.builder, cotangents.filled(p), p.type))
+        return seeds, adjoint
 
     def block(self, block: Block, cotangents: Cotangents) -> None:
         """Write the adjoints of a block's operations, last to first; the cotangents of its results are there."""
@@ -139,6 +161,8 @@ class Sweep:
             return
         if op.callee is typed.custom:
             self.custom(op, block, cotangents, dys)
+        elif isinstance(op.callee, Function):
+            self.called.adjoint(self, op, cotangents, dys)
         elif op.callee in structural.ADJOINTS:
             structural.ADJOINTS[op.callee](self.builder, op, cotangents, dys)
         else:

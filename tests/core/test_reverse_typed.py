@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from typed_tester import check, program, total, vector
 
+from morula.core.builder import Builder
+from morula.core.ir import Block, Function, Value
 from morula.core.typed import FLOAT64, INT64, Dim
 
 
@@ -129,3 +131,27 @@ def test_arrays_whose_length_is_known_in_a_loop_or_a_branch_only():
 
     x_0 = lambda b, x: b.getitem(x, [b.constant(0, np.int64)], ("i",), [])
     check(program(body, vector(4), INT64), np.array([0.3, 0.2, 0.5, 0.1]), 3)
+
+
+def power_tower(n_calls: int):
+    """f(x, n) = x if n == 0 else sin(f(x, n - 1) * x) + f(y, n - 1), which calls itself twice."""
+    b = Builder()
+    x, n = Value("x", FLOAT64), Value("n", INT64)
+    f = Function("f", [x, n], Block())
+
+    def further():
+        less = b.ufunc(np.subtract, n, b.constant(1, np.int64))
+        (first,) = b.call(f, [x, less], [FLOAT64])
+        (second,) = b.call(f, [b.ufunc(np.multiply, first, first), less], [FLOAT64])
+        return [b.ufunc(np.add, b.ufunc(np.sin, b.ufunc(np.multiply, first, x)), second)]
+
+    with b.block() as block:
+        done = b.ufunc(np.equal, n, b.constant(0, np.int64))
+        block.results = b.if_(done, lambda: [b.ufunc(np.cos, x)], further)
+    f.block = block
+    return program(lambda b, x: b.call(f, [x, b.constant(n_calls, np.int64)], [FLOAT64]), FLOAT64)
+
+
+def test_a_function_that_calls_itself():
+    for n in (0, 1, 3):
+        check(power_tower(n), 0.7, order=2, targets=["native"])
