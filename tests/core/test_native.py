@@ -490,3 +490,18 @@ def test_a_stack_that_is_used_twice_is_copied():
 
     function = program([ArrayType(F8), ArrayType(I8)], body)
     same(function, [1.5, np.int64(1)])
+
+
+def test_what_decides_is_rounded_as_in_numpy():
+    """x / 49 * 49 and x * y - z are not what they are with reciprocals and fused products."""
+    x = np.arange(1.0, 400.0)
+
+    def body(b, x):
+        ratio = b.ufunc(np.divide, x, b.constant(49.0))
+        whole = b.ufunc(np.floor, b.ufunc(np.multiply, ratio, b.constant(49.0)))
+        third = b.ufunc(np.divide, b.constant(1.0), x)
+        rest = b.ufunc(np.subtract, b.ufunc(np.multiply, third, x), b.constant(1.0))
+        counted = b.reduce(np.sum, b.ufunc(np.less, rest, b.constant(0.0)), (0,))
+        return [whole, counted]
+
+    same(program(of(x), body), [x], rtol=0)

@@ -13,8 +13,15 @@ from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
 from .function import FunctionCode, emits
 from .fusion import is_outer
-from .real_functions import apply, find
+from .real_functions import apply, find, instruction
 
+_ROUNDED = {
+    np.add: ("fadd", "fadd contract"),
+    np.subtract: ("fsub", "fsub contract"),
+    np.multiply: ("fmul", "fmul contract"),
+    np.divide: ("fdiv", "fdiv arcp"),
+}
+"""Instructions for numbers on whose last digit something depends (``rounding``), and for others."""
 _I64 = np.dtype(np.int64)
 
 
@@ -57,6 +64,8 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         return None
     dtype = op.operands[0].type.dtype
     emit = find(op.callee, dtype)
+    if dtype.kind == "f" and op.callee in _ROUNDED:
+        emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
     return None if emit is None else lambda x: emit(code, dtype, *x)
 
 

@@ -28,6 +28,7 @@ from .elements import Element, element, in_memory, is_complex, literal, load, re
 from .fusion import fused, is_array
 from .liveness import order
 from .program_text import ProgramText
+from .rounding import decisive
 from .schedule import scheduled
 
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
@@ -45,14 +46,15 @@ def emits(*callees: Any) -> Callable[[Any], Any]:
 class FunctionCode:
     """A function while it is written.  ``values`` holds a number's element, an array, or a stack's registers."""
 
-    def __init__(self, function: Function, program: ProgramText) -> None:
+    def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
         function = self.function = scheduled(function)
-        self.program = program
+        self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
         self.order = order(function)
         self.lazy = fused(function, self.order)
         self.placement = place(function, self.order, self.lazy)
         self.proofs = analyse(function) if program.bounds_check else Proofs()
+        self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
         self.has_room: set[Operation] = set()  # pushes for which a loop has made room

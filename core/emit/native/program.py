@@ -183,7 +183,7 @@ def compile_function(function: Function, *, bounds_check: bool = True) -> Native
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)
-        FunctionCode(following, program).write(program.names[following])
+        FunctionCode(following, program, following is function).write(program.names[following])
     write_entry(function, name, program)
     dims = sum(isinstance(n, Dim) for v in function.block.results if v.type is not STACK for n in v.type.shape)
     words = ProgramText.LENGTHS + dims
