@@ -108,7 +108,8 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
     if held is None:
         key.append(_hashable(x))
         return
-    seen[id(x)] = len(seen)
+    if has_identity(kind):
+        seen[id(x)] = len(seen)
     names, values = held
     key.append(names)
     for value in values:
@@ -140,6 +141,11 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     if not named and not isinstance(x, (list, dict)):
         return None
     return (keys, *(name for name, _ in named)), [*inner, *(value for _, value in named)]
+
+
+def has_identity(kind: type) -> bool:
+    """Whether it matters which of several equal instances one is: what cannot change has none."""
+    return not issubclass(kind, (tuple, MethodType))
 
 
 def callable_of_morula(kind: type) -> bool:
@@ -253,8 +259,9 @@ class Describe:
         if held is None:
             return Fixed(x)
         made = Holder(kind, held[0], [], len(self.seen))
-        self.seen[id(x)] = made
-        self.objects.append(x)
+        if has_identity(kind):
+            self.seen[id(x)] = made
+            self.objects.append(x)
         made.parts = [self.describe(value) for value in held[1]]
         return made
 
@@ -294,11 +301,9 @@ class Build:
             return x
         if issubclass(kind, tuple):
             parts = [self.build(p) for p in layout.parts]
-            self.made[layout.number] = x = getattr(kind, "_make", kind)(parts)
-            return x
+            return getattr(kind, "_make", kind)(parts)
         if kind is MethodType:
-            self.made[layout.number] = x = MethodType(names, self.build(layout.parts[0]))
-            return x
+            return MethodType(names, self.build(layout.parts[0]))
         if kind is functools.partial:
             function, *parts = [self.build(p) for p in layout.parts]
             n = len(parts) - len(names)

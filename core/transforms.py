@@ -7,7 +7,6 @@ reads; ``reverse_typed`` makes its two sweeps, and both are written where ``grad
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -67,10 +66,9 @@ class Entered:
         build = Build(self.fresh)
         made = build.build(self.layout)
         for number, x in build.made.items():
-            if not isinstance(x, (tuple, MethodType)):
-                self.trace.new(x)  # type: ignore[attr-defined]
-                self.originals[id(x)] = self.holders[number]
-                self.objects.append((x, self.holders[number], _content(x)))
+            self.trace.new(x)  # type: ignore[attr-defined]
+            self.originals[id(x)] = self.holders[number]
+            self.objects.append((x, self.holders[number], _content(x)))
         return made
 
     def changed(self) -> tuple[list[tuple[Array, Any]], list[tuple[Any, dict[Any, Any]]]]:

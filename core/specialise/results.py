@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any
 
 from ..ir import Value
@@ -25,7 +24,7 @@ class Results:
         self.values: list[Value] = []
         self.place = {p: i for i, p in enumerate(parameters)}
         self.storages: dict[int, int] = {}  # of arrays that were given, with the parameter's place
-        self.given = {id(x): number for number, x in made.items() if not isinstance(x, (tuple, MethodType))}
+        self.given = {id(x): number for number, x in made.items()}
         self.made = made
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.known: dict[int, int] = {}
@@ -101,7 +100,7 @@ class Results:
         found = []
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
-            if isinstance(x, (tuple, MethodType)) or before == {} == after:
+            if before == {} == after:
                 continue
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]

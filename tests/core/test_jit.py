@@ -17,6 +17,7 @@ import pytest
 import morula as mo
 from morula.core import targets
 from morula.core.errors import BadInput
+from morula.core.layout import scan
 
 TARGETS = ("native", "xla")
 Pair = namedtuple("Pair", "a b")
@@ -341,3 +342,76 @@ def test_threads_compile_and_call():
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda n: f(np.ones(n % 5 + 1)), range(40)))
     assert found == [2.0 * (n % 5 + 1) for n in range(40)]
+
+
+def shared(kind):
+    a = np.ones(2)
+    return kind((a, a))
+
+
+def nan():
+    return float("nan")
+
+
+ARGUMENTS = [
+    lambda: 1.0,
+    lambda: 1,
+    lambda: 1 << 70,
+    lambda: np.float64(1.0),
+    lambda: np.float32(1.0),
+    lambda: np.ones(()),
+    lambda: np.ones(2),
+    lambda: np.ones(3),
+    lambda: np.ones(2, np.float32),
+    lambda: np.ones(2, int),
+    lambda: True,
+    lambda: None,
+    lambda: "a",
+    lambda: "b",
+    lambda: [1.0],
+    lambda: [1.0, 2.0],
+    lambda: (1.0,),
+    lambda: [np.ones(2), np.ones(2)],
+    lambda: shared(list),
+    lambda: {"a": 1.0, "b": 2.0},
+    lambda: {"b": 2.0, "a": 1.0},
+    lambda: {"a": 1.0},
+    lambda: {1: 1.0},
+    lambda: {1.0: 1.0},
+    lambda: Pair(1.0, 2.0),
+    lambda: Model(1.0),
+    lambda: Model(1.0, True),
+    lambda: Model(np.ones(2)),
+    lambda: slice(1, 2),
+    lambda: frozenset({1}),
+    lambda: np.sin,
+    lambda: 1j,
+    nan,
+]
+
+
+def echo(x, y):
+    return [x, y + 1], {"x": x}
+
+
+compiled_echo = mo.jit(echo, target="native")
+
+
+@pytest.mark.filterwarnings("ignore:.* was compiled 8 times")
+@pytest.mark.parametrize("k", range(len(ARGUMENTS)))
+def test_a_call_after_any_other_is_right(k):
+    for make in ARGUMENTS:
+        compiled_echo(ARGUMENTS[k](), 1.0)
+        given = make()
+        found = compiled_echo(given, 2.0)
+        leaves, key = scan(found)
+        expected, wanted = scan(echo(given, 2.0))
+        assert key == wanted and all(
+            np.array_equal(a, b, equal_nan=True) for a, b in zip(leaves, expected, strict=True)
+        )
+
+
+def test_a_call_with_other_static_numbers_is_right():
+    f = mo.jit(lambda x, k: {0: x, 1: -x, 2: 2 * x}.get(k, x) + np.zeros(abs(k)).sum(), target="native")
+    for k in (0, 1, 2, 1, 0, 2, 2, -1):
+        assert f(3.0, k) == {0: 3.0, 1: -3.0, 2: 6.0}.get(k, 3.0)
