@@ -5,6 +5,7 @@
     lower           the walk over blocks: control flow, and the error that a program carries to its end
     lengths         arrays whose length is known only at run time: padded to their bound, masked where it matters
     overwriting     what is read before an array is written to, so that it is written in place
+    pending         several writes to one array in a row, done at once
     elementwise     NumPy's ufuncs, with NumPy's results for every dtype
     special         SciPy's ufuncs
     arrays          shapes, casts, matrix products

@@ -17,8 +17,9 @@ from jax import lax
 
 from ...errors import BadInput
 from ...ir import Block, Function, Operation, Value, callee_name, walk
-from ...typed import STACK, ArrayType, Dim, raise_if
+from ...typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
 from .overwriting import computed_now, read_before
+from .pending import Pending, Place, deferred, place, place_of
 
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
 """For each callee: ``lower(walk, operation, *operands, **constants)`` gives the result, or a list if there are several."""
@@ -79,6 +80,7 @@ class Walk:
     is_ordered: bool = False
     runs_python: bool = False
     on_cpu: bool = True
+    places: dict[Value, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
@@ -108,8 +110,14 @@ class Walk:
     def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
         """Trace a block: its results."""
         self.values.update(zip(block.parameters, arguments))
-        early = read_before(block) if self.on_cpu else {}
+        waiting = deferred(block) if self.on_cpu else set()
+        early = read_before(block, waiting) if self.on_cpu else {}
         for op in block.operations:
+            if (sum_ := place_of(op, self.places)) is not None:
+                self.places[op.results[0]] = sum_
+            if op in waiting or op.operands and isinstance(self.values.get(op.operands[0]), Pending):
+                self._lower_deferred(op, op in waiting, early.get(op, []))
+                continue
             if op in early:
                 self._compute_before(op, early[op])
             try:
@@ -130,6 +138,26 @@ class Walk:
         tie = [v for v in ties if v.type.ndim == 0][:1] or ties[:1]
         together = list(dict.fromkeys([*tie, *(v for v in values if 0 not in v.type.bounds)]))
         self.values.update(zip(together, computed_now([self.array(v) for v in together])))
+
+    def _lower_deferred(self, op: Operation, is_waiting: bool, held: Sequence[Value]) -> None:
+        """A read of an array that is being written to, or a write: the last one does those before it too."""
+        is_read = op.callee is getitem
+        spec, index = op.named["spec"].constant, op.positional[1:] if is_read else op.positional[1:-1]
+        x, (result,) = self.values.get(op.operands[0]), op.results
+        pending = x if isinstance(x, Pending) else Pending(self.array(op.operands[0]), spec, [])
+        where = [self[v] for v in index], [place(v, self.places) for v in index]
+        if is_read:
+            self.values[result] = pending.read(*where)
+            return
+        pending = pending.written(*where, self.array(op.positional[-1]), op.callee is add_at)
+        if not is_waiting:
+            pending.fill()
+            early = [v for v in held if 0 not in v.type.bounds]
+            values = computed_now([*(e.value for e in pending.elements), *map(self.array, early)])
+            for element, value in zip(pending.elements, values):
+                element.value = value
+            self.values.update(zip(early, values[len(pending.elements) :]))
+        self.values[result] = pending if is_waiting else pending.done()
 
     # ---- calls
 

@@ -8,7 +8,7 @@ look through it, and LLVM removes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import jax.numpy as jnp
@@ -22,8 +22,11 @@ LARGE = 1024
 """Bytes from which on an array's copies matter."""
 
 
-def read_before(block: Block) -> dict[Operation, list[Value]]:
-    """For each operation of a block that overwrites an array: the values that read it as it was, and are used later."""
+def read_before(block: Block, deferred: Set[Operation] = frozenset()) -> dict[Operation, list[Value]]:
+    """For each operation of a block that overwrites an array: the values that read it as it was, and are used later.
+
+    Writes that are deferred overwrite nothing themselves: the one that they are done with does.
+    """
     uses = _last_uses(block)
     origins: dict[Value, Value] = {}
     readers: dict[Value, list[Value]] = {}  # by the array that they read, since it was last written to
@@ -31,6 +34,8 @@ def read_before(block: Block) -> dict[Operation, list[Value]]:
     found: dict[Operation, list[Value]] = {}
     for place, op in enumerate(block.operations):
         for array in _overwritten(op, origins):
+            if op in deferred:
+                continue
             held = [v for v in readers.pop(array, []) if uses.get(v, -1) > place]
             if held:
                 found[op] = list(dict.fromkeys([*found.get(op, []), *held]))
@@ -39,9 +44,9 @@ def read_before(block: Block) -> dict[Operation, list[Value]]:
         if op.callee in (setitem, add_at):
             continue
         taken = {a for v in op.operands for a in reads.get(v, ())}
-        taken |= {origins.get(v, v) for v in op.operands if _is_large(v)}
+        taken |= {origins.get(v, v) for v in op.operands if is_large(v)}
         for result in op.results:
-            if not _is_large(result):
+            if not is_large(result):
                 reads[result] = taken
             for array in taken:
                 readers.setdefault(array, []).append(result)
@@ -68,7 +73,7 @@ def _overwritten(op: Operation, origins: dict[Value, Value]) -> list[Value]:
                     pairs.append((before, result))
     found = []
     for before, after in pairs:
-        if _is_large(before):
+        if is_large(before):
             origin = origins.get(before, before)
             origins[after] = origin
             found.append(origin)
@@ -79,7 +84,7 @@ def _writes(op: Operation) -> bool:
     return op.kind == "call" and op.callee in (setitem, add_at)
 
 
-def _is_large(value: Value) -> bool:
+def is_large(value: Value) -> bool:
     if value.type in (None, STACK) or value.is_constant:
         return False
     return int(np.prod(value.type.bounds, dtype=int)) * value.type.dtype.itemsize >= LARGE

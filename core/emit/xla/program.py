@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...ir import Function
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, reductions, special  # noqa: F401  they register themselves
-from .client import default_platform, wide
+from .client import default_platform, prepare, wide
 from .lower import Walk, message
 
 _SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
@@ -61,6 +61,7 @@ class XlaProgram:
             self._compiled = self._lowered.compile()
             clock.append(time.perf_counter())
         self.seconds = dict(zip(("trace", "lower", "compile"), np.diff(clock).tolist()))
+        walk.values.clear()  # JAX keeps the function, which would keep every tracer
         self._sites, self._raised, self._is_ordered = walk.sites, walk.raised, walk.is_ordered
         self._may_raise = walk.failure is not None
         self.runs_python = walk.runs_python
