@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings, strategies as st
 from random_typed import programs
 
 jax = pytest.importorskip("jax")
 
 from morula.core.builder import Builder  # noqa: E402
-from morula.core.emit.xla import compile_function  # noqa: E402
+from morula.core.emit.xla import compile_function, overwriting  # noqa: E402
 from morula.core.errors import BadInput  # noqa: E402
 from morula.core.evaluate import evaluate  # noqa: E402
 from morula.core.ir import Function, Value, verify  # noqa: E402
@@ -28,7 +28,7 @@ from morula.core.typed import (  # noqa: E402
     stack_new,
 )
 
-SETTINGS = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 F8 = np.dtype(np.float64)
 
 
@@ -68,6 +68,53 @@ def test_random_programs(program):
 @given(programs(dynamic=True))
 def test_random_programs_with_lengths_known_at_run_time(program):
     agrees(*program)
+
+
+@pytest.fixture
+def every_array_is_large(monkeypatch):
+    """What is done so that large arrays are not copied, done for small ones."""
+    monkeypatch.setattr(overwriting, "LARGE", 1)
+
+
+@SETTINGS
+@given(programs())
+def test_random_programs_without_copies(every_array_is_large, program):
+    agrees(*program)
+
+
+@pytest.mark.parametrize(
+    "shape, spec", [((8,), ("i",)), ((4, 6), ("i", "i")), ((5, 3), ("i", ":")), ((2, 7), (":", "i"))]
+)
+@SETTINGS
+@given(data=st.data())
+def test_reads_and_writes_in_any_order(every_array_is_large, shape, spec, data):
+    """Of elements and rows that are neighbours, that may be the same, and that are known."""
+    indexed = [n for n, entry in zip(shape, spec) if entry == "i"]
+
+    def body(builder, x, i, j):
+        total = None
+        for _ in range(data.draw(st.integers(2, 6))):
+            index = []
+            for n in indexed:
+                offset = integer(builder, data.draw(st.integers(0, 1)))
+                base = data.draw(st.sampled_from([i, i, j, integer(builder, n - 2)]))
+                index.append(builder.ufunc(np.add, base, offset))
+            part = builder.getitem(x, index, spec, [])
+            total = (
+                part
+                if total is None
+                else builder.ufunc(np.add, builder.ufunc(np.multiply, total, builder.constant(0.5)), part)
+            )
+            x = data.draw(st.sampled_from([builder.setitem, builder.add_at]))(x, index, total, spec)
+        return [total, x, builder.getitem(x, [i] * len(indexed), spec, [])]
+
+    f = function([ArrayType(F8, shape), INT64, INT64], body)
+    program = compile_function(f)
+    most = min(indexed) - 2
+    for i, j in ((0, 0), (0, most), (1, 0), (most, min(1, most))):
+        arguments = [np.random.default_rng(i).normal(size=shape), np.int64(i), np.int64(j)]
+        for found, wanted in zip(program(arguments), evaluate(f, arguments), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
 
 
 # ---- control flow
