@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("ode", "linalg", "optim", "physics", "ml")
 LIBRARY = ("core", *PACKAGES)
 SOURCES = sorted(path for folder in LIBRARY for path in (ROOT / folder).rglob("*.py"))
-FUNCTIONS = sorted(n for n in mo.__all__ if n.islower() and not n.startswith("_") and n not in (*LIBRARY, "debug", "random", "testing"))
+FUNCTIONS = sorted(
+    n for n in mo.__all__ if n.islower() and not n.startswith("_") and n not in (*LIBRARY, "debug", "random", "testing")
+)
 
 
 def relative(path: Path) -> str:

@@ -130,7 +130,12 @@ SAME = {
         np.linspace(a[0], a[1], 3),
         np.linspace(a[0, 1], 2, 4, endpoint=False),
     ),
-    "like": lambda a: (np.full_like(a, 3), np.zeros_like(a, shape=(2,)), np.ones_like(a, "i4"), call(np.full, 3, a[0, 0])),
+    "like": lambda a: (
+        np.full_like(a, 3),
+        np.zeros_like(a, shape=(2,)),
+        np.ones_like(a, "i4"),
+        call(np.full, 3, a[0, 0]),
+    ),
     "where": lambda a: (np.where(a > 0, a, 0), np.where(a > 0, 1, 2), np.select([a > 1, a > 0], [a, 2 * a], 5)),
     "clip": lambda a: (np.clip(a, -1, 1), a.clip(0), np.clip(a, a[0], None), np.round(a, 1), np.sign(a), np.sinc(a)),
     "close": lambda a: (np.isclose(a, a + 1e-9), np.allclose(a, a), np.nan_to_num(a), np.isposinf(a), np.isreal(a)),
