@@ -156,6 +156,10 @@ def callable_of_morula(kind: type) -> bool:
 def _refuse_array(x: np.ndarray) -> None:
     if type(x) is not np.ndarray:
         raise BadInput(f"compiled code takes plain arrays, not {type(x).__qualname__}: pass np.asarray(x)")
+    if not x.dtype.isnative:
+        raise BadInput(
+            f"compiled code has no arrays of dtype {x.dtype.str}, of the other byte order: pass x.astype(x.dtype.type)"
+        )
     raise BadInput(
         f"compiled code has no arrays of dtype {x.dtype}: pass bools, integers, float32, float64, complex64 or complex128"
     )
@@ -242,6 +246,8 @@ class Describe:
     def describe(self, x: Any) -> Layout:
         kind = type(x)
         if kind is np.ndarray or kind not in STATIC and self.leaf and isinstance(x, self.leaf):
+            if kind is np.ndarray and not x.dtype.isnative:  # the key holds the dtype: asked once for each
+                _refuse_array(x)
             if not self.shared:
                 return self.hole(x)
             if id(x) in self.seen:

@@ -1,4 +1,4 @@
-"""A function that a compiled program has made, as one that Python can run: for callbacks."""
+"""A function that a program has made while it is compiled, as one that Python can run: called back, or returned."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def _known(name: str, x: Any) -> Any:
         return x.storage.value.constant
     if isinstance(x, (Array, Scalar)):
         raise BadInput(
-            f"a function that is called back reads {name}, which is not known while compiling; pass it as an argument"
+            f"a function that leaves compiled code reads {name}, which is not known while compiling; pass it as an argument"
         )
     return python_function(x)

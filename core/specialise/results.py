@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from types import MethodType
 from typing import Any
 
+from ..errors import BadInput
 from ..ir import Value
 from ..layout import held_by
 from ..structure import blank
 from ..traced import Array, Trace, Traced
 from .merging import is_instance
-from .scopes import UNBOUND, Conflict, Late
+from .python_functions import python_function
+from .scopes import UNBOUND, Closure, Conflict, Late
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 """Makes an object from the program's results, the leaves that were given, and the objects that held them."""
@@ -52,8 +56,16 @@ class Results:
         if type(x) is dict:
             entries = {k: self.plan(e) for k, e in x.items()}
             return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+        if isinstance(x, (set, frozenset)):
+            parts = [self.plan(e) for e in x]
+            collection = type(x)
+            return lambda results, leaves, objects: collection([p(results, leaves, objects) for p in parts])
+        if isinstance(x, Closure):
+            x = python_function(x)
         if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
             return self.instance(x)
+        if isinstance(x, (Iterator, MethodType, functools.partial)) and _holds_traced(getattr(x, "__self__", x), set()):
+            raise BadInput(f"compiled code returns a {type(x).__name__}, which holds numbers: return these themselves")
         return lambda results, leaves, objects: x
 
     def leaf(self, x: Traced) -> Plan:
@@ -152,4 +164,8 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
         return any(_holds_traced(e, seen) for e in x)
     if isinstance(x, dict):
         return any(_holds_traced(e, seen) for e in x.values())
+    if isinstance(x, Iterator):
+        return True
+    if isinstance(x, functools.partial):
+        return _holds_traced([x.func, *x.args, *x.keywords.values()], seen)
     return is_instance(x) and any(_holds_traced(e, seen) for e in x.__dict__.values())

@@ -344,6 +344,21 @@ def test_threads_compile_and_call():
     assert found == [2.0 * (n % 5 + 1) for n in range(40)]
 
 
+def test_functions_sets_and_iterators_as_results(target):
+    def f(x):
+        def double(y):
+            return 2 * y
+
+        return double, {x, x + 1}
+
+    double, numbers = mo.jit(f, target=target)(1.5)
+    assert double(4) == 8 and numbers == {1.5, 2.5}
+    with pytest.raises(BadInput, match="reads x, which is not known while compiling"):
+        mo.jit(lambda x: lambda y: x + y, target=target)(1.0)
+    with pytest.raises(BadInput, match="returns a list_iterator, which holds numbers"):
+        mo.jit(lambda x: iter([x]), target=target)(1.0)
+
+
 def shared(kind):
     a = np.ones(2)
     return kind((a, a))

@@ -120,3 +120,8 @@ def test_arrays_that_cannot_be_compiled_are_refused():
         scan(np.array([1, None]))
     with pytest.raises(BadInput, match="plain arrays, not MaskedArray"):
         scan(np.ma.ones(3))
+
+
+def test_arrays_of_the_other_byte_order_are_refused():
+    with pytest.raises(BadInput, match="of the other byte order: pass x.astype"):
+        layout_of(np.ones(2, np.dtype(float).newbyteorder()))
