@@ -28,6 +28,7 @@ from . import (  # noqa: F401
     indexing,
     joining,
     library,
+    masks,
     math_functions,
     methods,
     operators,

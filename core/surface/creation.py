@@ -345,17 +345,7 @@ for _function in (np.diag_indices_from, np.triu_indices_from, np.tril_indices_fr
     traces(_function)(_constant_indices(_function))
 
 
-@traces(
-    np.nonzero,
-    np.flatnonzero,
-    np.argwhere,
-    np.unique,
-    np.extract,
-    np.compress,
-    np.union1d,
-    np.intersect1d,
-    np.setdiff1d,
-)
+@traces(np.union1d, np.intersect1d, np.setdiff1d)
 def _values_decide(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     raise refuse(
         "a function whose result's length depends on values that are not known while compiling",

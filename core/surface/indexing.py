@@ -13,11 +13,10 @@ from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import ArrayType
+from . import masks
 from .arguments import is_array_like, refuse, value, weak
 from .slices import element, elements, slice_entry
 from .views import Part, reshape, view_of
-
-_NO_MASK = "np.where(mask, x, 0) keeps the shape, which compiled code has to know"
 
 
 @dataclass
@@ -89,10 +88,10 @@ def _item(trace: Trace, x: Any) -> Any:
         )
     v = value(trace, np.asarray(x, np.int64) if isinstance(x, (list, tuple)) and not len(x) else x)
     if v.type.dtype.kind == "b":
-        if not v.is_constant or not v.type.shape:
-            raise refuse(
-                "the part of an array where a mask holds, whose length is not known while compiling,", _NO_MASK
-            )
+        if not v.type.shape:
+            raise refuse("an array indexed by a bool", "use np.newaxis and a slice")
+        if not v.is_constant:
+            return masks.index_arrays(trace, v)
         return tuple(trace.builder.constant(part) for part in np.nonzero(v.constant))
     if v.type.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -195,7 +194,7 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
         _into_container(trace, x, index, v)
         return
     mask = _mask_of(trace, index)
-    if mask is not None:
+    if mask is not None and _is_for_each(value(trace, v).type.shape, x.type.ndim - mask.type.ndim):
         _write_where(trace, x, mask, value(trace, v))
         return
     if isinstance(v, Array) and v.storage is x.storage and _is_same_part(trace, x, index, v):
@@ -270,19 +269,19 @@ def fitted(builder: Builder, v: Value, shape: Shape) -> Value:
     return builder.broadcast_to(v, tuple(shape))
 
 
+def _is_for_each(shape: Shape, rest: int) -> bool:
+    """Whether a value of this shape is written to every element where a mask holds, which has ``rest`` dimensions."""
+    return all(n == 1 for n in shape[: max(len(shape) - rest, 0)])
+
+
 def _write_where(trace: Trace, x: Array, mask: Value, v: Value) -> None:
-    """``x[mask] = v`` for a mask that is known only when the program runs."""
+    """``x[mask] = v`` for a mask that is known only when the program runs, and a value that is the same for each element."""
     builder, shape = trace.builder, x.type.shape
     n = mask.type.ndim
     rest = shape[n:]
     v = _converted(builder, v, x.type)
-    while v.type.ndim > len(rest) and v.type.shape[0] == 1:
+    while v.type.ndim > len(rest):
         v = reshape(builder, v, v.type.shape[1:])
-    if v.type.ndim > len(rest):
-        raise refuse(
-            "a write of an array to where a mask holds",
-            "a number, or what has the shape of one element, can be written; use a[...] = np.where(mask, new, a)",
-        )
     if mask.type.bounds != ArrayType(x.type.dtype, shape[:n]).bounds:
         raise IndexError("boolean index did not match indexed array: its shape differs from the array's")
     mask = reshape(builder, mask, (*mask.type.shape, *[1] * len(rest)))

@@ -75,14 +75,38 @@ def test_known_masks_and_lists_are_index_arrays():
     check(lambda a: (a[mask], a[mask, 0], a[[0, 2]], a[:, [1, 0]], a[[]], a[MATRIX > 5]), MATRIX)
 
 
+def test_masks_that_are_not_known_name_parts_of_a_length_that_is_not_known():
+    def read(a, v):
+        b = a[a > 1]
+        return (
+            *(b, b * 2, b.sum(), b.mean(), np.sort(b), b[::-1], b[0], b.size, b @ b),
+            *(a[a[:, 0] > 0], a[:, v[:4] > 1], v[v > 100], v[v > 100].sum(), a[a[:, 0] > 1, 1]),
+            *(*np.nonzero(a > 1), np.flatnonzero(v > 1), np.argwhere(a > 5), np.extract(a > 1, a), np.where(v > 3)[0]),
+            *(np.compress(v[:3] > 2, a, 0), np.unique(v), np.unique(a)),
+        )
+
+    check(read, MATRIX % 5, VECTOR)
+
+
 def test_masks_that_are_not_known_can_be_written_through():
-    def write(a, x):
+    def write(a, x, v):
         a[a > 6] = x
         a[a[:, 0] > 3] = np.arange(4.0)
+        a[a < 3] *= -2
+        a[1, a[1] < 6] = 50
+        v[v > 2] = v[v > 2] ** 2
+        a[a[:, 0] < 0] = a[a[:, 0] < 0][:, ::-1]
 
-    check(write, MATRIX, -1.0)
-    with pytest.raises(BadInput, match="np.where"):
-        traced(lambda a: a[a > 1], VECTOR)
+    check(write, MATRIX, -1.0, VECTOR)
+    with pytest.raises(BadInput, match="np.newaxis"):
+        traced(lambda a: a[a[0, 0] > 1], MATRIX)
+
+
+def test_values_written_where_a_mask_holds_must_be_as_many():
+    def write(v):
+        v[v > 2] = np.arange(2.0)
+
+    raises_when_run(write, VECTOR, error=ValueError)
 
 
 def test_writes_convert_and_broadcast():
