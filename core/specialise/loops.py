@@ -23,7 +23,9 @@ from ..ir import Block, Operation, Value
 from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
-from .merging import NUMBERS, convert, describe, is_instance, join, same_constant
+from .forms import containers, leaves, rebuilt, same_entries, same_form
+from .identity import has_other_name
+from .merging import convert, describe, is_instance, join, same_constant
 from .scopes import UNBOUND, Conflict, Late
 from .state import content
 
@@ -43,6 +45,8 @@ class Slot:
     types: list[ArrayType] | None = None
     reason: str = ""
     last: Any = None  # the object there after an iteration, for what is late
+    general: Any = None  # the object there at the start of an iteration, for what is carried
+    started: list[Any] = field(default_factory=list)  # what the containers in it held then
     parameters: list[Value] = field(default_factory=list)
     initial: list[Value] = field(default_factory=list)
     results: list[Value] = field(default_factory=list)
@@ -50,69 +54,6 @@ class Slot:
     @property
     def name(self) -> str:
         return self.key if isinstance(self.key, str) else ""
-
-
-def leaves(x: Any, found: list[Any]) -> list[Any]:
-    """The numbers and arrays in an object, in order."""
-    if isinstance(x, (Scalar, Array, *NUMBERS)):
-        found.append(x)
-    elif isinstance(x, (list, tuple)):
-        for e in x:
-            leaves(e, found)
-    elif isinstance(x, dict):
-        for e in x.values():
-            leaves(e, found)
-    elif is_instance(x) and not isinstance(x, (Conflict, Late)):
-        leaves(x.__dict__, found)
-    return found
-
-
-def containers(x: Any, found: list[Any]) -> list[Any]:
-    """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
-    if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
-        found.append(x)
-        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else x.__dict__).values()
-    else:
-        parts = x if isinstance(x, tuple) else ()
-    for e in parts:
-        containers(e, found)
-    return found
-
-
-def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
-    """An object of the form of x with other numbers and arrays; ``keep`` gives what stands for a container that is new."""
-    if isinstance(x, (Scalar, Array, *NUMBERS)):
-        return next(parts)
-    if isinstance(x, (list, tuple)):
-        new = [rebuilt(e, parts, keep) for e in x]
-        return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
-    if isinstance(x, dict):
-        return keep(type(x)((k, rebuilt(e, parts, keep)) for k, e in x.items()))
-    if is_instance(x) and not isinstance(x, (Conflict, Late)):
-        made = object.__new__(type(x))
-        made.__dict__.update({k: rebuilt(e, parts, keep) for k, e in x.__dict__.items()})
-        return keep(made)
-    return x
-
-
-def same_form(a: Any, b: Any) -> bool:
-    """Whether two objects differ in numbers and in the elements of arrays only."""
-    number = (Scalar, *NUMBERS)
-    if isinstance(a, number) and isinstance(b, number):
-        return True
-    if isinstance(a, Array) and isinstance(b, Array):
-        return a.type.shape == b.type.shape
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same_form, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same_form(a[k], b[k]) for k in a)
-    if isinstance(a, (Conflict, Late)):
-        return False
-    if is_instance(a):
-        return list(a.__dict__) == list(b.__dict__) and all(same_form(x, b.__dict__[k]) for k, x in a.__dict__.items())
-    return same_constant(a, b)
 
 
 class Loop:
@@ -191,7 +132,9 @@ class Loop:
             slot.types = [self.first_type(x) for x in found]
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
         new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
-        return rebuilt(slot.first, iter(new), self.note)
+        slot.general = rebuilt(slot.first, iter(new), self.note)
+        slot.started = [content(x) for x in containers(slot.general, [])]
+        return slot.general
 
     def note(self, x: Any) -> Any:
         if is_instance(x) or isinstance(x, (list, dict)):
@@ -245,7 +188,7 @@ class Loop:
                 if (key, None) not in known and after is not before:
                     new.append(Slot(holder, None, "carried"))
             elif isinstance(holder, list):
-                if (key, None) not in known and not _same_entries(before, after):
+                if (key, None) not in known and not same_entries(before, after):
                     new.append(Slot(holder, None, "carried"))
             elif isinstance(holder, set):
                 if after != before:
@@ -396,8 +339,9 @@ class Loop:
                     Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values))
                     for x in leaves(slot.first, [])
                 ]
-                self.tie(slot)
-                self.set(slot, rebuilt(slot.first, iter(new), self.note))
+                after = rebuilt(slot.first, iter(new), self.note)
+                self.separate(slot, after)
+                self.set(slot, after)
             elif slot.form == "late":
                 found = leaves(slot.last, [])
                 new = [Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in found]
@@ -405,15 +349,40 @@ class Loop:
             else:
                 self.set(slot, Conflict(slot.reason))
 
-    def tie(self, slot: Slot) -> None:
-        """What a variable referred to before the loop may or may not be what it refers to afterwards."""
+    def separate(self, slot: Slot, after: Any) -> None:
+        """What the slot held before the loop is from now on another object than what it holds after it, ``after``.
+
+        Raises:
+            BadInput: it has another name too, and an iteration has changed it.
+        """
         if isinstance(slot.holder, Storage) or slot.key is None:
             return
-        for x in leaves(slot.first, []):
-            if isinstance(x, Array):
-                x.storage.tied = (
-                    f"{slot.name or 'a variable'} may or may not be this array after a loop; copy one of them first"
+        name = slot.name or "a variable"
+        pairs = zip(*([*_arrays(o), *containers(o, [])] for o in (slot.first, after)))
+        changed = any(map(_is_changed, self.slots))  # of one slot, and of another after its next iteration
+        for x, y in pairs:
+            if not has_other_name(self.trace, x, slot.holder, slot.key):
+                continue
+            if changed:
+                raise BadInput(
+                    f"{name} is changed in a loop and assigned in it, and has another name outside; copy it before the loop"
                 )
+            text = f"{name} may or may not be this object after a loop that assigns it; copy one of them first"
+            for o in (x,) if self.runs else (x, y):
+                if isinstance(o, Array):
+                    o.storage.tied = text
+                else:
+                    self.trace.tied[id(o)] = o, text
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is an iteration for certain."""
+        if self.trips is None:
+            return self.first_go is True
+        start, stop, step = self.trips
+        if not (start.is_constant and stop.is_constant):
+            return False
+        return bool(start.constant < stop.constant if step > 0 else start.constant > stop.constant)
 
     def late(self, slot: Slot, x: Any) -> Any:
         """What a variable holds that has been assigned if there was an iteration."""
@@ -436,8 +405,18 @@ class Loop:
         return next(s.first for s in self.slots if s.holder is self.go)
 
 
-def _same_entries(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(map(same_constant, a, b))
+def _arrays(x: Any) -> list[Array]:
+    return [e for e in leaves(x, []) if isinstance(e, Array)]
+
+
+def _is_changed(slot: Slot) -> bool:
+    """Whether an iteration has changed an array or a container that a variable held at its start."""
+    if slot.form != "carried" or isinstance(slot.holder, Storage) or slot.key is None:
+        return False
+    parts = containers(slot.general, [])
+    return any(x.storage.value not in slot.parameters for x in _arrays(slot.general)) or not all(
+        same_entries(a, content(x)) for x, a in zip(parts, slot.started)
+    )
 
 
 def predicted_slots(trace: Any, body: list[ast.stmt]) -> list[Slot]:

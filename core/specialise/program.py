@@ -41,6 +41,7 @@ class Interpreter(Matching):
         self.scopes = []
         self.tries: list[int] = []
         self.tries_around = 0
+        self.given_arrays: list[Array] = []
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
@@ -119,6 +120,7 @@ class Interpreter(Matching):
         self.hidden_parameters.append(parameter)
         made = Array(Storage(parameter))
         made.storage.region = None
+        self.given_arrays.append(made)
         return made
 
     def constant_array(self, x: np.ndarray) -> Any:
@@ -203,6 +205,7 @@ def specialise(
                 trace.new(x)
         results = Results(trace, [parameters[i] for i in kept], building.made)
         arrays = [(parameters[i], x) for i, x in enumerate(leaves) if isinstance(x, Array)]
+        trace.given_arrays += [x for _, x in arrays]
         for p, x in arrays:
             results.note_argument(x, p)
         try:

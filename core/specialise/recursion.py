@@ -16,7 +16,7 @@ from ..ir import Block, Function, Operation, Value, definitions, operands, walk
 from ..traced import Array, Scalar, Storage
 from .branches import Branches, NotKnownYet
 from .expressions import Generator
-from .loops import leaves, rebuilt
+from .forms import leaves, rebuilt
 from .merging import NUMBERS, convert, is_instance, join
 from .scopes import Closure, Conflict
 

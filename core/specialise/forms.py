@@ -1,0 +1,80 @@
+"""The forms of Python objects: the numbers and arrays in them, and the containers around these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..traced import Array, Scalar
+from .merging import NUMBERS, is_instance, same_constant
+from .scopes import Conflict, Late
+
+
+def leaves(x: Any, found: list[Any]) -> list[Any]:
+    """The numbers and arrays in an object, in order."""
+    if isinstance(x, (Scalar, Array, *NUMBERS)):
+        found.append(x)
+    elif isinstance(x, (list, tuple)):
+        for e in x:
+            leaves(e, found)
+    elif isinstance(x, dict):
+        for e in x.values():
+            leaves(e, found)
+    elif is_instance(x) and not isinstance(x, (Conflict, Late)):
+        leaves(x.__dict__, found)
+    return found
+
+
+def containers(x: Any, found: list[Any]) -> list[Any]:
+    """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
+    if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
+        found.append(x)
+        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else x.__dict__).values()
+    else:
+        parts = x if isinstance(x, tuple) else ()
+    for e in parts:
+        containers(e, found)
+    return found
+
+
+def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
+    """An object of the form of x with other numbers and arrays; ``keep`` gives what stands for a container that is new."""
+    if isinstance(x, (Scalar, Array, *NUMBERS)):
+        return next(parts)
+    if isinstance(x, (list, tuple)):
+        new = [rebuilt(e, parts, keep) for e in x]
+        return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
+    if isinstance(x, dict):
+        return keep(type(x)((k, rebuilt(e, parts, keep)) for k, e in x.items()))
+    if is_instance(x) and not isinstance(x, (Conflict, Late)):
+        made = object.__new__(type(x))
+        made.__dict__.update({k: rebuilt(e, parts, keep) for k, e in x.__dict__.items()})
+        return keep(made)
+    return x
+
+
+def same_form(a: Any, b: Any) -> bool:
+    """Whether two objects differ in numbers and in the elements of arrays only."""
+    number = (Scalar, *NUMBERS)
+    if isinstance(a, number) and isinstance(b, number):
+        return True
+    if isinstance(a, Array) and isinstance(b, Array):
+        return a.type.shape == b.type.shape
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same_form, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same_form(a[k], b[k]) for k in a)
+    if isinstance(a, (Conflict, Late)):
+        return False
+    if is_instance(a):
+        return list(a.__dict__) == list(b.__dict__) and all(same_form(x, b.__dict__[k]) for k, x in a.__dict__.items())
+    return same_constant(a, b)
+
+
+def same_entries(a: Any, b: Any) -> bool:
+    """Whether two lists or dicts hold the same objects."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same_constant(x, b[k]) for k, x in a.items())
+    return len(a) == len(b) and all(map(same_constant, a, b))
