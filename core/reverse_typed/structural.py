@@ -250,6 +250,42 @@ def _cumprod(b, op, cotangents, dys):
     cotangents.add(x, b.range_(last, down, down, step, initial)[1])
 
 
+@adjoint_of(np.maximum.accumulate, np.minimum.accumulate)
+def _running_extremum(b, op, cotangents, dys):
+    """Equal extrema share equally: the i-th result belongs to those equal to it among the first i, count[i] in number."""
+    x, y, axis = op.operands[0], op.results[0], op.named["axis"].constant
+    n, kind = x.type.shape[axis], dys[0].type
+    rest = tuple(m for i, m in enumerate(x.type.shape) if i != axis)
+    spec = tuple("i" if i == axis else ":" for i in range(x.type.ndim))
+    zero, one, down = (b.constant(i, np.int64) for i in (0, 1, -1))
+    none = b.constant(0, kind.dtype)
+
+    def at(v, i):
+        return b.getitem(v, [i], spec, [])
+
+    def count(i, before, last, counts):
+        here = at(y, i)
+        so_far = b.where(b.ufunc(np.equal, here, last), before, none)
+        so_far = b.ufunc(np.add, so_far, b.cast(b.ufunc(np.equal, at(x, i), here), kind.dtype))
+        return so_far, here, b.setitem(counts, [i], so_far, spec)
+
+    unknown = b.broadcast_to(b.constant(np.nan, x.type.dtype), rest)
+    *_, counts = b.range_(
+        zero, b.length(n), one, count, [b.zeros(rest, kind.dtype), unknown, b.zeros(kind.shape, kind.dtype)]
+    )
+
+    def share(i, g, last, dx):
+        here = at(y, i)
+        g = b.where(b.ufunc(np.equal, here, last), g, none)
+        g = b.ufunc(np.add, b.ufunc(np.divide, at(dys[0], i), at(counts, i)), g)
+        taken = b.where(b.ufunc(np.equal, at(x, i), here), g, none)
+        return g, here, b.setitem(dx, [i], taken, spec)
+
+    initial = [b.zeros(rest, kind.dtype), unknown, b.zeros(kind.shape, kind.dtype)]
+    last = b.ufunc(np.subtract, b.length(n), one)
+    cotangents.add(x, b.range_(last, down, down, share, initial)[2])
+
+
 @adjoint_of(np.matmul)
 def _matmul(b, op, cotangents, dys):
     x, y = op.operands

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy._core import umath
-from typed_tester import check, contracted, program, total, vector
+from typed_tester import check, contracted, gradient, program, total, vector
 
 from morula.core import typed
+from morula.core.evaluate import evaluate
 from morula.core.typed import FLOAT64, INT64, ArrayType
 
 COMPLEX = ArrayType(np.dtype(complex))
@@ -85,10 +86,6 @@ def test_nothing_comes_from_what_is_not_chosen():
         z = b.where(positive, b.ufunc(np.divide, b.ufunc(np.log, x), x), zero)
         return [total(b, b.ufunc(np.add, y, z))]
 
-    from typed_tester import gradient
-
-    from morula.core.evaluate import evaluate
-
     f = program(body, vector(3))
     for target in ("native", "xla"):
         x = np.array([0.0, 1.0, 4.0])
@@ -113,18 +110,22 @@ def test_a_product_with_zeros():
 
 
 def test_equal_maxima_share_equally():
-    from typed_tester import gradient
-
-    from morula.core.evaluate import evaluate
-
     f = program(lambda b, x: [b.reduce(np.max, x, (0,))], vector(3))
     assert evaluate(gradient(f, [True]), [np.array([2.0, 1.0, 2.0])])[1].tolist() == [0.5, 0, 0.5]
 
 
-@pytest.mark.parametrize("function", [np.cumsum, np.cumprod, np.sort])
+@pytest.mark.parametrize("function", [np.cumsum, np.cumprod, np.sort, np.maximum.accumulate, np.minimum.accumulate])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_along_an_axis(function, axis):
     of_matrix(lambda b, x: b.call(function, [x], [x.type], axis=axis)[0])
+
+
+def test_equal_running_maxima_share_equally():
+    def body(b, x):
+        return [contracted(b, b.call(np.maximum.accumulate, [x], [x.type], axis=0)[0], np.ones(5))]
+
+    _, dx = evaluate(gradient(program(body, vector(5)), [True]), [np.array([1.0, 3.0, 2.0, 3.0, 1.0])])
+    assert dx.tolist() == [1, 3, 0, 1, 0]
 
 
 def test_shapes():
@@ -235,8 +236,6 @@ def test_lengths_known_at_run_time():
 
 
 def test_single_precision_stays():
-    from typed_tester import gradient
-
     kind = ArrayType(np.dtype(np.float32), (3,))
     f = program(lambda b, x: [b.reduce(np.sum, b.ufunc(np.exp, b.ufunc(np.multiply, x, b.constant(2.0))), (0,))], kind)
     assert {p.type.dtype for p in gradient(f, [True]).block.results} == {np.dtype(np.float32)}
