@@ -87,6 +87,10 @@ class NativeProgram:
         values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
         raise exception(text.format(*values) if values else text)
 
+    def __del__(self) -> None:
+        if "@stack.kept" in self.llvm_text:
+            _free(ctypes.c_void_p.from_address(self._loaded.variable("stack.kept")).value)
+
     def to_bytes(self) -> bytes:
         """Object code for this processor and what belongs to it.
 

@@ -5,11 +5,13 @@ from it, uses it up.  Where one is used again, both it and what is made of it ge
 memory is not theirs: the next push makes a copy.
 
 The memory of a program's stacks is chained through three words before the data (next, previous, capacity), so that all
-of it is freed when the program ends, however it ends.
+of it is freed when the program ends, however it ends; up to 32 MiB are kept for the next run, since new memory costs more to
+be given than to be filled.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from ... import typed
@@ -20,7 +22,7 @@ from .assembly import Module
 from .elements import load, store
 from .function import FunctionCode, emits
 
-HEADER = 32
+KEPT = "@stack.kept = global ptr null"
 
 # Make room for %needed bytes.  The context's word 1 is the head of the chain.
 _GROW = """define internal ptr @stack.grow(ptr %context, ptr %data, i64 %used, i64 %capacity, i64 %needed) noinline cold nounwind {
@@ -33,10 +35,27 @@ start:
   %borrowed = icmp eq i64 %capacity, 0
   br i1 %borrowed, label %copy, label %enlarge
 copy:
-  %made = call ptr @malloc(i64 %bytes)
-  %failed = icmp eq ptr %made, null
+  %isnew = icmp eq i64 %used, 0
+  br i1 %isnew, label %again, label %make
+again:
+  %kept = atomicrmw xchg ptr @stack.kept, ptr null seq_cst
+  %nothing = icmp eq ptr %kept, null
+  br i1 %nothing, label %make, label %look
+look:
+  %keptat = getelementptr i64, ptr %kept, i64 2
+  %keptsize = load i64, ptr %keptat
+  %suits = icmp uge i64 %keptsize, %needed
+  br i1 %suits, label %fill, label %drop
+drop:
+  call void @free(ptr %kept)
+  br label %make
+make:
+  %fresh = call ptr @malloc(i64 %bytes)
+  %failed = icmp eq ptr %fresh, null
   br i1 %failed, label %none, label %fill
 fill:
+  %made = phi ptr [ %fresh, %make ], [ %kept, %look ]
+  %madesize = phi i64 [ %size, %make ], [ %keptsize, %look ]
   %target = getelementptr i8, ptr %made, i64 32
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %used, i1 false)
   %first = load ptr, ptr %head
@@ -51,8 +70,9 @@ enlarge:
   br i1 %lost, label %none, label %link
 link:
   %new = phi ptr [ %made, %fill ], [ %moved, %enlarge ]
+  %newsize = phi i64 [ %madesize, %fill ], [ %size, %enlarge ]
   %at = getelementptr i64, ptr %new, i64 2
-  store i64 %size, ptr %at
+  store i64 %newsize, ptr %at
   %next = load ptr, ptr %new
   %last = icmp eq ptr %next, null
   br i1 %last, label %before, label %after
@@ -67,11 +87,35 @@ before:
   %place = select i1 %isfirst, ptr %head, ptr %previous
   store ptr %new, ptr %place
   %found = getelementptr i8, ptr %new, i64 32
+  ADVICE
   ret ptr %found
 none:
   ret ptr null
 }
 """
+
+# Large memory in large pages: a page of 4 KiB costs more to be given than to be filled.
+_ADVICE = """%islarge = icmp ugt i64 %newsize, 8388608
+  br i1 %islarge, label %advise, label %ready
+advise:
+  %address = ptrtoint ptr %new to i64
+  %above = add i64 %address, 4095
+  %aligned = and i64 %above, -4096
+  %page = inttoptr i64 %aligned to ptr
+  %whole = and i64 %newsize, -4096
+  %length = sub i64 %whole, 4096
+  %ignored = call i32 @madvise(ptr %page, i64 %length, i32 14)
+  br label %ready
+ready:"""
+
+
+def _grow_text(module: Module) -> str:
+    """The routine that makes room; with MADV_HUGEPAGE where the system has it."""
+    if not sys.platform.startswith("linux"):
+        return _GROW.replace("ADVICE\n", "\n")
+    module.declare("madvise", "i32", ["ptr", "i64", "i32"], pure=False)
+    return _GROW.replace("ADVICE", _ADVICE)
+
 
 RELEASE = """define internal void @stack.release(ptr %context) noinline nounwind {
 start:
@@ -79,12 +123,21 @@ start:
   %first = load ptr, ptr %head
   br label %loop
 loop:
-  %block = phi ptr [ %first, %start ], [ %next, %free ]
+  %block = phi ptr [ %first, %start ], [ %next, %drop ]
   %end = icmp eq ptr %block, null
   br i1 %end, label %done, label %free
 free:
   %next = load ptr, ptr %block
-  call void @free(ptr %block)
+  %at = getelementptr i64, ptr %block, i64 2
+  %size = load i64, ptr %at
+  %islarge = icmp ugt i64 %size, 33554432
+  br i1 %islarge, label %drop, label %keep
+keep:
+  %before = atomicrmw xchg ptr @stack.kept, ptr %block seq_cst
+  br label %drop
+drop:
+  %old = phi ptr [ %block, %free ], [ %before, %keep ]
+  call void @free(ptr %old)
   br label %loop
 done:
   ret void
@@ -141,6 +194,8 @@ def routine(module: Module, text: str) -> None:
     """Have a routine of this file in the module."""
     if text not in module.functions:
         module.functions.append(text)
+        if KEPT not in module.globals:
+            module.globals.append(KEPT)
         for name, kinds in (("malloc", ["i64"]), ("realloc", ["ptr", "i64"])):
             module.declare(name, "ptr", kinds, pure=False)
         module.declare("free", "void", ["ptr"], pure=False)
@@ -168,7 +223,7 @@ def _bytes(f: FunctionCode, kind: ArrayType) -> str:
 def grown(f: FunctionCode, stack: tuple[str, str, str], needed: str) -> tuple[str, str]:
     """Memory and capacity of a stack with room for so many bytes."""
     code, (data, used, capacity) = f.code, stack
-    routine(f.program.module, _GROW)
+    routine(f.program.module, _grow_text(f.program.module))
     before, grow, after = code.label, code.new("grow"), code.new("room")
     code.branch(code.value(f"icmp ugt i64 {needed}, {capacity}"), grow, after)
     code.start(grow)
