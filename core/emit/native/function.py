@@ -31,6 +31,8 @@ from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
 
+LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
+
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
 """How calls are written, by callee."""
 
@@ -185,9 +187,13 @@ class FunctionCode:
         return Memory(self.code, names[0], value.type.dtype, lengths)
 
     def frame(self, name: str, parameters: list[str], calls: list[str], slots: list[int]) -> str:
-        """The function that allocates the slots; memory that cannot be had is an error of the program."""
+        """The function that allocates the slots; memory that cannot be had is an error of the program.
+
+        Some of it is kept for the next call, since new memory costs more to be given than to be filled.
+        """
         lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) nounwind {{", "start:"]
         pointers: list[str] = []
+        kept = ""
         if slots:
             places, total = [], 0
             for size in slots:
@@ -195,14 +201,20 @@ class FunctionCode:
                 total += (size + 127) // 64 * 64  # a gap, so that rows of several arrays do not meet in the cache
             self.code.module.declare("malloc", "ptr", ["i64"], pure=False)
             self.code.module.declare("free", "void", ["ptr"], pure=False)
+            kept = self.program.keep(f"{name}.kept") if LEAST_KEPT <= total <= MOST_KEPT else ""
             lines += [
-                f"  %memory = call ptr @malloc(i64 {total + 64})",
-                "  %none = icmp eq ptr %memory, null",
+                *([f"  %kept = atomicrmw xchg ptr {kept}, ptr null seq_cst"] if kept else []),
+                f"  %missing = icmp eq ptr {'%kept' if kept else 'null'}, null",
+                "  br i1 %missing, label %new, label %run",
+                "new:",
+                f"  %made = call ptr @malloc(i64 {total + 64})",
+                "  %none = icmp eq ptr %made, null",
                 "  br i1 %none, label %failed, label %run",
                 "failed:",
                 f"  store i64 {self.program.failure(MemoryError, 'no memory for the arrays of compiled code')}, ptr %context",
                 "  ret i32 1",
                 "run:",
+                f"  %memory = phi ptr [ {'%kept' if kept else 'null'}, %start ], [ %made, %new ]",
                 "  %address = ptrtoint ptr %memory to i64",
                 "  %above = add i64 %address, 63",
                 "  %aligned = and i64 %above, -64",
@@ -213,7 +225,9 @@ class FunctionCode:
                 pointers.append(f"ptr %slot{i}")
         lines.append(f"  %status = call i32 @{name}.body({', '.join([*calls, *pointers, 'ptr %context'])})")
         if slots:
-            lines.append("  call void @free(ptr %memory)")
+            if kept:
+                lines.append(f"  %other = atomicrmw xchg ptr {kept}, ptr %memory seq_cst")
+            lines.append(f"  call void @free(ptr {'%other' if kept else '%memory'})")
         return "\n".join([*lines, "  ret i32 %status", "}", ""])
 
     def results(self, values: Sequence[Value], outputs: Sequence[str]) -> None:

@@ -88,8 +88,8 @@ class NativeProgram:
         raise exception(text.format(*values) if values else text)
 
     def __del__(self) -> None:
-        if "@stack.kept" in self.llvm_text:
-            _free(ctypes.c_void_p.from_address(self._loaded.variable("stack.kept")).value)
+        for name in self._saved["kept"]:
+            _free(ctypes.c_void_p.from_address(self._loaded.variable(name)).value)
 
     def to_bytes(self) -> bytes:
         """Object code for this processor and what belongs to it.
@@ -205,5 +205,6 @@ def compile_function(function: Function, *, bounds_check: bool = True) -> Native
             "failures": program.failures,
             "words": words,
             "objects": objects,
+            "kept": program.kept,
         }
     )

@@ -31,6 +31,7 @@ class ProgramText:
         self.constants: dict[str, str] = {}
         self.names: dict[Function, str] = {}
         self.to_write: list[Function] = []
+        self.kept: list[str] = []
         self.marks: dict[str, str] = {}
 
     def failure(self, exception: type[BaseException], text: str, dtypes: Sequence[np.dtype] = ()) -> int:
@@ -46,6 +47,13 @@ class ProgramText:
             self.names[function] = f"f{len(self.names)}"
             self.to_write.append(function)
         return self.names[function]
+
+    def keep(self, name: str) -> str:
+        """A pointer of the program's own to memory that is freed with the program."""
+        if name not in self.kept:
+            self.kept.append(name)
+            self.module.globals.append(f"@{name} = global ptr null")
+        return f"@{name}"
 
     def metadata(self, text: str) -> str:
         return self.marks.setdefault(text, f"!{len(self.marks)}")

@@ -22,8 +22,6 @@ from .assembly import Module
 from .elements import load, store
 from .function import FunctionCode, emits
 
-KEPT = "@stack.kept = global ptr null"
-
 # Make room for %needed bytes.  The context's word 1 is the head of the chain.
 _GROW = """define internal ptr @stack.grow(ptr %context, ptr %data, i64 %used, i64 %capacity, i64 %needed) noinline cold nounwind {
 start:
@@ -194,8 +192,6 @@ def routine(module: Module, text: str) -> None:
     """Have a routine of this file in the module."""
     if text not in module.functions:
         module.functions.append(text)
-        if KEPT not in module.globals:
-            module.globals.append(KEPT)
         for name, kinds in (("malloc", ["i64"]), ("realloc", ["ptr", "i64"])):
             module.declare(name, "ptr", kinds, pure=False)
         module.declare("free", "void", ["ptr"], pure=False)
@@ -224,6 +220,7 @@ def grown(f: FunctionCode, stack: tuple[str, str, str], needed: str) -> tuple[st
     """Memory and capacity of a stack with room for so many bytes."""
     code, (data, used, capacity) = f.code, stack
     routine(f.program.module, _grow_text(f.program.module))
+    f.program.keep("stack.kept")
     before, grow, after = code.label, code.new("grow"), code.new("room")
     code.branch(code.value(f"icmp ugt i64 {needed}, {capacity}"), grow, after)
     code.start(grow)
