@@ -93,8 +93,12 @@ def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[st
         constants = ", ".join(dict.fromkeys(str(guard.key) for guard in program.guards if isinstance(guard.key, str)))
         lines.append(f"read from outside while compiling: {constants or len(program.guards)}")
     lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
+    before = ""
     for name, function in compilation.stages:
-        lines += ["", f"after {name}: {size(function)} operations", str(function)]
+        text = str(function)
+        lines += ["", f"after {name}: {size(function)} operations{', as before' if text == before else ''}"]
+        lines += [text] if text != before else []
+        before = text
     lines += ["", "seconds: " + ", ".join(f"{name} {t:.4f}" for name, t in compilation.seconds.items())]
     inner = getattr(compilation.executable, "seconds", None)
     if inner:

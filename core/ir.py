@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .errors import MorulaError
 
 
@@ -128,6 +130,20 @@ def callee_name(callee: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
+def constant_text(x: Any) -> str:
+    """A constant as it is read: numbers as they are, arrays by their dtype and shape."""
+    if isinstance(x, np.ndarray):
+        return str(x) if not x.shape else f"<{x.dtype}[{', '.join(map(str, x.shape))}]>"
+    if isinstance(x, np.generic):
+        return str(x)
+    if isinstance(x, np.dtype):
+        return x.name
+    if type(x) is tuple:
+        return f"({', '.join(map(constant_text, x))}{',' if len(x) == 1 else ''})"
+    is_plain = isinstance(x, (int, float, complex, str, type(None)))
+    return repr(x) if is_plain else f"<{callee_name(x)}>"
+
+
 def print_function(function: Function) -> str:
     """The function as text."""
     names: dict[Value, str] = {}
@@ -135,8 +151,7 @@ def print_function(function: Function) -> str:
 
     def name(value: Value) -> str:
         if value.is_constant:
-            is_plain = isinstance(value.constant, (int, float, complex, str, type(None)))
-            return repr(value.constant) if is_plain else f"<{callee_name(value.constant)}>"
+            return constant_text(value.constant)
         if value not in names:
             base, n = value.name or "t", 0
             while (f"{base}.{n}" if n else base) in taken:
