@@ -179,8 +179,8 @@ def _add_at(shape, x, *index_and_value, spec):
 
 
 def _cast(shape, x, dtype):
-    x = np.asarray(x)
-    return (x.real if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb" else x).astype(dtype)
+    found: Any = np.asarray(x)
+    return (found.real if found.dtype.kind == "c" and np.dtype(dtype).kind not in "cb" else found).astype(dtype)
 
 
 cast = Primitive("cast", _cast)

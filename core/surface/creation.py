@@ -178,7 +178,7 @@ def logspace(
 
 @traces(np.eye)
 def eye(trace: Trace, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **options: Any) -> Any:
-    n, m, k = (None if x is None else integer(trace, x, "the shape of np.eye") for x in (N, M, k))
+    n, m, k = (integer(trace, x, "the shape of np.eye") for x in (N, N if M is None else M, k))
     return new_array(trace.builder.constant(np.eye(n, m, k, dtype)))
 
 
@@ -189,7 +189,7 @@ def identity(trace: Trace, n: Any, dtype: Any = None, **options: Any) -> Any:
 
 @traces(np.tri)
 def tri(trace: Trace, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **options: Any) -> Any:
-    n, m, k = (None if x is None else integer(trace, x, "the shape of np.tri") for x in (N, M, k))
+    n, m, k = (integer(trace, x, "the shape of np.tri") for x in (N, N if M is None else M, k))
     return new_array(trace.builder.constant(np.tri(n, m, k, dtype)))
 
 
@@ -308,7 +308,9 @@ def _widened(trace: Trace, x: Any, n: int) -> Any:
     missing = n - x.type.ndim
     if missing <= 0:
         return x
-    before = {(3, 1): 1, (3, 2): 0, (3, 0): 0}.get((n, x.type.ndim), missing)
+    before = missing
+    if n == 3 and x.type.ndim:
+        before = 2 - x.type.ndim  # NumPy makes (1, n, 1) of a vector, (n, m, 1) of a matrix
     index = (*[None] * before, ..., *[None] * (missing - before))
     return trace.call(operator.getitem, x, index)
 

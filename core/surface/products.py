@@ -130,7 +130,8 @@ def contracted(trace: Trace, x: Value, y: Value, over_x: Sequence[int], over_y: 
     if len(over_x) == 1 and len(left_x) <= 1 and len(left_y) <= 1:
         a, b = builder.transpose(x, [*left_x, *over_x]), builder.transpose(y, [*over_y, *left_y])
         return matrix_product(trace, a, b)
-    static(x, "a product over several axes"), static(y, "a product over several axes")
+    for v in (x, y):
+        static(v, "a product over several axes")
     size = math.prod(x.type.bounds[i] for i in over_x)
     a = reshape(builder, builder.transpose(x, [*left_x, *over_x]), (math.prod(x.type.bounds[i] for i in left_x), size))
     b = reshape(builder, builder.transpose(y, [*over_y, *left_y]), (size, math.prod(y.type.bounds[i] for i in left_y)))
@@ -201,11 +202,14 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
     if n == 0:
         unit = trace.builder.constant(np.eye(x.type.shape[-1], dtype=x.type.dtype))  # type: ignore[arg-type]
         return trace.wrap(trace.builder.broadcast_to(unit, x.type.shape))
-    found, power = None, x
-    for bit in bin(abs(n))[:1:-1]:
+    found: Value | None = None
+    bits = f"{abs(n):b}"[::-1]
+    for place, bit in enumerate(bits):
         if bit == "1":
-            found = power if found is None else matrix_product(trace, found, power)
-        power = matrix_product(trace, power, power) if bit != "b" else power
+            found = x if found is None else matrix_product(trace, found, x)
+        if place + 1 < len(bits):
+            x = matrix_product(trace, x, x)
+    assert found is not None
     return trace.wrap(found)
 
 

@@ -93,9 +93,10 @@ def items_of(trace: Trace, x: Any) -> list[Any]:
 
 def _least_or_greatest(compare: np.ufunc, reduction: Callable[..., Any]) -> Callable[..., Any]:
     def apply(trace: Trace, *args: Any, key: Any = None, **default: Any) -> Any:
-        if len(args) == 1 and isinstance(args[0], Array) and key is None and args[0].type.ndim == 1:
-            return trace.call(reduction, args[0])
-        items = list(args) if len(args) > 1 else items_of(trace, args[0])
+        only: Any = args[0] if len(args) == 1 else None
+        if isinstance(only, Array) and key is None and only.type.ndim == 1:
+            return trace.call(reduction, only)
+        items = items_of(trace, only) if len(args) == 1 else list(args)
         if not items:
             if "default" in default:
                 return default["default"]

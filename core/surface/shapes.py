@@ -115,20 +115,23 @@ def _layout(array: Array) -> np.ndarray | None:
     if not array.type.is_static or any(isinstance(n, Dim) for n in part.shape):
         return None
     base = np.empty(tuple(max(n, 1) for n in part.shape), np.uint8)  # type: ignore[type-var]
-    index = tuple(
-        slice(None)
-        if e == ":"
-        else 0
-        if e[0] == "i"
-        else slice(None, e[3] * e[2], e[2])
-        if e[2] > 0
-        else slice(None, None if e[3] * -e[2] >= n else n - 1 + e[3] * e[2], e[2])
-        for e, n in zip(part.entries, part.shape)
-    )
+    index = tuple(map(_place, part.entries, base.shape))
     order = [d for d in part.dims if d is not None]
     kept = [d for d, e in enumerate(part.entries) if e == ":" or e[0] == "s"]
     found = base[index].transpose([kept.index(d) for d in order])
     return found[tuple(None if d is None else slice(None) for d in part.dims)]
+
+
+def _place(entry: Any, n: int) -> Any:
+    """A known index of the same steps as an entry of a part."""
+    if entry == ":":
+        return slice(None)
+    if entry[0] == "i":
+        return 0
+    step, count = entry[2:]
+    if step > 0:
+        return slice(None, count * step, step)
+    return slice(None, None if count * -step >= n else n - 1 + count * step, step)
 
 
 @traces(np.ravel)

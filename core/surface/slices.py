@@ -98,7 +98,7 @@ def slice_entry(trace: Trace, s: slice, n: int | Dim) -> Any:
     bounds = [_bound(trace, b) for b in (s.start, s.stop)]
     if isinstance(n, int) and all(b is None or b.is_constant for b in bounds):
         numbers = [None if b is None else int(b.constant) for b in bounds]
-        start, stop, step = slice(*numbers, step).indices(n)
+        start, stop, step = slice(numbers[0], numbers[1], step).indices(n)
         count = len(range(start, stop, step))
         if (start, step, count) == (0, 1, n):
             return ":"
