@@ -7,24 +7,27 @@ import warnings
 from typing import Any
 
 import jax
+import jaxlib
 
 # XLA on CPUs runs a loop as one compiled function only if it touches fewer bytes than this; above, it dispatches each
 # operation of the body apart, at 100 times the cost of a scalar one.
 THRESHOLD = "xla_cpu_small_while_loop_byte_threshold"
 _SWITCH = f"--xla_backend_extra_options={THRESHOLD}=10000000000"
+_OLDEST = (0, 10)
 _OPTION = "--xla_backend_extra_options="
 
 
 def prepare() -> None:
     """Put the switch into ``XLA_FLAGS`` before the client starts; what the user has set there is kept.
 
-    Options of a back end that XLA does not know are passed over, so that no version of it can stop at this one.
+    Since the version of JAX that is named here, XLA passes over options called ``xla_...`` that it does not know; before,
+    one may have ended the process, so there the switch is left off.
 
     Warns:
         RuntimeWarning: the client was started without the switch: loops on the CPU are up to 50 times slower.
     """
     flags = os.environ.get("XLA_FLAGS", "")
-    if THRESHOLD in flags:
+    if THRESHOLD in flags or jax.__version_info__ < _OLDEST:
         return
     # A second --xla_backend_extra_options would replace the first: ours joins the user's.
     parts = [f"{part},{THRESHOLD}=10000000000" if part.startswith(_OPTION) else part for part in flags.split()]
@@ -53,12 +56,14 @@ def wide() -> Any:
 def default_platform() -> str:
     """``"cpu"``, ``"gpu"`` or ``"tpu"``: where programs run.  Starts the client."""
     prepare()
-    return (jax.config.jax_default_device or jax.devices()[0]).platform
+    config: Any = jax.config
+    device = config.jax_default_device or jax.devices()[0]
+    return device if isinstance(device, str) else device.platform
 
 
 def circumstances() -> str:
     """What an executable that is kept was made for: the versions, the devices, the switches."""
     prepare()
     device = jax.devices()[0]
-    versions = f"{jax.__version__} {jax.lib.__version__} {device.client.platform_version}"
+    versions = f"{jax.__version__} {jaxlib.__version__} {device.client.platform_version}"
     return f"{versions} {device.platform} {device.device_kind} {len(jax.devices())} {os.environ.get('XLA_FLAGS', '')}"

@@ -151,8 +151,8 @@ def as_numpy(x: jax.Array) -> Any:
     if not x.shape:
         return np.asarray(x)[()]
     if x.nbytes <= _SMALL or next(iter(x.devices())).platform != "cpu":
-        return np.array(x)
+        return np.asarray(x).copy()
     x.block_until_ready()
-    memory = (ctypes.c_char * x.nbytes).from_address(x.unsafe_buffer_pointer())
+    memory: Any = (ctypes.c_char * x.nbytes).from_address(x.unsafe_buffer_pointer())
     memory.owner = x  # what keeps XLA from freeing it
     return np.frombuffer(memory, x.dtype).reshape(x.shape)
