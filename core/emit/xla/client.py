@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from importlib.metadata import version
 from typing import Any
 
 import jax
-import jaxlib
 
 # XLA on CPUs runs a loop as one compiled function only if it touches fewer bytes than this; above, it dispatches each
 # operation of the body apart, at 100 times the cost of a scalar one.
@@ -65,5 +65,5 @@ def circumstances() -> str:
     """What an executable that is kept was made for: the versions, the devices, the switches."""
     prepare()
     device = jax.devices()[0]
-    versions = f"{jax.__version__} {jaxlib.__version__} {device.client.platform_version}"
+    versions = f"{jax.__version__} {version('jaxlib')} {device.client.platform_version}"
     return f"{versions} {device.platform} {device.device_kind} {len(jax.devices())} {os.environ.get('XLA_FLAGS', '')}"
