@@ -104,15 +104,12 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
 
 def _warn_once(trace: Any) -> None:
     filename, line = user_frame()
-    scope = getattr(trace, "scope", None)
-    filename, line = getattr(scope, "filename", filename), trace.builder.line or line
-    if (filename, line) not in _warned:
-        _warned.add((filename, line))
+    filename, line = getattr(getattr(trace, "scope", None), "filename", filename), trace.builder.line or line
+    warned = vars(trace).setdefault("prints_warned_of", set())
+    if (filename, line) not in warned:
+        warned.add((filename, line))
         text = (
             f"print in compiled code (line {line}) prints values that are not known while compiling: it runs with the program, "
             "at each call; morula.debug.print says so plainly, and formats"
         )
         warnings.warn_explicit(text, RuntimeWarning, filename, line)
-
-
-_warned: set[tuple[str, int]] = set()
