@@ -122,3 +122,63 @@ def test_what_would_need_pointers(path, program):
         f, *args = program
         with pytest.raises(mo.BadInput, match="copy"):
             run_on(path)(f)(*args)
+
+
+def bound_anew(a, n):
+    x = a
+    for _ in range(n):
+        x = x + 1
+    x[0] = 5.0
+    return x.sum()
+
+
+def bound_anew_beside_another_name(a, n):
+    x = a.copy()
+    y = x
+    for _ in range(n):
+        x = x + 1
+    x[0] = 5.0
+    return x.sum() + y.sum()
+
+
+def a_list_bound_anew(a, n):
+    v = [a[0], a[1]]
+    w = v
+    for _ in range(n):
+        v = [v[1], v[0] + 1]
+    v[0] = 7.0
+    return v[0] + v[1] + w[0]
+
+
+def exchanged_beside_another_name(a, n):
+    u, v = a.copy(), a * 2
+    w = u
+    for _ in range(n):
+        v[0] += u[1]
+        u, v = v, u
+    return u.sum() - v.sum() + w[0]
+
+
+@pytest.mark.parametrize(
+    "f", [bound_anew, bound_anew_beside_another_name, a_list_bound_anew, exchanged_beside_another_name]
+)
+def test_what_a_loop_binds_anew_and_changes_may_have_no_other_name(f, target):
+    with pytest.raises(mo.BadInput, match="copy"):
+        mo.jit(f, target=target)(A.copy(), 2)
+
+
+def bound_anew_alone(a, n):
+    u, v = a.copy(), a * 2
+    x = [a[0], a[1]]
+    for _ in range(n):
+        v[0] += u[1]
+        u, v = v, u
+        x = [x[1], x[0] + 1]
+    x[0] = u[2]
+    u[1] = 3.0
+    return u.sum() - v.sum() + x[0] * x[1]
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_what_a_loop_binds_anew_and_has_no_other_name(value, n):
+    value(bound_anew_alone, A, n)
