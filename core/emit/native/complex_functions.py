@@ -126,7 +126,20 @@ def _logical(function: np.ufunc) -> Emit:
 def _power(code: Code, dtype: np.dtype, a: Pair, b: Pair) -> Pair:
     if b == literal(2, dtype):
         return multiply(code, dtype, a, a)
-    return c_complex("cpow")(code, dtype, a, b)
+    real, kind = half(dtype), register(half(dtype))
+    zero, one = literal(0, real), literal(1, real)
+
+    def is_zero(z: Pair) -> str:
+        return code.value(
+            f"and i1 {apply(code, np.equal, real, [z[0], zero])}, {apply(code, np.equal, real, [z[1], zero])}"
+        )
+
+    # The C library takes the logarithm of zero; NumPy has z ** 0 == 1, and 0 ** z == 0 for a positive real part.
+    found = c_complex("cpow")(code, dtype, a, b)
+    grows = code.value(f"and i1 {is_zero(a)}, {apply(code, np.greater, real, [b[0], zero])}")
+    found = tuple(code.value(f"select i1 {grows}, {kind} {zero}, {kind} {x}") for x in found)
+    constant = is_zero(b)
+    return tuple(code.value(f"select i1 {constant}, {kind} {y}, {kind} {x}") for x, y in zip(found, (one, zero)))  # type: ignore[return-value]
 
 
 def _sign(code: Code, dtype: np.dtype, a: Pair) -> Pair:
