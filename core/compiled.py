@@ -157,18 +157,19 @@ def needed(
     Raises:
         BadInput: it depends on an array, or on something else that cannot be known.
     """
-    what = str(error)
+    what, _, where = str(error).partition("\n")
+    where = "\n" + where if where else ""
     leaves = error.leaves
     names = names_of_arguments(f, layout_of((args, kwargs)))
     if leaves is None or not leaves or not leaves.isdisjoint(static):
         raise BadInput(
-            f"{what}; it is computed while the program runs, so write what needs it with masks or bounds"
+            f"{what}; it is computed while the program runs, so write what needs it with masks or bounds{where}"
         ) from error
     values, _ = scan((args, kwargs))
     arrays = [i for i in leaves if isinstance(values[i], np.ndarray)]
     if arrays:
         raise BadInput(
             f"{what}; it depends on the array {names[arrays[0]]}: compute it before the call and pass it as an int, which is "
-            "then known while compiling"
+            f"then known while compiling{where}"
         ) from error
-    return {i: what.split("\n")[0] for i in leaves}
+    return dict.fromkeys(leaves, what)

@@ -187,7 +187,7 @@ class Branches(Trace):
         if isinstance(holder, list):
             if len(a) == len(b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
-            raise BadInput(merger.conflict(a, b, "a list").text + "; give it one length on both")
+            raise BadInput(merger.conflict(a, b, "a list").text)
         if isinstance(holder, set):
             if a == b:
                 return a

@@ -25,7 +25,7 @@ from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
 from .forms import containers, leaves, rebuilt, same_entries, same_form
 from .identity import has_other_name
-from .merging import convert, describe, is_instance, join, same_constant
+from .merging import convert, describe, is_instance, join, remedy, same_constant
 from .scopes import UNBOUND, Conflict, Late
 from .state import content
 
@@ -232,6 +232,10 @@ class Loop:
                         f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
                     )
 
+    def name_of(self, holder: Any) -> str:
+        """The variable that holds an object, for messages."""
+        return next((k for k, x in self.trace.scope.vars.items() if x is holder), "a value")
+
     def check_container(self, slot: Slot, x: Any, owner: dict[int, str], region: Region) -> None:
         name = slot.name or "a value"
         other = owner.setdefault(id(x), name)
@@ -269,7 +273,10 @@ class Loop:
                 slot.results.append(self.inside(region.block, lambda x=x: self.read(x, region)))
             return False
         if not same_form(slot.first, last):
-            slot.reason = f"{slot.name or 'a value'} is {describe(slot.first)} before a loop and {describe(last)} after an iteration"
+            slot.reason = (
+                f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
+                f"an iteration{remedy(slot.first, last, 'in both')}"
+            )
             slot.form = "late" if not isinstance(slot.holder, (Storage, list)) else "local"
             if slot.key is None:
                 raise BadInput(slot.reason)
@@ -281,7 +288,10 @@ class Loop:
             value = self.inside(region.block, lambda b=b: self.read(b, region))
             kind = join(types[position], value.type)
             if kind is None:
-                slot.reason = f"{slot.name or 'a value'} is {describe(slot.first)} before a loop and {describe(last)} after an iteration"
+                slot.reason = (
+                    f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
+                    f"an iteration{remedy(slot.first, last, 'in both')}"
+                )
                 slot.form = "late"
                 return True
             redo |= kind != types[position]

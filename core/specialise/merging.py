@@ -210,7 +210,17 @@ class Merger:
         return x
 
     def conflict(self, a: Any, b: Any, name: str) -> Conflict:
-        return Conflict(f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another")
+        text = f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another"
+        return Conflict(text + remedy(a, b, "on both"))
+
+
+def remedy(a: Any, b: Any, where: str) -> str:
+    """What to do about a value that is two things where compiled code has one."""
+    if isinstance(a, Array) and isinstance(b, Array):
+        return f"; give it one shape {where}: make the array as long as it can get, and count what is used"
+    if isinstance(a, (list, tuple, dict)) and type(a) is type(b):
+        return f"; give it one length {where}: make an array of the final length first, and write into it"
+    return f"; give it a value of the same kind {where}"
 
 
 def describe(x: Any) -> str:

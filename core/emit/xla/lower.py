@@ -123,7 +123,9 @@ class Walk:
             try:
                 found = getattr(self, f"lower_{op.kind}")(op)
             except BadInput as error:
-                raise BadInput(f"{self.function.filename}:{op.line}: {error}") from None
+                if self.function.filename not in str(error):  # what was refused is in the innermost block
+                    error.args = (f"{self.function.filename}:{op.line}: {error}",)
+                raise
             for result, x in zip(op.results, found, strict=True):
                 if np.shape(x) != result.type.bounds or x.dtype != result.type.dtype:
                     what = callee_name(op.callee) if op.callee else op.kind
