@@ -132,7 +132,7 @@ class _Walk:
             elif entry == "i":
                 first = last = self.bounds.form(at)
             else:
-                length = self.bounds.length(part.shape[places[i]])
+                length = self.count(part.shape[places[i]])
                 first = self.bounds.form(at)
                 last = first + (length + Affine(-1)) * entry[1]
                 if not length.terms and length.constant == 0:
@@ -142,6 +142,15 @@ class _Walk:
             if not (self.bounds.is_at_most(Affine(0), first) and self.bounds.is_less(last, n)):
                 return False
         return True
+
+    def count(self, n: int | Dim) -> Affine:
+        """The length of a slice if it has elements: of ``max(stop - start, 0)`` it is ``stop - start``."""
+        op = self.made.get(n.value) if isinstance(n, Dim) else None
+        if op is not None and op.callee is np.maximum:
+            for zero, span in (op.operands, op.operands[::-1]):
+                if zero.is_constant and int(zero.constant) == 0:
+                    return self.bounds.form(span)
+        return self.bounds.length(n)
 
     def scoped(self, block: Block, condition: Value | None = None, holds: bool = True) -> None:
         mark = len(self.bounds.trail)
@@ -155,7 +164,7 @@ class _Walk:
         self.scoped(op.blocks[1], op.operands[0], False)
         self.bounds.define(op)
 
-    def count(self, op: Operation) -> None:
+    def loop(self, op: Operation) -> None:
         start, stop, step, *initial = op.operands
         (body,) = op.blocks
         index, *carried = body.parameters
@@ -316,4 +325,4 @@ def _atoms(form: Affine) -> set[Value]:
     return {atom for atom, _ in form.terms}
 
 
-_KINDS = {"if": _Walk.branch, "range": _Walk.count, "while": _Walk.repeat}
+_KINDS = {"if": _Walk.branch, "range": _Walk.loop, "while": _Walk.repeat}

@@ -31,7 +31,7 @@ def python_type(x: Traced) -> type:
     if isinstance(x, Array):
         return np.ndarray
     if x.type.weak:
-        return {"i": int, "f": float, "c": complex}[x.type.dtype.kind]
+        return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind]
     return bool if x.type.dtype.kind == "b" else x.type.dtype.type
 
 

@@ -131,14 +131,11 @@ def _bound(trace: Trace, x: Any) -> Value | None:
 def _clamped(builder: Builder, bound: Value, length: Value, low: Value, high: Value) -> Value:
     """A bound of a slice, counted from the end if negative, within ``low`` and ``high``."""
     integers = builder.integers
-    form = integers.form(bound)
-    if integers.is_at_most(Affine(0), form):
-        return builder.ufunc(np.minimum, bound, high)
-    wrapped = builder.ufunc(np.maximum, builder.ufunc(np.add, bound, length), low)
-    if integers.is_less(form, Affine(0)):
-        return wrapped
-    negative = builder.ufunc(np.less, bound, builder.constant(0))
-    return builder.where(negative, wrapped, builder.ufunc(np.minimum, bound, high))
+    if not integers.is_at_most(Affine(0), integers.form(bound)):
+        bound = builder.ufunc(np.maximum, bound, builder.ufunc(np.subtract, low, length))
+    if not integers.is_less(integers.form(bound), Affine(0)):
+        bound = builder.ufunc(np.minimum, bound, high)
+    return from_end(builder, bound, length)
 
 
 def _count(builder: Builder, start: Value, stop: Value, step: int) -> Value:

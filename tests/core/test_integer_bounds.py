@@ -214,3 +214,16 @@ def test_elements_of_known_index_arrays_are_bounded_by_their_extremes():
 
     _, function = build(write, VECTOR)
     assert len(analyse(function).in_range) == 2
+
+
+def rows_of_a_sparse_matrix(a, starts):
+    s = 0.0
+    for i in range(starts.shape[0] - 1):
+        s += a[0, starts[i] : starts[i + 1]].sum()
+    return s
+
+
+def test_slices_between_numbers_that_are_not_known_are_in_range_since_they_are_clamped():
+    function = specialise(rows_of_a_sparse_matrix, (A, np.array([0, 2, 5])), {}).function
+    reads = [op for op in walk(function.block) if getattr(op.callee, "__name__", "") == "getitem"]
+    assert set(reads) <= set(analyse(function).in_range)
