@@ -126,13 +126,25 @@ def _multiply(b, wanted, dy, y, p, q):
 
 @direct(np.divide)
 def _divide(b, wanted, dy, y, p, q):
-    g = b.ufunc(np.divide, dy, conjugate(b, q))
+    over = reciprocal(b, q)
+    g = b.ufunc(np.divide, dy, conjugate(b, q)) if over is None else b.ufunc(np.multiply, dy, over)
     if not (q.is_constant and np.all(q.constant)):
         g = only_where(b, dy, g)
     if not wanted[1]:
         return g, None
     h = b.ufunc(np.negative, b.ufunc(np.multiply, g, conjugate(b, y)))
     return g if wanted[0] else None, only_where(b, g, h)
+
+
+def reciprocal(b: Builder, q: Value) -> Value | None:
+    """1 / q for a known real q, where it is a normal number: in a recurrence, a product takes a third of a quotient's time."""
+    if not q.is_constant or q.type.dtype.kind != "f":
+        return None
+    with np.errstate(all="ignore"):
+        found = np.divide(1, q.constant, dtype=q.type.dtype)
+    size = np.abs(found)
+    is_normal = np.isfinite(found) & (size >= np.finfo(q.type.dtype).smallest_normal)
+    return b.constant(found, q.type.dtype) if np.all(is_normal) else None
 
 
 @direct(np.power, np.float_power)
