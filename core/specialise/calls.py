@@ -43,6 +43,7 @@ _COMPARISONS = {
 _CHANGING = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft".split()
 )
+_OF_TRACES = tuple(f"{__name__.partition('.core.')[0]}.core.{name}" for name in ("surface", "specialise", "traced"))
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 _UNARY = {
     operator.neg: "__neg__",
@@ -148,6 +149,8 @@ class Calls(Objects, Recursions):
             return self.call_real(function, args, kwargs)
         if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):
             return function.__morula_trace__(self, *args, **kwargs)
+        if module.startswith(_OF_TRACES):
+            return function(*args, **kwargs)
         try:
             node = definition_of(function)
         except NoSource:
@@ -322,6 +325,10 @@ class Calls(Objects, Recursions):
         except NeedsConcrete as error:
             error.args = (f"{describe(function)}: {error.args[0]}",)
             raise
+        except TypeError as error:
+            if not has_traced(args) and not has_traced(kwargs):
+                raise
+            raise BadInput(f"{describe(function)} cannot be compiled for these arguments: {error}") from None
         finally:
             self.called.pop()
         if isinstance(found, (list, dict, set)) and id(found) not in self.made and not self.outside.is_outside(found):

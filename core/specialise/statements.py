@@ -230,7 +230,7 @@ class StatementsOf(Expressions):
 
     def raise_error(self, condition: Any, error: BaseException) -> None:
         text = error.args[0] if error.args else ""
-        self.raise_when(condition, type(error), Text("", "{}", [text]) if isinstance(text, Traced) else text)
+        self.raise_when(condition, type(error), Text("{}", [text]) if isinstance(text, Traced) else text)
 
     def raise_when(self, condition: Any, kind: type[BaseException], text: Any) -> None:
         template, values = (text.template, text.values) if isinstance(text, Text) else (braced(str(text)), [])
