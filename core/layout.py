@@ -80,6 +80,8 @@ def _scan(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int], leaf:
         leaves.append(x)
         key.append(x.dtype)
         key.append(x.shape)
+        if not x.flags.c_contiguous:
+            key.append(x.strides)
     elif kind is float or kind is complex or kind in NUMBERS_OF_NUMPY or kind is int and -SMALL <= x < SMALL:
         leaves.append(x)
         key.append(kind)

@@ -13,7 +13,7 @@ from ..traced import Array, Trace, Traced, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
 from .creation import asarray
-from .views import Derived, Part, permuted, reshaped
+from .views import Derived, Part, Strided, permuted, reshaped
 
 
 def as_array(trace: Trace, x: Any) -> Array:
@@ -77,6 +77,8 @@ def shares_memory(array: Array, shape: Shape) -> bool:
     """Whether NumPy's reshape of an array gives a view of it."""
     if is_contiguous(array.view):
         return True
+    if isinstance(array.view, Strided):
+        return np.shares_memory(array.view.given, array.view.given.reshape(shape))
     if not isinstance(array.view, Part):
         return False
     bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
@@ -114,7 +116,8 @@ def _layout(array: Array) -> np.ndarray | None:
     assert isinstance(part, Part)
     if not array.type.is_static or any(isinstance(n, Dim) for n in part.shape):
         return None
-    base = np.empty(tuple(max(n, 1) for n in part.shape), np.uint8)  # type: ignore[type-var]
+    empty = np.empty(tuple(max(n, 1) for n in part.shape), np.uint8)  # type: ignore[type-var]
+    base = part.outer.given if isinstance(part.outer, Strided) else empty
     index = tuple(map(_place, part.entries, base.shape))
     order = [d for d in part.dims if d is not None]
     kept = [d for d, e in enumerate(part.entries) if e == ":" or e[0] == "s"]

@@ -111,6 +111,16 @@ class Part(View):
         return ("i", at) if entry[0] == "i" else ("s", at, inner[2] * entry[2], entry[3])
 
 
+class Strided(View):
+    """All of an argument whose elements do not stand in C order; ``given`` is it, whose strides say what is a view of it."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: np.ndarray) -> None:
+        super().__init__(lambda base: base, lambda base, v: v)
+        self.given = given
+
+
 class Derived(View):
     """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them.
 

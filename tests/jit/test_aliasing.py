@@ -182,3 +182,23 @@ def bound_anew_alone(a, n):
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_what_a_loop_binds_anew_and_has_no_other_name(value, n):
     value(bound_anew_alone, A, n)
+
+
+def reshaped_and_written(m, x):
+    w = m.reshape(-1)
+    w[0] = x
+    v = m.T.reshape(-1)
+    v[1] = 2 * x
+    return m.sum() + w[1] + v[2]
+
+
+@pytest.mark.parametrize(
+    "m", [np.ones((2, 3)), np.ones((2, 3), order="F"), np.ones((3, 6))[:, ::2], np.ones((2, 6))[:, :3]]
+)
+def test_a_reshape_is_a_view_where_that_of_the_given_array_is(m, target):
+    given, expected = m[:], m.copy(order="K") if m.flags.forc else None
+    if expected is None:
+        expected = np.ones((m.shape[0], 6))[:, :: 2 if m.strides[1] == 16 else 1][:, :3]
+    value = reshaped_and_written(expected, 9.0)
+    assert mo.jit(reshaped_and_written, target=target)(given, 9.0) == value
+    assert np.array_equal(given, expected)
