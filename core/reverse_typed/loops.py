@@ -124,7 +124,22 @@ def reverse_loop(
         written.results += [inner.filled(v) for v in outside]
     if index is not None:
         sweep.restored[index] = place
-    sweep.finish(body, written, lambda v: size(v.type), keep)
+    follows = {
+        r: i for i, (p, r) in enumerate(zip(parameters, body.results)) if r is not p and sweep.home.get(r) is body
+    }
+    chained: list[Value] = []
+
+    def keep_once(values: list[Value]) -> None:
+        """What an iteration leaves is what the next begins with: one of the two is saved, the other carried."""
+        chained.extend(r for r in values if r in follows and parameters[follows[r]] in values)
+        keep([v for v in values if v not in chained])
+        for r in chained:
+            sweep.restored[r] = Value(r.name, strong(r.type))
+            written.parameters.append(sweep.restored[r])
+            written.results.append(parameters[follows[r]])
+
+    sweep.finish(body, written, lambda v: size(v.type), keep_once)
+    seeds += [op.results[follows[r]] for r in chained]
     results = b.operation("range", None, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[written])
     for value, g in zip(outside, results[len(carried) :]):
         cotangents.set(value, g)

@@ -20,6 +20,7 @@ from ..inline import Copy
 from ..integer_bounds import Bounds
 from ..ir import Block, Operation, Value
 from ..typed import ArrayType, Dim, part_dimensions
+from .residuals import size
 
 _WRITES = (typed.setitem, typed.add_at)
 Path = tuple[tuple[Operation, int], ...]
@@ -45,33 +46,33 @@ class _Array:
 
 
 class Rereading:
-    """What can be read again, for the loops that stand in a function's outermost block."""
+    """What can be read again in a function."""
 
     def __init__(self, block: Block) -> None:
         self.places: dict[Operation, _Place] = {}
         self.producer: dict[Value, Operation] = {}
         self.found: dict[Operation, Value | None] = {}
-        self.array_of: dict[Value, _Array] = {}
+        self.arrays_of: dict[Value, list[_Array]] = {}  # those of outer loops first
         self.written: dict[Value, Operation] = {}
         self._note(block, ())
-        for op in block.operations:
-            if op.kind in ("range", "while"):
-                first = 3 if op.kind == "range" else 0
-                for k, result in enumerate(op.results):
-                    if isinstance(result.type, ArrayType) and result.type.shape:
-                        array = _Array(op, op.operands[first + k], result)
-                        if self._follow_loop(op, k, array):
-                            self.array_of.update(dict.fromkeys(array.values, array))
-                            self.written.update(
-                                (w.positional[-1], w) for w in array.writes if w.callee is typed.setitem
-                            )
 
     def _note(self, block: Block, path: Path) -> None:
         for op in block.operations:
             self.places[op] = _Place(path, len(self.places))
             self.producer.update(dict.fromkeys(op.results, op))
+            if op.kind in ("range", "while"):
+                for k, result in enumerate(op.results):
+                    if isinstance(result.type, ArrayType) and result.type.shape:
+                        self._note_array(op, k)
             for i, inner in enumerate(op.blocks):
                 self._note(inner, (*path, (op, i)))
+
+    def _note_array(self, op: Operation, k: int) -> None:
+        array = _Array(op, op.operands[(3 if op.kind == "range" else 0) + k], op.results[k])
+        if self._follow_loop(op, k, array):
+            for value in array.values:
+                self.arrays_of.setdefault(value, []).append(array)
+            self.written.update((w.positional[-1], w) for w in array.writes if w.callee is typed.setitem)
 
     # Chains of writes
 
@@ -121,7 +122,7 @@ class Rereading:
     def source(self, op: Operation) -> Value | None:
         """The array in which what a ``getitem`` in a loop reads stands before or after the loop; None: nowhere."""
         if op not in self.found:
-            self.found[op] = self._source(op)
+            self.found[op] = self._source(op, op.results[0].type)
         return self.found[op]
 
     def of_written(self, value: Value) -> Operation | None:
@@ -130,26 +131,39 @@ class Rereading:
         if write is None or "a" in write.named["spec"].constant:
             return None
         if write not in self.found:
-            array = self.array_of[write.operands[0]]
-            kept = all(self._apart(write, other, True) for other in array.writes)
-            self.found[write] = array.after if kept else None
+            self.found[write] = self._source(write, value.type)
         after = self.found[write]
         if after is None:
             return None
         operands = [after, *write.positional[1:-1], write.named["spec"]]
         return Operation("call", typed.getitem, operands, ("spec",), results=[value], line=write.line)
 
-    def _source(self, op: Operation) -> Value | None:
-        array = self.array_of.get(op.operands[0])
-        if array is None or op not in self.places or any(c.kind == "while" and i == 0 for c, i in self.places[op].path):
+    def _source(self, op: Operation, kind: ArrayType) -> Value | None:
+        """Where the part of type ``kind`` that an operation reads or writes stands when a loop is over, or before it."""
+        place = self.places.get(op)
+        if place is None or any(c.kind == "while" and i == 0 for c, i in place.path):
             return None
-        if all(self._apart(op, write, True) for write in array.writes):
-            return array.after
-        if all(self._apart(op, write, False) for write in array.writes):
-            return array.before
+        for array in self.arrays_of.get(op.operands[0], ()):
+            if not self._worth(array, place, kind):
+                continue
+            if all(self._apart(op, write, True, array) for write in array.writes):
+                return array.after
+            if op.callee is typed.getitem and all(self._apart(op, w, False, array) for w in array.writes):
+                return array.before
         return None
 
-    def _apart(self, read: Operation, write: Operation, later: bool) -> bool:
+    def _worth(self, array: _Array, place: _Place, kind: ArrayType) -> bool:
+        """Whether to keep the array is no more than to save the parts: in a loop within a loop it is saved each time."""
+        depth = len(self.places[array.loop].path)
+        if depth == 0:
+            return True
+        times = 1
+        for op, _ in place.path[depth:]:
+            if op.kind == "range" and all(v.is_constant for v in op.operands[:3]):
+                times *= len(range(*(int(v.constant) for v in op.operands[:3])))
+        return times * size(kind) >= 0.5 * size(array.after.type)
+
+    def _apart(self, read: Operation, write: Operation, later: bool, array: _Array) -> bool:
         """Whether no write after the read (or before it) is to an element that is read."""
         paths = [self.places[op].path for op in (read, write)]
         common = 0
@@ -161,7 +175,8 @@ class Rereading:
         follows = (self.places[write].when > self.places[read].when) == later
         if follows and not excluded and not self._disjoint(read, write, common, None):
             return False
-        loops = [i for i in range(common) if paths[0][i][0].kind != "if"]
+        depth = len(self.places[array.loop].path)
+        loops = [i for i in range(depth, common) if paths[0][i][0].kind != "if"]
         return all(self._disjoint(read, write, i, later) for i in loops)
 
     def _disjoint(self, read: Operation, write: Operation, shared: int, later: bool | None) -> bool:

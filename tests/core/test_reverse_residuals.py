@@ -91,9 +91,10 @@ def test_a_linear_sweep_saves_nothing():
     check(f, np.linspace(0.1, 1, 5), 0.3)
 
 
-def test_a_sweep_that_is_not_linear_saves_an_element():
+def test_a_sweep_that_is_not_linear_saves_each_element_once():
+    """Elements before and after the sweep are needed; what one sweep leaves is what the next begins with."""
     f = sweep_of(lambda b, left, here, right, y: b.ufunc(np.multiply, b.ufunc(np.multiply, left, right), y))
-    assert all(types in (["float64"], ["float64"] * 2) for _, types in saved(f, [True, True]))
+    assert saved(f, [True, True]) == [(1, ["float64[5]"])]
     check(f, np.linspace(0.1, 1, 5), 0.3, order=2)
 
 
@@ -196,3 +197,40 @@ def test_what_is_read_again_is_what_was_read(loops, statements, two_of_them):
         expected = evaluate(gradient(f, [True]), [x])
     for a, e in zip(found, expected):
         np.testing.assert_array_equal(a, e)
+
+
+def test_what_an_iteration_leaves_is_what_the_next_begins_with():
+    """h = tanh(w h + x) needs the h before and the h after: one of them is saved."""
+
+    def body(b, w, x):
+        zero, n, one = integers(b, 0, 4, 1)
+
+        def step(i, h):
+            return [b.ufunc(np.tanh, b.ufunc(np.add, b.ufunc(np.multiply, w, h), x))]
+
+        return [total(b, b.range_(zero, n, one, step, [x])[0])]
+
+    f = program(body, vector(3), vector(3))
+    assert saved(f, [True, True]) == [(1, ["float64[3]"])]
+    check(f, np.array([0.5, -0.2, 0.9]), np.array([0.1, 0.7, -0.3]), order=2)
+
+
+def test_an_inner_loop_s_array_is_kept_as_a_whole():
+    """Tridiagonal elimination in each of several steps: each keeps p, from which all else follows."""
+
+    def body(b, p, u):
+        zero, one, n = integers(b, 0, 1, 5)
+
+        def eliminate(j, p, q):
+            before = b.getitem(p, [b.ufunc(np.subtract, j, one)], ("i",), [])
+            d = b.ufunc(np.add, before, b.constant(2.0))
+            p = b.setitem(p, [j], b.ufunc(np.divide, b.constant(-1.0), d), ("i",))
+            last = b.getitem(q, [b.ufunc(np.subtract, j, one)], ("i",), [])
+            here = b.getitem(q, [j], ("i",), [])
+            return [p, b.setitem(q, [j], b.ufunc(np.divide, b.ufunc(np.add, last, here), d), ("i",))]
+
+        return [total(b, b.range_(zero, n, one, lambda i, p, q: b.range_(one, n, one, eliminate, [p, q]), [p, u])[1])]
+
+    f = program(body, vector(5), vector(5))
+    assert {t for _, types in saved(f, [True, True]) for t in types} == {"float64[5]"}
+    check(f, np.linspace(0.1, 0.5, 5), np.linspace(1, 2, 5), rtol=1e-7)
