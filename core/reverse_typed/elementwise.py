@@ -147,11 +147,13 @@ def reciprocal(b: Builder, q: Value) -> Value | None:
     return b.constant(found, q.type.dtype) if np.all(is_normal) else None
 
 
+_POWER: Any = find_rule(np.power).partials  # type: ignore[union-attr]
+
+
 @direct(np.power, np.float_power)
 def _power(b, wanted, dy, y, x, n):
     if not (n.is_constant and not n.type.shape):
-        partials = find_rule(np.power).partials  # type: ignore[union-attr]
-        slopes = [write(b, p, [y, x, n]) if on else None for p, on in zip(partials, wanted)]
+        slopes = [write(b, p, [y, x, n]) if on else None for p, on in zip(_POWER, wanted)]
         return [s if s is None else scaled(b, dy, s, True) for s in slopes]
     exponent = n.constant
     if exponent == 0:
@@ -163,11 +165,7 @@ def _power(b, wanted, dy, y, x, n):
         slope = b.ufunc(np.multiply, factor, x)
     else:
         slope = b.ufunc(np.multiply, factor, b.ufunc(np.power, x, b.constant(exponent - 1, n.type.dtype)))
-    first = scaled(b, dy, slope, not exponent.real >= 1) if wanted[0] else None
-    if not wanted[1]:
-        return first, None
-    second = write(b, find_rule(np.power).partials[1], [y, x, n])  # type: ignore[union-attr,arg-type]
-    return first, scaled(b, dy, second, True)
+    return scaled(b, dy, slope, not exponent.real >= 1), None
 
 
 @direct(np.absolute, np.fabs)
@@ -191,7 +189,7 @@ def _conjugate(b, wanted, dy, y, x):
     return (conjugate(b, dy),)
 
 
-@direct(umath.clip)
+@direct(umath.clip)  # type: ignore[attr-defined]
 def _clip(b, wanted, dy, y, x, low, high):
     kept = b.ufunc(np.equal, y, x)
     raised = b.ufunc(np.logical_and, b.ufunc(np.less, x, low), b.ufunc(np.equal, y, low))

@@ -115,4 +115,4 @@ def _call(
         return args[0].type.dtype.kind == "c"
     if callee is np.where:
         return builder.where(*(_value(builder, a) for a in args))
-    return write(builder, OPERATORS.get(callee, callee), args)
+    return write(builder, OPERATORS[callee] if callee in OPERATORS else callee, args)

@@ -95,7 +95,7 @@ class Sweep:
         adjoint: Block,
         weight: Callable[[Value], float],
         keep: Keep,
-        again: Callable[[Operation], float] = running_cost,
+        cost: Callable[[Operation], float] = running_cost,
     ) -> None:
         """Put before the adjoint of a block what gives it the block's own values that it reads."""
         written = adjoint.operations
@@ -103,7 +103,7 @@ class Sweep:
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        saved, again = choose(block, needed, self.home, self.source_of, self.stand_in, weight, again, self.read_again)
+        saved, again = choose(block, needed, self.home, self.source_of, self.stand_in, weight, cost, self.read_again)
         before: list[Operation] = []
         with self.builder.writing(before):
             keep(saved)
