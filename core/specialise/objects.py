@@ -13,9 +13,9 @@ from typing import Any
 from ..errors import BadInput
 from ..traced import ATTRIBUTES, METHODS, Traced, current
 from .builtin_functions import python_type
+from .loop_statements import LoopStatements
 from .scopes import UNBOUND
 from .sequences import Sequence
-from .statements import StatementsOf
 
 LIBRARIES = frozenset(
     (
@@ -46,7 +46,7 @@ class TracedMethod:
         return self.body(current(), self.x, *args, **kwargs)
 
 
-class Objects(StatementsOf):
+class Objects(LoopStatements):
     """The part of the interpreter that makes objects and reads and sets their attributes."""
 
     def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:

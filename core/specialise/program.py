@@ -39,7 +39,8 @@ class Interpreter(Matching):
         self.tied: dict[int, tuple[Any, str]] = {}
         self.outside = Outside()
         self.scopes = []
-        self.tries: list[int] = []
+        self.tries: list[tuple[int, int]] = []
+        self.loops = 0
         self.tries_around = 0
         self.given_arrays: list[Array] = []
         self.yields: list[list[Any]] = []

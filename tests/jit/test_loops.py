@@ -348,3 +348,49 @@ def bisection(a, b, c):
 
 def test_a_search_that_stops_by_itself(value):
     assert abs(value(bisection, 0.0, 3.0, 2.0) - 2 ** (1 / 3)) < 1e-11
+
+
+def formed_in_the_first_iteration(a):
+    last = None
+    total = 0.0
+    for v in a:
+        if last is not None:
+            total = total + abs(v - last[0]) * last[1]
+        last = (v, v * v)
+    return total
+
+
+def formed_in_the_first_step(x, n):
+    before, i = None, 0
+    p = x
+    while i < n:
+        p = x * 1.5 if before is None else p * before[1] + before[0]
+        before = (x, p)
+        i += 1
+    return p
+
+
+def test_what_a_loop_carries_may_get_its_form_in_the_first_iteration(check):
+    check(formed_in_the_first_iteration, np.linspace(-1.0, 2.0, 7) ** 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_the_same_in_a_while(check, n):
+    check(formed_in_the_first_step, 0.8, n)
+
+
+def raised_in_a_loop(a):
+    total = 0.0
+    try:
+        for v in a:
+            if v < 0:
+                raise ValueError(v)
+            total = total + v
+    except ValueError:
+        total = -1.0
+    return total
+
+
+def test_an_exception_that_leaves_a_loop_for_a_handler(target):
+    with pytest.raises(mo.BadInput, match="in a loop within a try; leave the loop by break"):
+        mo.jit(raised_in_a_loop, target=target)(np.ones(9))

@@ -1,0 +1,310 @@
+"""Loops: run while compiling, unrolled, or written as one operation."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence as Statements
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir import Value
+from ..normalise import leaves
+from ..traced import NeedsConcrete, Scalar
+from .branches import Jump
+from .expressions import Generator
+from .loops import Loop, predicted_slots
+from .scopes import Scope, local_names
+from .sequences import Sequence, sequence_of
+from .statements import StatementsOf
+
+UNROLLED = 4
+"""Loops of at most so many iterations are unrolled."""
+
+LONG = 20_000
+"""An unrolled loop of more statements than this is warned of."""
+
+
+class LoopStatements(StatementsOf):
+    """The part of the interpreter that runs ``for`` and ``while``."""
+
+    def run_While(self, node: ast.While) -> Jump | None:
+        count = 0
+        while True:
+            test = self.truth(self.expression(node.test))
+            if test is False:
+                return self.run(node.orelse)
+            if test is not True:
+                return self.settled_while(node, test)
+            region = self.run_region(lambda _: self.one_round(node))
+            jump, again = region.result
+            if jump is not None and not jump.certain or not isinstance(again, bool):
+                return self.settled_while(node, True)
+            self.commit(region)
+            if jump is not None and not jump.conditions.get("continue"):
+                return None if "break" in jump.conditions else jump
+            count += 1
+            if count > LONG:
+                raise BadInput(
+                    f"a while loop whose condition is known while compiling has made {count} iterations; let its condition depend on "
+                    "an argument, or use range"
+                )
+
+    def one_round(self, node: ast.While) -> tuple[Jump | None, Any]:
+        jump = self.run(node.body)
+        if jump is not None and (jump.certain and not jump.conditions.get("continue") or not jump.certain):
+            return jump, True
+        return jump, self.truth(self.expression(node.test))
+
+    def settled_while(self, node: ast.While, test: Any) -> Jump | None:
+        """A ``while`` as one loop; if what it carries gets its form in the first iteration, as one iteration and a loop."""
+        try:
+            region = self.run_region(lambda _: self.traced_while(node, test))
+        except NeedsConcrete:
+            raise
+        except BadInput as error:
+            try:
+                region = self.run_region(lambda _: self.peeled_while(node, test))
+            except BadInput:
+                raise error from None
+        self.commit(region)
+        return region.result
+
+    def peeled_while(self, node: ast.While, test: Any) -> Jump | None:
+        def rest() -> Jump | None:
+            again = self.truth(self.expression(node.test))
+            return self.run(node.orelse) if again is False else self.traced_while(node, again)
+
+        def first() -> Jump | None:
+            return self.then(self.run(node.body), rest)
+
+        return first() if test is True else self.branch(self.value(test), first, lambda: self.run(node.orelse))
+
+    def then(self, jump: Jump | None, rest: Callable[[], Jump | None]) -> Jump | None:
+        """The other iterations after one that left with ``jump``; a ``break`` ends here."""
+        if jump is None:
+            return rest()
+        leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
+        if jump.dead:
+            return jump
+        if any(c is True for c in leaving.values()):
+            return None if leaving.get("break") is True else jump
+        if not leaving:
+            return rest()
+        left = self.unless(Jump(leaving, jump.value), rest)
+        if left is None or left.dead:
+            return left
+        left.conditions.pop("break", None)
+        return left if any(c is not False for c in left.conditions.values()) else None
+
+    def round(self, node: Any) -> Jump | None:
+        """One iteration for all."""
+        self.loops += 1
+        try:
+            return self.run(node.body)
+        finally:
+            self.loops -= 1
+
+    def traced_while(self, node: ast.While, test: Any) -> Jump | None:
+        state = self.new({"return": False, "broke": False})
+
+        def step(index: Any) -> Any:
+            self.assume_test(node.test)
+            jump = self.round(node)
+            return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
+
+        self.settle(lambda slots: Loop(self, step, None, test, slots), node.body)
+        return self.after_loop(node, state)
+
+    def assume_test(self, test: ast.expr) -> None:
+        """At the start of an iteration the test holds, which bounds the integers in it; its operations are not kept."""
+        if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test)):
+            found = self.run_region(lambda _: self.truth(self.expression(test))).result
+            if isinstance(found, Scalar):
+                self.builder.integers.assume(self.value(found), True)
+
+    def goes_on(self, jump: Jump | None, state: dict[str, Any], test: Callable[[], Any]) -> Any:
+        """Whether a loop goes on after an iteration that left with ``jump``; keeps in ``state`` how it was left."""
+        if jump is None:
+            return test()
+        if jump.dead:
+            return False
+        leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
+        if not leaving:
+            return test()
+        self.touch(state)
+        if "return" in leaving:
+            state["return"], state["value"] = leaving["return"], jump.value
+        if "break" in leaving:
+            state["broke"] = leaving["break"]
+        left = self.any_of(Jump(leaving))
+        if left is True:
+            return False
+        return self.branch(self.value(left), lambda: False, test)
+
+    def after_loop(self, node: Any, state: dict[str, Any]) -> Jump | None:
+        left = [c for c in (state["return"], state["broke"]) if c is not False]
+        jump = None
+        if node.orelse:
+            done = left[0] if len(left) == 1 else self.call(operator.or_, *left) if left else False
+            if done is False:
+                jump = self.run(node.orelse)
+            else:
+                jump = self.branch(self.value(done), lambda: None, lambda: self.run(node.orelse))
+        if state["return"] is False:
+            return jump
+        returned = Jump({"return": state["return"]}, state["value"])
+        return returned if jump is None else self.unless(returned, lambda: jump)
+
+    def settle(self, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
+        """Run a loop with the variables carried that its body assigns; where that takes a number that has to be known, with
+        only those that change."""
+        try:
+            self.attempt(lambda: loop(predicted_slots(self, list(body))).run())
+        except (NeedsConcrete, BadInput):
+            self.attempt(lambda: loop([]).run())
+
+    def attempt(self, run: Callable[[], None]) -> None:
+        """Run something; if it fails nothing has happened."""
+        region = self.run_region(lambda _: run())
+        self.commit(region)
+
+    def run_For(self, node: ast.For) -> Jump | None:
+        iterable = self.expression(node.iter)
+        sequence = sequence_of(self, iterable)
+        if sequence is None:
+            return self.unrolled(node, list(self.iterate(iterable)))
+        known = isinstance(sequence.length, (int, np.integer))
+        if known and sequence.length <= UNROLLED:
+            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+        try:
+            region = self.run_region(lambda _: self.counted(node, sequence))
+        except NeedsConcrete:
+            if not known:
+                raise
+            self.warn_long(node, int(sequence.length))
+            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+        except BadInput as error:
+            try:
+                region = self.run_region(lambda _: self.peeled_for(node, sequence))
+            except BadInput:
+                if not known:
+                    raise error from None
+                self.warn_long(node, int(sequence.length))
+                return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+        self.commit(region)
+        return region.result
+
+    def peeled_for(self, node: ast.For, sequence: Sequence) -> Jump | None:
+        """The first iteration, in which what is carried may get its form, and a loop over the others."""
+        call = self.call
+
+        def first() -> Jump | None:
+            self.assign(node.target, sequence.item(0))
+            return self.then(self.run(node.body), lambda: self.counted(node, others))
+
+        length = call(operator.sub, sequence.length, 1)
+        bounds = sequence.bounds and (call(operator.add, sequence.bounds[0], sequence.bounds[2]), *sequence.bounds[1:])
+        others = Sequence(length, lambda i: sequence.item(call(operator.add, i, 1)), bounds)
+        runs = self.truth(call(operator.gt, sequence.length, 0))
+        return first() if runs is True else self.branch(self.value(runs), first, lambda: self.run(node.orelse))
+
+    def warn_long(self, node: ast.For, count: int) -> None:
+        size = count * sum(isinstance(n, ast.stmt) for n in ast.walk(node))
+        if size > LONG:
+            self.warn(
+                f"the loop at {self.scope.filename}:{node.lineno} needs its index while compiling, and is unrolled into {size} "
+                "statements; compiling will take long"
+            )
+
+    def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
+        state = self.new({"return": False, "broke": False})
+        start, stop, step = sequence.bounds or (0, sequence.length, 1)
+
+        def item(index: Any) -> Any:
+            return index if sequence.bounds else sequence.item(index)
+
+        if not any(leaves(node, kind) for kind in (ast.Break, ast.Return)):
+
+            def body(index: Any) -> Any:
+                self.assign(node.target, item(index))
+                self.round(node)
+
+            trips = self.int64(start), self.int64(stop), step
+            self.settle(lambda slots: Loop(self, body, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+            return self.after_loop(node, state)
+        counter = self.new({"i": start})
+        compare = operator.lt if step > 0 else operator.gt
+
+        def turn(_: Any) -> Any:
+            index = counter["i"]
+            self.assign(node.target, item(index))
+            jump = self.round(node)
+
+            def again() -> Any:
+                self.touch(counter)
+                counter["i"] = self.call(operator.add, index, step)
+                return self.truth(self.call(compare, counter["i"], stop))
+
+            return self.goes_on(jump, state, again)
+
+        first = self.truth(self.call(compare, start, stop))
+        if first is False:
+            return self.run(node.orelse)
+        self.settle(lambda slots: Loop(self, turn, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        return self.after_loop(node, state)
+
+    def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        """``combine`` over what an iterable gives; a loop where that is a long or unknown number of things of one form."""
+        sequence = sequence_of(self, iterable.first if isinstance(iterable, Generator) else iterable)
+        single = not isinstance(iterable, Generator) or len(iterable.node.generators) == 1
+        if sequence is None or not single or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
+            for x in self.iterate(iterable):
+                start = combine(start, x)
+            return start
+        total = self.new({"total": start})
+
+        def add(x: Any) -> None:
+            total["total"] = combine(total["total"], x)
+
+        def body(index: Any) -> None:
+            self.touch(total)
+            item = index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index)
+            if isinstance(iterable, Generator):
+                self.within(iterable.scope, lambda: self.one_generated(iterable, item, add))
+            else:
+                add(item)
+
+        trips = self.int64(0), self.int64(sequence.length), 1
+        self.attempt(lambda: Loop(self, body, trips, None, []).run())
+        return total["total"]
+
+    def one_generated(self, x: Generator, item: Any, add: Callable[[Any], None]) -> None:
+        (part,) = x.node.generators
+        scope = Scope(local_names(x.node), self.scope, None, self.scope.name)
+        self.new(scope.vars)
+
+        def run(tests: list[ast.expr]) -> None:
+            if not tests:
+                add(self.expression(x.node.elt))
+                return
+            test = self.truth(self.expression(tests[0]))
+            if test is True:
+                run(tests[1:])
+            elif test is not False:
+                self.branch(self.value(test), lambda: run(tests[1:]), lambda: None)
+
+        self.within(scope, lambda: (self.assign(part.target, item), run(part.ifs)))
+
+    def int64(self, x: Any) -> Value:
+        return self.builder.cast(self.value(x), np.int64)
+
+    def unrolled(self, node: ast.For, items: list[Any], at: int = 0) -> Jump | None:
+        for i in range(at, len(items)):
+            self.assign(node.target, items[i])
+            jump = self.run(node.body)
+            if jump is not None:
+                return self.then(jump, lambda i=i: self.unrolled(node, items, i + 1))
+        return self.run(node.orelse)
