@@ -15,6 +15,7 @@ from .errors import BadInput
 from .index_proofs import without_checks
 from .ir import Function, walk
 from .layout import layout_of, names_of_arguments, objects_of, scan
+from .side_by_side import products_of_loops
 from .simplify import simplify
 from .specialise import Program, specialise
 from .traced import NeedsConcrete
@@ -25,6 +26,7 @@ _PASSES = (
     ("without custom derivatives", without_custom),
     ("without checks that never fail", without_checks),
     ("simplify", simplify),
+    ("side by side", products_of_loops),
 )
 
 

@@ -88,6 +88,46 @@ def without_checks(function: Function) -> Function:
     return replace(function, block=changed(function.block))
 
 
+def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> bool:
+    """Whether the index of a ``getitem``, ``setitem`` or ``add_at`` is proved to be within the array; ``made`` has the
+    operation that gives a value."""
+    x, *index = op.positional
+    part = op.results[0].type if op.callee is typed.getitem else index.pop().type
+    spec = op.named["spec"].constant
+    ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
+    places = typed.part_dimensions(spec, ndim)
+    for i, entry in enumerate(spec):
+        if entry == ":":
+            continue
+        at, n = index.pop(0), bounds.length(x.type.shape[i])
+        if entry == "a":
+            low, high = bounds.interval(at)
+            first, last = Affine(low), Affine(high)
+        elif entry == "i":
+            first = last = bounds.form(at)
+        else:
+            length = _count(bounds, part.shape[places[i]], made)
+            first = bounds.form(at)
+            last = first + (length + Affine(-1)) * entry[1]
+            if not length.terms and length.constant == 0:
+                continue
+            if entry[1] < 0:
+                first, last = last, first
+        if not (bounds.is_at_most(Affine(0), first) and bounds.is_less(last, n)):
+            return False
+    return True
+
+
+def _count(bounds: Bounds, n: int | Dim, made: dict[Value, Operation]) -> Affine:
+    """The length of a slice if it has elements: of ``max(stop - start, 0)`` it is ``stop - start``."""
+    op = made.get(n.value) if isinstance(n, Dim) else None
+    if op is not None and op.callee is np.maximum:
+        for zero, span in (op.operands, op.operands[::-1]):
+            if zero.is_constant and int(zero.constant) == 0:
+                return bounds.form(span)
+    return bounds.length(n)
+
+
 class _Walk:
     def __init__(self, function: Function) -> None:
         self.bounds = Bounds()
@@ -109,48 +149,12 @@ class _Walk:
             if self.bounds.truth(op.operands[0]) is False:
                 self.proofs.note(self.proofs.never, op)
             self.bounds.assume(op.operands[0], False)
-        elif op.callee in (typed.getitem, typed.setitem, typed.add_at) and self.is_in_range(op):
+        elif op.callee in (typed.getitem, typed.setitem, typed.add_at) and in_range(self.bounds, op, self.made):
             self.proofs.note(self.proofs.in_range, op)
         elif op.results and op.results[0] in self.bounds.conditions:
             truth = self.bounds.truth(op.results[0])
             if truth is not None:
                 self.proofs.note(self.proofs.conditions, op.results[0], truth)
-
-    def is_in_range(self, op: Operation) -> bool:
-        x, *index = op.positional
-        part = op.results[0].type if op.callee is typed.getitem else index.pop().type
-        spec = op.named["spec"].constant
-        ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
-        places = typed.part_dimensions(spec, ndim)
-        for i, entry in enumerate(spec):
-            if entry == ":":
-                continue
-            at, n = index.pop(0), self.bounds.length(x.type.shape[i])
-            if entry == "a":
-                low, high = self.bounds.interval(at)
-                first, last = Affine(low), Affine(high)
-            elif entry == "i":
-                first = last = self.bounds.form(at)
-            else:
-                length = self.count(part.shape[places[i]])
-                first = self.bounds.form(at)
-                last = first + (length + Affine(-1)) * entry[1]
-                if not length.terms and length.constant == 0:
-                    continue
-                if entry[1] < 0:
-                    first, last = last, first
-            if not (self.bounds.is_at_most(Affine(0), first) and self.bounds.is_less(last, n)):
-                return False
-        return True
-
-    def count(self, n: int | Dim) -> Affine:
-        """The length of a slice if it has elements: of ``max(stop - start, 0)`` it is ``stop - start``."""
-        op = self.made.get(n.value) if isinstance(n, Dim) else None
-        if op is not None and op.callee is np.maximum:
-            for zero, span in (op.operands, op.operands[::-1]):
-                if zero.is_constant and int(zero.constant) == 0:
-                    return self.bounds.form(span)
-        return self.bounds.length(n)
 
     def scoped(self, block: Block, condition: Value | None = None, holds: bool = True) -> None:
         mark = len(self.bounds.trail)

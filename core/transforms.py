@@ -19,6 +19,7 @@ from .ir import Block, Function, Value, walk
 from .layout import Again, Build, Describe, Fixed, Holder, Hole, Layout
 from .pullback import check_function
 from .reverse_typed import reverse
+from .side_by_side import products_of_loops
 from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
 from .tape import attributes
@@ -230,7 +231,9 @@ def differentiated(
         return asked, (y, changes)
 
     made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
-    sweeps = reverse(made.function, [True] * len(parameters) + [False] * len(made.free), trace.target)
+    sweeps = reverse(
+        products_of_loops(made.function), [True] * len(parameters) + [False] * len(made.free), trace.target
+    )
     arguments = [v for e in entered for v in e.values()]
     found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])
     count = len(made.results)
