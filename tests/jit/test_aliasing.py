@@ -97,6 +97,11 @@ def changed_and_assigned_in_a_loop(x, n):
     return v[0]
 
 
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_another_name_that_the_first_iteration_gives(value, n):
+    value(changed_and_assigned_in_a_loop, 1.5, n)
+
+
 def written_after_it_may_be_one_of_two(a, x):
     b = a
     if x > 0:
@@ -110,7 +115,6 @@ def written_after_it_may_be_one_of_two(a, x):
     [
         (changed_after_it_may_be_one_of_two, 1.5),
         (one_object_after_a_loop, 1.5, 3),
-        (changed_and_assigned_in_a_loop, 1.5, 3),
         (written_after_it_may_be_one_of_two, A, 1.5),
     ],
     ids=lambda p: p[0].__name__,

@@ -379,13 +379,13 @@ def test_the_same_in_a_while(check, n):
     check(formed_in_the_first_step, 0.8, n)
 
 
-def raised_in_a_loop(a):
+def raised_in_a_loop(a, n):
     total = 0.0
     try:
-        for v in a:
-            if v < 0:
-                raise ValueError(v)
-            total = total + v
+        for i in range(n):
+            if a[i] < 0:
+                raise ValueError(i)
+            total = total + a[i]
     except ValueError:
         total = -1.0
     return total
@@ -393,4 +393,4 @@ def raised_in_a_loop(a):
 
 def test_an_exception_that_leaves_a_loop_for_a_handler(target):
     with pytest.raises(mo.BadInput, match="in a loop within a try; leave the loop by break"):
-        mo.jit(raised_in_a_loop, target=target)(np.ones(9))
+        mo.jit(raised_in_a_loop, target=target)(np.ones(9), 9)
