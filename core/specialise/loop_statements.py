@@ -155,6 +155,8 @@ class LoopStatements(StatementsOf):
                 jump = self.branch(self.value(done), lambda: None, lambda: self.run(node.orelse))
         if state["return"] is False:
             return jump
+        if state["broke"] is False and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
+            return Jump({"return": True}, getattr(state["value"], "x", state["value"]))  # there is no other way out
         returned = Jump({"return": state["return"]}, state["value"])
         return returned if jump is None else self.unless(returned, lambda: jump)
 
