@@ -25,6 +25,13 @@ def leaves(x: Any, found: list[Any]) -> list[Any]:
     return found
 
 
+def has_function(x: Any) -> bool:
+    """Whether a function that the program has made is in an object: it may hold what is known only where it was made."""
+    if isinstance(x, (list, tuple, dict)):
+        return any(map(has_function, x.values() if isinstance(x, dict) else x))
+    return hasattr(type(x), "__morula_trace__")
+
+
 def containers(x: Any, found: list[Any]) -> list[Any]:
     """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
     if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):

@@ -23,7 +23,7 @@ from ..ir import Block, Operation, Value
 from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
-from .forms import containers, leaves, rebuilt, same_entries, same_form
+from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
 from .identity import has_other_name
 from .merging import convert, describe, is_instance, join, remedy, same_constant
 from .scopes import UNBOUND, Conflict, Late
@@ -257,7 +257,7 @@ class Loop:
         if slot.form == "late":
             last = last.x if isinstance(last, Late) else last
             found = leaves(last, [])
-            if isinstance(last, (Conflict, type(UNBOUND))) or not self.can_leave(found, region):
+            if isinstance(last, (Conflict, type(UNBOUND))) or has_function(last) or not self.can_leave(found, region):
                 slot.form = "local"
                 slot.reason = (
                     slot.reason

@@ -55,6 +55,8 @@ def is_instance(x: Any) -> bool:
     kind = type(x)
     if not hasattr(x, "__dict__") or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False
+    if hasattr(kind, "__morula_trace__"):  # a function of some kind
+        return False
     return bool(kind.__flags__ & OF_PYTHON) and kind.__module__ not in ("functools", "types")
 
 
