@@ -117,7 +117,97 @@ def vector(n=2):
     return np.arange(1.0, n + 1)
 
 
+def by_hand_in_a_loop(x, n):
+    s = x
+    for _ in range(n):
+        s = half(s) * x + mo.stop_gradient(s)
+        s = mo.hook(lambda d: 2 * d, s)
+        s = mo.checkpoint(lambda u: np.sin(u) * u, s)
+    return s
+
+
+def by_hand_in_a_branch(x):
+    return half(x) * x if x > 1 else mo.hook(lambda d: 3 * d, x) ** 2
+
+
+def by_hand_in_a_while(x):
+    s = 1.0
+    while s < 50:
+        s = half(s) * x + s
+    return s
+
+
+def fixed_point(f, x0, p):
+    x = x0
+    while True:
+        y = f(x, p)
+        if np.max(np.abs(y - x)) < 1e-12:
+            return y
+        x = y
+
+
+@mo.adjoint(fixed_point)
+def _(f, x0, p):
+    y = fixed_point(f, x0, p)
+    _, back = mo.pullback(f, y, p)
+
+    def implicit(dy):
+        w = dy
+        for _ in range(60):
+            w = dy + back(w)[0]
+        return None, None, back(w)[1]
+
+    return y, implicit
+
+
+def descent(x):
+    log = np.zeros(4)
+
+    def loss(a, i):
+        log[i] = a[0]
+        return np.sum(a**2)
+
+    for i in range(4):
+        x = x - 0.1 * mo.grad(loss)(x, i)
+    return x, log
+
+
+def newton(x):
+    def f(a):
+        return a**3 - 2
+
+    while abs(f(x)) > 1e-10:
+        x = x - f(x) / mo.grad(f)(x)
+    return x
+
+
+def pulled_in_a_loop(x, n):
+    def f(a):
+        s = a
+        for _ in range(n):
+            s = np.sin(s) * a
+        return s
+
+    y, back = mo.pullback(f, x)
+    total = np.zeros(2)
+    for i in range(2):
+        unit = np.zeros(2)
+        unit[i] = 1.0
+        total += back(unit)[0]
+    return y, total, back(np.ones(2))
+
+
 INSIDE = [
+    (mo.grad(by_hand_in_a_loop), lambda: (1.5, 4)),
+    (mo.grad(by_hand_in_a_branch), lambda: (1.5,)),
+    (mo.grad(by_hand_in_a_branch), lambda: (0.5,)),
+    (mo.grad(by_hand_in_a_while), lambda: (2.5,)),
+    (mo.grad(lambda p: fixed_point(lambda x, t: np.cos(x) * t, 1.0, p)), lambda: (0.5,)),
+    (mo.hessian(lambda x: np.sum(half(x) ** 2 * x)), lambda: (vector(),)),
+    (descent, lambda: (vector(),)),
+    (newton, lambda: (1.5,)),
+    (mo.grad(newton), lambda: (1.5,)),
+    (pulled_in_a_loop, lambda: (vector(), 4)),
     (mo.grad(lambda x: x**3), lambda: (2.0,)),
     (mo.grad(lambda x: x**3), lambda: (np.float32(2.0),)),
     (mo.grad(lambda z: abs(z * z)), lambda: (1 + 2j,)),
@@ -245,6 +335,16 @@ def test_derivatives_of_compiled_functions(make, arguments, target):
 def test_errors_are_those_of_the_recorded_path(f, message):
     with pytest.raises(BadInput, match=message):
         mo.jit(f, target="native")(vector())
+
+
+def test_a_pullback_made_in_a_loop_stays_in_it():
+    def f(x, n):
+        for _ in range(n):
+            _, back = mo.pullback(np.sin, x)
+        return back(1.0)
+
+    with pytest.raises(BadInput, match="back is assigned inside of a loop and used outside"):
+        mo.jit(f, target="native")(1.0, 5)
 
 
 def test_a_pullback_that_changes_what_is_outside_is_refused():
