@@ -29,6 +29,7 @@ class Index:
     dims: list[int]
     entries: list[Any]
     ellipsis: bool = False
+    gap: int | None = None  # where an ellipsis stands that no dimension is left for
 
     @property
     def is_basic(self) -> bool:
@@ -58,6 +59,7 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
     for x in items:
         if x is Ellipsis:
             rest = len(shape) - taken
+            found.gap = len(found.entries) if has_ellipsis and not rest else None
             found.dims += range(d, d + rest)
             found.entries += [":"] * rest
             d += rest
@@ -136,7 +138,8 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
         is_number = not made.type.shape and not found.ellipsis
         return trace.wrap(trace.value(made)) if is_number else made
     x_, operands, spec, lengths = advanced(trace.builder, trace.value(array), found)
-    return trace.wrap(trace.builder.getitem(x_, operands, spec, lengths))
+    part = trace.builder.getitem(x_, operands, spec, lengths)
+    return trace.wrap(trace.builder.transpose(part, front_first(found, spec, operands, part.type.ndim)))
 
 
 def _from_container(trace: Trace, x: Any, index: Any) -> Any:
@@ -183,6 +186,21 @@ def advanced(builder: Builder, x: Value, index: Index) -> tuple[Value, list[Valu
     operands = [e[1] for e in index.entries if e != ":"]
     spec = tuple(e if e == ":" else ("s", e[2]) if e[0] == "s" else e[0] for e in index.entries)
     return x, operands, spec, [e[3] for e in index.entries if e != ":" and e[0] == "s"]
+
+
+def front_first(index: Index, spec: tuple[Any, ...], operands: list[Value], ndim: int) -> list[int]:
+    """The order of the dimensions of a part in NumPy.
+
+    Index arrays with an ellipsis between them go to the front, even if no dimension is left for the ellipsis, which ``spec``
+    does not say.
+    """
+    places = [i for i, e in enumerate(spec) if e in ("i", "a")]
+    gap, together = index.gap, places == list(range(places[0], places[-1] + 1))
+    if gap is None or not together or not places[0] < gap <= places[-1]:
+        return list(range(ndim))
+    count = max(v.type.ndim for e, v in zip([e for e in spec if e != ":"], operands) if e == "a")
+    before = places[0]
+    return [*range(before, before + count), *range(before), *range(before + count, ndim)]
 
 
 # Writing
@@ -237,7 +255,9 @@ def update(trace: Trace, x: Array, index: Any, v: Value, add: bool = False) -> N
         return
     base, operands, spec, lengths = advanced(builder, trace.value(x), found)
     shape = part_shape(base.type.shape, [o.type.shape for o in operands], spec, lengths)
-    v = fitted(builder, v, shape)
+    order = front_first(found, spec, operands, len(shape))
+    v = fitted(builder, v, tuple(shape[i] for i in order))
+    v = builder.transpose(v, [order.index(i) for i in range(len(order))])
     made = (builder.add_at if add else builder.setitem)(base, operands, v, spec)
     trace.write(x, reshape(builder, made, x.type.shape))
 

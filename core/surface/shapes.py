@@ -75,20 +75,21 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
 
 def shares_memory(array: Array, shape: Shape) -> bool:
     """Whether NumPy's reshape of an array gives a view of it."""
-    if is_contiguous(array.view):
+    if is_contiguous(array.view) or shape == array.type.shape or 0 in array.type.shape:
         return True
-    if isinstance(array.view, Strided):
-        return np.shares_memory(array.view.given, array.view.given.reshape(shape))
-    if not isinstance(array.view, Part):
-        return False
     bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
-    like = _layout(array)
-    if like is None or like.size != np.prod(bounds):
+    like = _known_layout(array)
+    return np.shares_memory(like, like.reshape(bounds))
+
+
+def _known_layout(array: Array) -> np.ndarray:
+    like = _layout(array.storage.value.type.shape, array.view) if array.type.is_static else None
+    if like is None:
         raise refuse(
             "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
             "copy it first",
         )
-    return like.size == 0 or np.shares_memory(like, like.reshape(bounds))
+    return like
 
 
 def is_contiguous(view: Any) -> bool:
@@ -110,19 +111,23 @@ def is_contiguous(view: Any) -> bool:
     return all(e == ":" for e in rest)
 
 
-def _layout(array: Array) -> np.ndarray | None:
-    """An array with the strides of a part, to ask NumPy."""
-    part = array.view
-    assert isinstance(part, Part)
-    if not array.type.is_static or any(isinstance(n, Dim) for n in part.shape):
+def _layout(shape: Shape, view: Any) -> np.ndarray | None:
+    """An array that looks into memory of this shape as a view does, to ask NumPy; None if a length is not known."""
+    if view is None:
+        if any(isinstance(n, Dim) for n in shape):
+            return None
+        return np.empty(tuple(max(n, 1) for n in shape), np.complex64)  # type: ignore[type-var]
+    if isinstance(view, Strided):
+        return view.given
+    base = _layout(shape, view.outer)
+    if isinstance(view, Derived) or base is None:
+        return base if base is None else base.reshape(view.bounds) if view.is_reshape else base.real
+    if not all(e == ":" or e[0] == "i" or isinstance(e[3], int) for e in view.entries):
         return None
-    empty = np.empty(tuple(max(n, 1) for n in part.shape), np.uint8)  # type: ignore[type-var]
-    base = part.outer.given if isinstance(part.outer, Strided) else empty
-    index = tuple(map(_place, part.entries, base.shape))
-    order = [d for d in part.dims if d is not None]
-    kept = [d for d, e in enumerate(part.entries) if e == ":" or e[0] == "s"]
-    found = base[index].transpose([kept.index(d) for d in order])
-    return found[tuple(None if d is None else slice(None) for d in part.dims)]
+    order = [d for d in view.dims if d is not None]
+    kept = [d for d, e in enumerate(view.entries) if e == ":" or e[0] == "s"]
+    found = base[tuple(map(_place, view.entries, base.shape))].transpose([kept.index(d) for d in order])
+    return found[tuple(None if d is None else slice(None) for d in view.dims)]
 
 
 def _place(entry: Any, n: int) -> Any:
@@ -142,7 +147,7 @@ def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
     if order == "F":
         return reshape(trace, trace.call(np.transpose, a), -1)
     array = as_array(trace, a)
-    if is_contiguous(array.view):
+    if is_contiguous(array.view) or 0 in array.type.shape or _known_layout(array).flags.c_contiguous:
         return reshape(trace, array, -1)
     return flatten(trace, array)
 
@@ -201,6 +206,8 @@ def rollaxis(trace: Trace, a: Any, axis: Any, start: Any = 0) -> Any:
 def squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
     array = as_array(trace, a)
     shape = array.type.shape
+    if axis is None and not array.type.is_static:
+        raise refuse("np.squeeze of an array with a length that is known only when the program runs", "name the axis")
     gone = [i for i, n in enumerate(shape) if n == 1] if axis is None else axes_of(trace, axis, len(shape))
     if any(shape[i] != 1 for i in gone):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")

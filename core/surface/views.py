@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, Shape
-from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, View
 from ..typed import ArrayType, Dim
@@ -99,8 +98,6 @@ class Part(View):
             places[position] = d
             if d is not None and entry != ":":
                 found[d] = self._composed(d, entry)
-            elif d is None and entry != ":" and entry[0] == "s" and entry[3] != 1:
-                raise BadInput("a slice of a new dimension (np.newaxis) cannot be compiled")
         return Part(self.builder, self.outer, self.shape, found, [None if p is None else places[p] for p in dims])
 
     def _composed(self, d: int, entry: Entry) -> Entry:
@@ -108,7 +105,10 @@ class Part(View):
         if inner == ":":
             return entry
         at = place(self.builder, inner[1], entry[1], inner[2])
-        return ("i", at) if entry[0] == "i" else ("s", at, inner[2] * entry[2], entry[3])
+        if entry[0] == "i":
+            return "i", at
+        is_whole = at.is_constant and int(at.constant) == 0 and inner[2] * entry[2] == 1 and entry[3] == self.shape[d]
+        return ":" if is_whole else ("s", at, inner[2] * entry[2], entry[3])
 
 
 class Strided(View):
@@ -124,10 +124,10 @@ class Strided(View):
 class Derived(View):
     """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them.
 
-    ``is_reshape``: all elements, in the same order.
+    ``is_reshape``: all elements, in the same order, in the shape ``bounds``.
     """
 
-    __slots__ = ("is_reshape", "outer")
+    __slots__ = ("bounds", "is_reshape", "outer")
 
     def __init__(
         self,
@@ -135,8 +135,10 @@ class Derived(View):
         there: Callable[[Value], Value],
         back: Callable[[Value, Value], Value],
         is_reshape: bool = False,
+        bounds: tuple[int, ...] = (),
     ) -> None:
         self.outer = outer
+        self.bounds = bounds
         self.is_reshape = is_reshape
 
         def read(base: Value) -> Value:
@@ -185,7 +187,10 @@ def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequ
     for d, entry in enumerate(entries):
         if d not in dims and (entry == ":" or entry[0] == "s"):
             entries[d] = ("i", zero if entry == ":" else entry[1])
-    part = whole(builder, array).taken(entries, dims)
+    part = whole(builder, array)
+    if any(d is None and e != ":" and e[0] == "s" and e[3] != 1 for d, e in zip(part.dims, entries)):
+        part = Part(builder, array.view, array.type.shape, [":"] * array.type.ndim, range(array.type.ndim))
+    part = part.taken(entries, dims)
     return Array(array.storage, part, ArrayType(array.type.dtype, part.part_shape))
 
 
@@ -204,13 +209,15 @@ def derived(
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
     """A view of all elements in C order."""
     before = array.type.shape
+    kind = ArrayType(array.type.dtype, tuple(shape))
     view = Derived(
         array.view,
         lambda x: builder.once(("reshape", x, tuple(map(dim_key, shape))), lambda: reshape(builder, x, shape)),
         lambda _, v: reshape(builder, v, before),
         is_reshape=True,
+        bounds=kind.bounds,
     )
-    return Array(array.storage, view, ArrayType(array.type.dtype, tuple(shape)))
+    return Array(array.storage, view, kind)
 
 
 def reshape(builder: Builder, x: Value, shape: Shape) -> Value:

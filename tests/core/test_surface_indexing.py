@@ -249,3 +249,56 @@ def _moved(e: Any, n: Any) -> Any:
     if not isinstance(e, slice):
         return e
     return slice(None if e.start is None else e.start + n, None if e.stop is None else e.stop + n, e.step)
+
+
+def _is_possible(step: Any, a: np.ndarray) -> bool:
+    try:
+        return isinstance(step(a, 0), np.ndarray)
+    except (IndexError, ValueError):
+        return False
+
+
+STEPS = {
+    "row": lambda a, k: a[k],
+    "last": lambda a, k: a[..., -1 - k],
+    "rest": lambda a, k: a[1 + k :],
+    "up to": lambda a, k: a[: 2 + k],
+    "every other": lambda a, k: a[..., ::2],
+    "backward": lambda a, k: a[::-1],
+    "columns": lambda a, k: a[:, 1:3],
+    "wider": lambda a, k: a[:, None],
+    "turned": lambda a, k: a.T,
+    "exchanged": lambda a, k: np.swapaxes(a, 0, -1),
+    "flipped": lambda a, k: np.flip(a),
+    "flat": lambda a, k: a.reshape(-1),
+    "in two": lambda a, k: a.reshape(2, -1),
+    "columns of one": lambda a, k: a.reshape(-1, 1),
+    "raveled": lambda a, k: a.ravel(),
+    "squeezed": lambda a, k: call(np.squeeze, a[None]),
+    "moved": lambda a, k: np.moveaxis(a, 0, -1),
+}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5), st.integers(0, 3), st.booleans())
+def test_views_of_views_share_memory_where_they_do_in_numpy(names, at, known):
+    base = np.arange(24.0).reshape(2, 3, 4)
+    possible, seen = [], base
+    for name in names:
+        if seen.size and seen.ndim and _is_possible(STEPS[name], seen):
+            possible.append(STEPS[name])
+            seen = STEPS[name](seen, 0)
+
+    def program(a, k):
+        views, k = [a], 0 if known else k
+        for step in possible:
+            views.append(step(views[-1], k))
+        views[-1][...] *= 2
+        views[at % len(views)][...] += 100
+        a[1, 2, 3] = -1
+        return views
+
+    try:
+        check(program, base, 0)
+    except BadInput as error:
+        assert "known only when the program runs" in str(error) and not known  # what is a view depends on a length
