@@ -10,7 +10,7 @@ from typing import Any
 from .call import handles
 from .errors import BadInput
 from .source import user_frame
-from .traced import Trace, Traced, traces
+from .traced import EFFECTS, Trace, Traced, traces
 from .traced_text import Text, braced
 from .typed import debug_print
 
@@ -93,8 +93,9 @@ def _holds_traced(x: Any) -> bool:
 
 @traces(builtins.print)
 def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
-    """``print`` of values that are not known while compiling: they are printed when the program runs, and a warning says so."""
-    _warn_once(trace)
+    """``print`` when the program runs; of values that are not known while compiling, a warning says so."""
+    if _holds_traced(values):
+        _warn_once(trace)
     sep, end = options.get("sep"), options.get("end")
     if options.get("file") is not None or end not in (None, "\n"):
         raise BadInput("compiled code prints whole lines to the standard output: use morula.debug.print")
@@ -113,3 +114,6 @@ def _warn_once(trace: Any) -> None:
             "at each call; morula.debug.print says so plainly, and formats"
         )
         warnings.warn_explicit(text, RuntimeWarning, filename, line)
+
+
+EFFECTS.update((print, builtins.print))

@@ -202,6 +202,9 @@ def current() -> Trace:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """What a function does on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
 
+EFFECTS: set[Any] = set()
+"""Those of them that are a part of the program whatever their arguments are: others are run while compiling if all is known."""
+
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of traced numbers and arrays: ``METHODS["sum"](trace, x, axis=0)``."""
 

@@ -15,11 +15,12 @@ from .. import surface
 from ..custom import ADJOINTS
 from ..errors import BadInput
 from ..source import NoSource, describe
-from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
+from ..traced import EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
 from .branches import Ended
 from .builtin_functions import SPECIAL
 from .expressions import Generator
+from .impure import refuse_impure
 from .merging import is_instance
 from .objects import LIBRARIES, Objects, TracedMethod
 from .recursion import Recursions
@@ -102,7 +103,7 @@ class Calls(Objects, Recursions):
                 return found
         if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
             body = surface.find(function)
-        if body is not None and (function in _CREATE or has_traced(args) or has_traced(kwargs)):
+        if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):
             if not self.overloaded(function, args):
                 return body(self, *args, **kwargs)
         kind = type(function)
@@ -319,6 +320,7 @@ class Calls(Objects, Recursions):
         """Call something as Python does; arrays that it makes are taken in."""
         if function in self.called:  # by their protocols, NumPy and Python have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+        refuse_impure(function)
         self.called.append(function)
         try:
             found = function(*args, **kwargs)

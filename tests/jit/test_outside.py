@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -159,3 +160,43 @@ def chooses_by_text(x):
 def test_nothing_depends_on_a_text_of_numbers(target, f):
     with pytest.raises(mo.BadInput, match="text with numbers that are not known"):
         mo.jit(f, target=target)(1.5)
+
+
+def draws(x):
+    return x * np.random.rand()
+
+
+def draws_of_an_argument(x, generator=np.random.default_rng(0)):
+    return x + generator.normal()
+
+
+def shuffles(x):
+    return np.random.permutation(np.array([x, 2 * x]))
+
+
+def looks_at_the_clock(x):
+    return x + time.time()
+
+
+def reads_a_file(x):
+    with open(__file__) as file:
+        return x * len(file.read())
+
+
+@pytest.mark.parametrize("f", [draws, draws_of_an_argument, shuffles, looks_at_the_clock, reads_a_file])
+def test_what_changes_by_itself_is_not_computed_once_while_compiling(target, f):
+    with pytest.raises(
+        mo.BadInput, match=f"(?s)would be called once, while compiling: pass its result.*in {f.__name__}"
+    ):
+        mo.jit(f, target=target)(1.5)
+
+
+def test_what_is_known_is_printed_at_each_call_too(path, capfd):
+    def f(x):
+        print("hello", 3)
+        mo.debug.print("{}", [4])
+        return x
+
+    g = run_on(path)(f)
+    assert [g(1.5), g(2.5)] == [1.5, 2.5]
+    assert capfd.readouterr().out == "hello 3\n[4]\n" * 2

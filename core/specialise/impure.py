@@ -1,0 +1,45 @@
+"""Functions whose result is not told by their arguments: clocks, random numbers, input.
+
+What does not depend on a traced value is computed once, while compiling.  Of these functions that would put one time or one
+draw into the program for ever, so they are refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import os
+import types
+from typing import Any
+
+from ..errors import BadInput
+from ..source import describe
+
+MODULES = ("_random", "numpy.random", "random", "secrets", "time", "uuid")
+"""Modules whose functions, and whose classes' methods, are such."""
+
+FUNCTIONS = {builtins.input, builtins.open, os.urandom}
+METHODS = {
+    (datetime.datetime, "now"),
+    (datetime.datetime, "today"),
+    (datetime.datetime, "utcnow"),
+    (datetime.date, "today"),
+}
+
+
+def refuse_impure(function: Any) -> None:
+    """Raise if a function that is called while compiling may give something else when the program runs."""
+    if is_impure(function):
+        raise BadInput(
+            f"{describe(function)} may give something else at each call, and would be called once, while compiling: pass its "
+            "result as an argument, or call it by morula.callback; morula.random.Generator is compiled"
+        )
+
+
+def is_impure(function: Any) -> bool:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, type):
+        return (owner, getattr(function, "__name__", "")) in METHODS
+    holder = function if owner is None or isinstance(owner, types.ModuleType) else type(owner)
+    module = getattr(holder, "__module__", None) or ""
+    return function in FUNCTIONS or any(module == name or module.startswith(name + ".") for name in MODULES)
