@@ -1,0 +1,72 @@
+"""Random typed programs with branches, loops and writes: their gradients against extrapolated differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from random_typed import programs
+from typed_tester import gradient, total
+
+from morula.core.builder import Builder
+from morula.core.evaluate import evaluate
+from morula.core.inline import inline
+from morula.core.ir import Function, Value, operands, verify
+from morula.core.simplify import simplify
+from morula.core.testing import ridders
+from morula.core.typed import ArrayType
+
+
+def loss_of(f: Function) -> Function:
+    """A number that depends on every inexact result."""
+    b = Builder()
+    parameters = [Value(p.name, p.type) for p in f.parameters]
+    with b.block(parameters) as block:
+        loss = b.constant(0.0, float)
+        for y in inline(b, f, parameters):
+            if y.type.is_inexact:
+                one = np.ones(()) * (1.3 - 0.4j if y.type.dtype.kind == "c" else 0.7)
+                weighted = b.ufunc(np.multiply, y, b.constant(one.astype(y.type.dtype)[()]))
+                loss = b.ufunc(np.add, loss, b.cast(total(b, weighted), float))
+        block.results = [loss]
+    block.parameters = []
+    return verify(Function("loss", parameters, block))
+
+
+def is_double(f: Function) -> bool:
+    kinds = {v.type for v in operands(f.block) if isinstance(v.type, ArrayType)}
+    return not any(k.dtype.name in ("float32", "complex64") for k in kinds)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_random_programs(target, dynamic):
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+    @given(programs(dynamic=dynamic))
+    def run(case):
+        f, args = case
+        assume(is_double(f))
+        loss = loss_of(f)
+        active = [p.type.is_inexact for p in loss.parameters]
+        assume(any(active))
+        g = gradient(loss, active, target)
+        y, *found = evaluate(g, args)
+        for a, e in zip([y, *found], evaluate(verify(simplify(g)), args), strict=True):
+            np.testing.assert_array_equal(a, e)
+        random = np.random.default_rng(0)
+        direction = [_direction(a, random) if on else None for a, on in zip(args, active)]
+
+        def phi(t: float) -> float:
+            return float(evaluate(loss, [a if d is None else a + t * d for a, d in zip(args, direction)])[0])
+
+        slope, error = ridders(phi, 1e-2)
+        along = sum(np.real(np.vdot(dx, d)) for dx, d in zip(found, [d for d in direction if d is not None]))
+        assume(error < 1e-6)  # not at a kink
+        assert abs(along - slope) <= 1e-5 * (1 + abs(slope))
+
+    run()
+
+
+def _direction(x, random):
+    d = random.normal(size=np.shape(x))
+    return np.asarray(d + 1j * random.normal(size=np.shape(x)) if np.iscomplexobj(x) else d, np.asarray(x).dtype)
