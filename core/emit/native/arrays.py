@@ -139,14 +139,14 @@ class Part:
                 found.append(part[self.places[position]])
                 continue
             operand = operands.pop(0)
-            if entry == "i" or not isinstance(operand, Array) and entry == "a":
-                found.append(operand)
-            elif entry == "a":
+            if isinstance(operand, Array):
                 own = self.free[self.advanced - len(operand.lengths) :]
                 index = ["0" if n == "1" else part[d] for n, d in zip(operand.lengths, own)]
                 found.append(widened(code, operand.load(code, index), operand.dtype))
-            else:
+            elif isinstance(entry, tuple):
                 found.append(code.add(operand, code.multiply(str(entry[1]), part[self.places[position]])))
+            else:
+                found.append(operand)
         return found
 
     def of_memory(self, code: Code, base: Memory, lengths: list[str]) -> Memory:

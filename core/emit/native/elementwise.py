@@ -127,10 +127,8 @@ def _transpose(f: FunctionCode, op: Operation) -> None:
         moved = Memory(f.code, array.pointer, array.dtype, lengths, [array.strides[a] for a in axes])
         f.set_array(result, moved)
         return
-
-    def at(indices: Sequence[str]) -> Element:
-        return array.load(f.code, [indices[axes.index(d)] for d in range(len(axes))])
-
+    places = [axes.index(d) for d in range(len(axes))]
+    at = lambda indices: array.load(f.code, [indices[k] for k in places])  # noqa: E731
     f.set_array(result, Lazy(array.dtype, lengths, at))
 
 

@@ -11,6 +11,7 @@ The interpreter's lock is released while the program runs.
 from __future__ import annotations
 
 import ctypes
+import importlib
 from typing import Any
 
 import numpy as np
@@ -250,11 +251,9 @@ _definitions: list[Any] = []  # built-in functions look at theirs to the very la
 
 def built_in(program: Any, loaded: Any, objects: list[Any], slow: Any, fail: Any) -> tuple[Any, Any]:
     """The built-in function of ``@call``, which keeps its program, and the objects that the program must keep."""
-    from numpy._core import _multiarray_umath
-
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(_multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    table = pointer(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
     ctypes.c_void_p.from_address(loaded.variable("numpy")).value = table
     kept = [slow, fail, *objects]
     place = loaded.variable("objects")

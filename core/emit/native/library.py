@@ -6,6 +6,7 @@ and the lengths that are known only then.  An exception in Python ends the progr
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -62,13 +63,12 @@ class PythonCall:
 
 
 def _view(words: Any, k: int, layout: Layout) -> np.ndarray:
-    import ctypes
-
     shape = tuple(n if n >= 0 else words[-1 - n] for n in layout.shape)
     size = math.prod(shape) * layout.dtype.itemsize
     if not size:
         return np.empty(shape, layout.dtype)
-    return np.frombuffer((ctypes.c_char * size).from_address(words[k]), layout.dtype).reshape(shape)
+    memory: Any = (ctypes.c_char * size).from_address(words[k])
+    return np.frombuffer(memory, layout.dtype).reshape(shape)
 
 
 def printed(*values: Any, text: str) -> None:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 try:
-    import llvmlite.binding as llvm
+    import llvmlite.binding as _binding
 except ImportError:
-    llvm = None  # type: ignore[assignment]
+    _binding = None
 
 from ...errors import BadInput
 from . import capsules
+
+llvm: Any = _binding
 
 
 @cache

@@ -81,8 +81,9 @@ def special(function: Any, dtype: np.dtype) -> Emit | None:
     if name in _WRITTEN:
         return _WRITTEN[name]
     wanted = re.compile(rf"double \((double, ){{{function.nin}}}int __pyx_skip_dispatch\)")
+    own = "psi" if name == "digamma" else name
     for prefix in ("", *(f"__pyx_fuse_{k}" for k in range(4))):
-        symbol = (_MODULE, prefix + {"digamma": "psi"}.get(name, name))
+        symbol = (_MODULE, f"{prefix}{own}")
         if wanted.fullmatch(capsules.signature(symbol) or ""):
             return _c_function(symbol)
     return None
