@@ -57,6 +57,27 @@ operation in the syntax tree by one that also goes on a ``tape``, ``operate`` an
 expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which arrays share theirs, and
 ``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a call, ``held`` keeps for it what
 others may overwrite, ``custom`` holds derivatives given by hand, and ``api`` is what users see.
+
+``jit`` compiles a function for the types of its arguments.  ``specialise`` runs the syntax tree on values of which only dtype and
+shape are known (``traced``; ``surface`` says what NumPy does on them) and writes *typed* IR, of numbers and arrays alone:
+
+>>> from morula import jit
+>>> print(jit(pow).lower(5.0, 3).as_text())
+function pow(%x: float, %n: int):
+  %t: python bool = numpy.greater(%n, 0)
+  %n.1: int, %r: float, %go: python bool = while %n, 1.0, %t
+    condition(%n.2: int, %r.1: float, %go.1: python bool):
+      yield %go.1
+    body(%n.3: int, %r.2: float, %go.2: python bool):
+      %t.1: int = numpy.subtract(%n.3, 1)
+      %t.2: float = numpy.multiply(%r.2, %x)
+      %t.3: python bool = numpy.greater(%t.1, 0)
+      yield %t.1, %t.2, %t.3
+  yield %r
+
+``reverse_typed`` differentiates that, ``simplify`` tidies it, ``evaluate`` runs it as it stands, and ``emit.native`` and ``emit.xla``
+compile it: ``targets`` chooses.  ``jitted`` keeps what was compiled for a function, ``compilation_cache`` what was
+compiled by other processes, and ``explain`` tells what became of it.
 """
 
 from __future__ import annotations
