@@ -50,12 +50,15 @@ class Compilation:
     def function(self) -> Function:
         return self.stages[-1][1]
 
-    def compile(self) -> Compilation:
-        """Let it be compiled, if it is not yet."""
+    def compile(self, keep: bool = False) -> Compilation:
+        """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
         if self.executable is None:
             began = time.perf_counter()
             self.executable = targets.compile_for(self.target, self.function, self.bounds_check)
             self.seconds["compile"] = time.perf_counter() - began
+            if not keep:
+                self.stages = self.stages[-1:]
+                self.program.function = self.function
         return self
 
     def run(self, leaves: Sequence[Any], given: Any) -> Any:

@@ -193,7 +193,8 @@ class Jitted:
         """Print, and return, what was made of the function for these arguments and why."""
         try:
             given = self.given(args, kwargs)
-            text = explanation(self.compilation(*given)[0].compile(), *given)
+            made = specialised(self.function, *given, self.target, self.bounds_check)
+            text = explanation(made.compile(keep=True), *given)
         except Exception as error:
             prune(error)
             raise
