@@ -99,6 +99,19 @@ def test_what_is_changed_in_arguments_is_changed_for_the_caller(target):
     assert programs(compiled) == 1
 
 
+def test_what_a_program_that_raises_has_changed_is_not_changed(target):
+    def f(x, d):
+        x[0] = 9.0
+        d["k"] = x[1]
+        if x[1] > 0:
+            raise ValueError("positive")
+
+    x, d = np.ones(2), {}
+    with pytest.raises(ValueError, match="positive"):
+        mo.jit(f, target=target)(x, d)
+    assert x.tolist() == [1.0, 1.0] and d == {}
+
+
 def test_methods_objects_and_partials(target):
     model = Model(np.ones(2))
     step = mo.jit(model.step, target=target)
