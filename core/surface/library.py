@@ -88,8 +88,8 @@ def _operands(
         if i <= last:
             if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
                 raise refuse(f"{name}({k}=) before or of a value that is not known while compiling", "use mo.callback")
-            if isinstance(x, list) and any(isinstance(e, (Array, np.ndarray)) for e in x):
-                raise refuse(f"{name} of a list of arrays", "stack them, or use mo.callback")
+            if isinstance(x, (list, tuple)) and any(isinstance(e, (Array, np.ndarray)) for e in x):
+                raise refuse(f"{name}({k}=) of several arrays", "stack them, or use mo.callback")
             operands.append(static(value(trace, x), name))
         elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
             operands.append(value(trace, x))
@@ -105,29 +105,42 @@ _known: dict[Any, Any] = {}
 
 def _sampled(name: str, function: Any, operands: list[Value], constants: dict[str, Any]) -> Any:
     """What a function gives for samples of these types; remembered where the constants can be."""
-    key: Any = (function, tuple(v.type if not v.is_constant else id(v.constant) for v in operands))
+    key: Any = (function, tuple(v.type for v in operands), tuple(sorted(constants.items())))
     try:
-        key = (*key, tuple(sorted(constants.items())))
-        hash(key)
-    except TypeError:
-        key = None
-    if key is not None and key in _known and not any(v.is_constant for v in operands):
-        return _known[key]
-    samples = [v.constant if v.is_constant else sample_of(v.type, place) for place, v in enumerate(operands)]
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = function(*samples, **constants)
-    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
-        kinds = ", ".join(str(v.type) for v in operands)
-        raise BadInput(f"{name} cannot take arguments of the types {kinds}: {error}") from error
-    if key is not None:
+        is_kept = not any(v.is_constant for v in operands)
+        if is_kept and key in _known:
+            return _known[key]
+    except TypeError:  # a constant without a hash
+        is_kept = False
+    for scale in (1, 20):
+        samples = [v.constant if v.is_constant else sample_of(v.type, scale) for v in operands]
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = function(*samples, **constants)
+            break
+        except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+            if scale > 1:
+                kinds = ", ".join(str(v.type) for v in operands)
+                raise BadInput(f"{name} cannot take arguments of the types {kinds}: {error}") from error
+    found = _shell(found)
+    if is_kept:
         _known[key] = found
     return found
 
 
-def sample_of(kind: ArrayType, place: int = 0) -> Any:
-    """An array of a type, for which functions of linear algebra and analysis are defined."""
+def _shell(x: Any) -> Any:
+    """A result with arrays of its dtypes and shapes that take no memory."""
+    if isinstance(x, np.ndarray):
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    if isinstance(x, (tuple, list)):
+        parts = map(_shell, x)
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return x
+
+
+def sample_of(kind: ArrayType, scale: int = 1) -> Any:
+    """An array of a type, for which functions of linear algebra and analysis are defined: ``scale`` is its largest number."""
     shape, dtype = kind.bounds, kind.dtype
     if dtype.kind == "b":
         return np.ones(shape, bool)[()]
@@ -138,7 +151,7 @@ def sample_of(kind: ArrayType, place: int = 0) -> Any:
             else np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
         )
     size = int(np.prod(shape))
-    found = np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
+    found = scale * np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         found = found + np.swapaxes(found, -1, -2) + 4 * shape[-1] * np.eye(shape[-1]) * (1 + np.arange(shape[-1]))
     found = found.astype(dtype)
@@ -234,3 +247,13 @@ def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
     call = trace.call
     shifted = call(np.subtract, x, call(np.max, x, axis=axis, keepdims=True))
     return call(np.subtract, shifted, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)))
+
+
+@written
+def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+    import scipy.linalg
+
+    c, lower = c_and_lower
+    first, second = (0, 2) if lower else (2, 0)
+    found = trace.call(scipy.linalg.solve_triangular, c, b, trans=first, lower=lower)
+    return trace.call(scipy.linalg.solve_triangular, c, found, trans=second, lower=lower)

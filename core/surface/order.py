@@ -94,6 +94,24 @@ def median(
     return _scalar(trace, _restored(trace, found, ndim, axes, keepdims))
 
 
+@traces(np.nanmedian)
+def nanmedian(
+    trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    refuse_given("np.nanmedian", out=out)
+    call = trace.call
+    x, ndim, axes = _all_axes(trace, a, axis)
+    if not value(trace, x).type.is_inexact:
+        return median(trace, a, axis, None, False, keepdims)
+    x = call(np.sort, x, axis=-1)  # NaNs are last
+    count = call(np.sum, call(np.logical_not, call(np.isnan, x)), axis=-1, keepdims=True)
+    low = call(np.maximum, call(operator.floordiv, call(operator.sub, count, 1), 2), 0)
+    high = call(np.maximum, call(np.minimum, call(operator.floordiv, count, 2), call(operator.sub, count, 1)), 0)
+    pair = [call(np.take_along_axis, x, i, -1) for i in (low, high)]
+    found = call(operator.getitem, call(np.mean, call(np.stack, pair), axis=0), (..., 0))
+    return _scalar(trace, _restored(trace, found, ndim, axes, keepdims))
+
+
 def _scalar(trace: Trace, x: Any) -> Any:
     """NumPy's functions give a number where an array would have no dimensions."""
     return trace.wrap(value(trace, x)) if isinstance(x, Array) and not x.type.shape else x

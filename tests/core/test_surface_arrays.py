@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
 import scipy.special
 from surface_trace import call, check, raises_when_run, traced
 
@@ -52,6 +55,11 @@ def test_reductions(name, a):
 
 def test_reductions_of_complex_numbers():
     check(lambda a: (a.sum(), a.mean(axis=1), a.std(), np.var(a, 0), a.prod(0), abs(a), np.conj(a), np.angle(a)), Z)
+
+
+def test_medians_without_nan():
+    holes = np.where(A > 1.5, np.nan, A)
+    check(lambda a: (np.nanmedian(a), np.nanmedian(a, 1), np.nanmedian(a, 0, keepdims=True)), holes)
 
 
 def test_reductions_of_nothing():
@@ -229,6 +237,20 @@ LIBRARY = {
     "logsumexp": lambda s, a: (
         call(scipy.special.logsumexp, a),
         call(scipy.special.logsumexp, a, axis=1, keepdims=True),
+    ),
+    "scipy.signal": lambda s, a: (
+        call(scipy.signal.fftconvolve, a, a),
+        call(scipy.signal.lfilter, [1.0, 0.5], [1.0, -0.2], a),
+    ),
+    "scipy.ndimage": lambda s, a: (
+        call(scipy.ndimage.gaussian_filter, a, 1.0),
+        call(scipy.spatial.distance.cdist, a, a),
+    ),
+    "cho_solve": lambda s, a: call(scipy.linalg.cho_solve, (np.linalg.cholesky(s), True), a),
+    "spaces": lambda s, a: (
+        call(np.geomspace, s[0, 0], 9.0, 4),
+        call(np.logspace, 0, s[0, 0], 3),
+        call(np.fft.fftfreq, 8, s[0, 0]),
     ),
     "scipy.fft": lambda s, a: (call(scipy.fft.dct, a), call(scipy.fft.fft, a, axis=0)),
 }
