@@ -336,7 +336,10 @@ def test_recursion():
         last = b.ufunc(np.equal, n, b.constant(0, np.int64))
         block.results = b.if_(last, lambda: [b.constant(1.0, np.float64)], deeper)
     function.block = block
-    same(verify(function), [1.5, 6])
+    run = same(verify(function), [1.5, 6])
+    assert run([1.0, 10_000]) == [1.0]
+    with pytest.raises(RecursionError, match="maximum recursion depth exceeded in compiled code"):
+        run([1.0, 10_000_000])
 
 
 def test_functions_of_numpy_and_python_are_called(rng, capsys):

@@ -67,6 +67,9 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
             for i, (kind, _) in enumerate(input_registers(k, value.type)):
                 place = out.new(f"getelementptr {'i64' if value.type is STACK else kind}, ptr {pointer}, i64 {i}")
                 passed.append(f"{kind} {out.new(f'load {kind}, ptr {place}')}")
+    program.module.declare("llvm.frameaddress.p0", "ptr", ["i32"])
+    base = out.new("call ptr @llvm.frameaddress.p0(i32 0)")
+    out.do(f"store ptr {base}, ptr {out.new(f'getelementptr i64, ptr %context, i64 {program.BASE}')}")
     outputs = [out.item("%outputs", k) for k, _ in enumerate(function.block.results)]
     passed += [f"ptr {p}" for p in (*outputs, "%context")]
     status = out.new(f"call i32 @{name}({', '.join(passed)})")

@@ -31,6 +31,7 @@ from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
 
+DEEPEST = 4 * 2**20  # bytes of the processor's stack that calls may fill; it has 8 MiB
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
@@ -270,6 +271,7 @@ class FunctionCode:
         from .stacks import take_stack
 
         code, name = self.code, self.program.name_of(op.callee)
+        self.check_depth()
         arguments = []
         for k, (operand, parameter) in enumerate(zip(op.operands, op.callee.parameters)):
             kinds = [kind for kind, _ in input_registers(k, parameter.type)]
@@ -297,6 +299,15 @@ class FunctionCode:
                 self.values[result] = load(code, pointer, result.type.dtype)
 
     # Errors
+
+    def check_depth(self) -> None:
+        """Raise RecursionError before calls have filled the processor's stack."""
+        code = self.code
+        here = code.call("llvm.frameaddress.p0", "ptr", [("i32", "0")])
+        base = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr %context, i64 {self.program.BASE}')}")
+        used = code.value(f"sub i64 {base}, {code.value(f'ptrtoint ptr {here} to i64')}")
+        deep = code.value(f"icmp ugt i64 {used}, {DEEPEST}")
+        self.fail_if(deep, RecursionError, "maximum recursion depth exceeded in compiled code")
 
     def leave_if(self, condition: str) -> None:
         """End the program, whose error has been noted."""

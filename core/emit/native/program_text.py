@@ -1,7 +1,7 @@
 """What the functions of one native program share: the module, errors that it can end with, callbacks, constants.
 
 The context that every function is passed is an array of words: the number of the error (0: none), the head of the list of
-stacks' memory, values of the error (two words each), lengths of the results that are not known before.
+stacks' memory, the address at which the processor's stack stood at first, values of the error (two words each), lengths of the results that are not known before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class ProgramText:
     """The text of a program while it is written."""
 
     STACKS = 1
-    VALUES = 2
+    BASE = 2
+    VALUES = 3
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
 
