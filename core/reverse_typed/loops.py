@@ -8,6 +8,7 @@ is known while compiling; else to checkpoints (``checkpoint``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,8 +36,9 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
         bounds, index = reversed_range(sweep.builder, *op.operands[:3]), op.blocks[0].parameters[0]
     else:
         count = counted(sweep, op, block)
-        zero, one = (sweep.builder.constant(n, np.int64) for n in (0, 1))
-        bounds, index = (zero, count, one), None
+        b = sweep.builder
+        one, down = (b.constant(n, np.int64) for n in (1, -1))
+        bounds, index = (b.ufunc(np.subtract, count, one), down, down), None
     body = op.blocks[-1]
     if sweep.target == "native" or iterations is None:
 
@@ -128,9 +130,14 @@ def reverse_loop(
         r: i for i, (p, r) in enumerate(zip(parameters, body.results)) if r is not p and sweep.home.get(r) is body
     }
     chained: list[Value] = []
+    counts = found_counts(sweep, op, parameters, initial)
 
     def keep_once(values: list[Value]) -> None:
-        """What an iteration leaves is what the next begins with: one of the two is saved, the other carried."""
+        """What an iteration leaves is what the next begins with: one of the two is saved, the other carried.  A count needs
+        neither."""
+        for p in [v for v in values if v in counts]:
+            sweep.restored[p] = counts[p].after(b, place)
+        values = [v for v in values if v not in counts]
         chained.extend(r for r in values if r in follows and parameters[follows[r]] in values)
         keep([v for v in values if v not in chained])
         for r in chained:
@@ -138,13 +145,44 @@ def reverse_loop(
             written.parameters.append(sweep.restored[r])
             written.results.append(parameters[follows[r]])
 
-    sweep.finish(body, written, lambda v: size(v.type), keep_once)
+    sweep.finish(body, written, lambda v: 0.5 if v in counts else size(v.type), keep_once)
     seeds += [op.results[follows[r]] for r in chained]
     results = b.operation("range", None, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[written])
     for value, g in zip(outside, results[len(carried) :]):
         cotangents.set(value, g)
     for i, g in zip(carried, results):
         cotangents.add(initial[i], g)
+
+
+@dataclass
+class Count:
+    """An integer that a loop carries and changes by the same amount in each iteration."""
+
+    initial: Value
+    change: Value
+    first: Value | None  # of the loop's index, where that counts the iterations
+
+    def after(self, b: Builder, place: Value) -> Value:
+        """The integer before the iteration at which the loop's index, or the number of iterations, is ``place``."""
+        passed = place if self.first is None else b.ufunc(np.subtract, place, b.cast(self.first, np.int64))
+        return b.ufunc(np.add, self.initial, b.ufunc(np.multiply, passed, self.change))
+
+
+def found_counts(
+    sweep: Sweep, op: Operation, parameters: Sequence[Value], initial: Sequence[Value]
+) -> dict[Value, Count]:
+    """The counts among the values that a loop carries."""
+    if op.kind == "range" and not (op.operands[2].is_constant and op.operands[2].constant == 1):
+        return {}
+    found = {}
+    for p, before, after in zip(parameters, initial, op.blocks[-1].results):
+        made = sweep.producer.get(after)
+        if made is None or made.callee is not np.add or p.type.dtype != np.int64 or p.type.shape:
+            continue
+        changes = [v for v in made.operands if v is not p]
+        if len(changes) == 1 and changes[0].is_constant:
+            found[p] = Count(before, changes[0], op.operands[0] if op.kind == "range" else None)
+    return found
 
 
 def push(sweep: Sweep, body: Block, values: list[Value]) -> None:

@@ -234,3 +234,22 @@ def test_an_inner_loop_s_array_is_kept_as_a_whole():
     f = program(body, vector(5), vector(5))
     assert {t for _, types in saved(f, [True, True]) for t in types} == {"float64[5]"}
     check(f, np.linspace(0.1, 0.5, 5), np.linspace(1, 2, 5), rtol=1e-7)
+
+
+@pytest.mark.parametrize("change", [1, -2])
+def test_a_count_is_computed_again(change):
+    """An index that the program itself counts is not saved."""
+
+    def body(b, x, n):
+        def step(i, t):
+            place = b.ufunc(np.remainder, i, b.constant(5, np.int64))
+            e = b.getitem(x, [place], ("i",), [])
+            t = b.ufunc(np.add, t, b.ufunc(np.multiply, e, e))
+            return [b.ufunc(np.add, i, b.constant(change, np.int64)), t]
+
+        goes_on = lambda i, t: b.ufunc(np.less, b.ufunc(np.multiply, i, b.constant(change, np.int64)), n)
+        return b.while_(goes_on, step, [b.constant(3, np.int64), b.constant(0.0, float)])[1:]
+
+    f = program(body, vector(5), INT64)
+    assert saved(f, [True, False]) == []
+    check(f, np.linspace(0.1, 0.5, 5), 9, order=2)
