@@ -443,6 +443,28 @@ def test_several_writes_to_one_array_in_a_loop_copy_nothing(is_conditional):
     assert len(copies) == 1
 
 
+def test_what_is_computed_early_in_a_block_is_of_that_block():
+    """Here the index of the outer loop, which the inner loops write at."""
+
+    def body(builder, x):
+        def inner(i):
+            def step(j, x):
+                old = builder.getitem(x, [i], ("i",), [])
+                x = builder.setitem(x, [i], builder.constant(0.5, F8), ("i",))
+                return [builder.add_at(x, [j], builder.ufunc(np.multiply, old, builder.constant(0.25)), ("i",))]
+
+            return step
+
+        def outer(i, x):
+            ends = integer(builder, 0), i, integer(builder, 1)
+            (x,) = builder.range_(*ends, inner(i), [x])
+            return builder.range_(*ends, inner(i), [x])
+
+        return builder.range_(integer(builder, 0), integer(builder, 9), integer(builder, 1), outer, [x])
+
+    agrees(function([ArrayType(F8, (500,))], body), [np.random.default_rng(4).normal(size=500)])
+
+
 # ---- many elements at a time
 
 

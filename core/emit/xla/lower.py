@@ -18,7 +18,7 @@ from jax import lax
 from ...errors import BadInput
 from ...ir import Block, Function, Operation, Value, callee_name, walk
 from ...typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
-from .overwriting import computed_now, read_before
+from .overwriting import computed_now, read_before, rewritten, settled
 from .pending import Pending, Place, deferred, place, place_of
 
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
@@ -80,6 +80,7 @@ class Walk:
     is_ordered: bool = False
     runs_python: bool = False
     on_cpu: bool = True
+    outer_values: dict[Value, Any] = field(default_factory=dict)
     places: dict[Value, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,8 +94,9 @@ class Walk:
         return self.values[value]
 
     def array(self, value: Value) -> Any:
-        """The JAX array of a value, constants included."""
-        return jnp.asarray(self[value])
+        """The JAX array of a value, constants included: numbers as ones that the program makes, not as inputs of it."""
+        x = self[value]
+        return lax.full((), x[()], x.dtype) if isinstance(x, np.ndarray) and not x.ndim else jnp.asarray(x)
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Trace the whole function: its results, the lengths of those that have some, and the failure if it may raise."""
@@ -110,13 +112,17 @@ class Walk:
     def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
         """Trace a block: its results."""
         self.values.update(zip(block.parameters, arguments))
+        outer, self.outer_values = self.outer_values, {}
         waiting = deferred(block) if self.on_cpu else set()
         early = read_before(block, waiting) if self.on_cpu else {}
+        again = rewritten(block) - {op.results[0] for op in waiting} if self.on_cpu else set()
         for op in block.operations:
             if (sum_ := place_of(op, self.places)) is not None:
                 self.places[op.results[0]] = sum_
             if op in waiting or op.operands and isinstance(self.values.get(op.operands[0]), Pending):
                 self._lower_deferred(op, op in waiting, early.get(op, []))
+                if op.results[0] in again:
+                    self.values[op.results[0]] = settled(self.values[op.results[0]])
                 continue
             if op in early:
                 self._compute_before(op, early[op])
@@ -130,8 +136,17 @@ class Walk:
                 if np.shape(x) != result.type.bounds or x.dtype != result.type.dtype:
                     what = callee_name(op.callee) if op.callee else op.kind
                     raise TypeError(f"{what} gave {x.dtype}{list(np.shape(x))}, its type is {result.type}")
-                self.values[result] = x
-        return [self.array(v) for v in block.results]
+                self.values[result] = settled(x) if result in again else x
+        results = [self.array(v) for v in block.results]
+        self.values.update(self.outer_values)
+        self.outer_values = outer
+        return results
+
+    def _replace(self, values: Sequence[Value], arrays: Sequence[Any]) -> None:
+        """Let other arrays stand for values, in the block that is open: JAX cannot use them outside of it."""
+        for value, array in zip(values, arrays):
+            self.outer_values.setdefault(value, self.values[value])
+            self.values[value] = array
 
     def _compute_before(self, op: Operation, values: Sequence[Value]) -> None:
         """Have values computed before an operation overwrites what they were read from."""
@@ -139,7 +154,7 @@ class Walk:
         ties = [v for v in reversed(op.operands[1:] if op.kind == "call" else op.operands) if not v.is_constant]
         tie = [v for v in ties if v.type.ndim == 0][:1] or ties[:1]
         together = list(dict.fromkeys([*tie, *(v for v in values if 0 not in v.type.bounds)]))
-        self.values.update(zip(together, computed_now([self.array(v) for v in together])))
+        self._replace(together, computed_now([self.array(v) for v in together]))
 
     def _lower_deferred(self, op: Operation, is_waiting: bool, held: Sequence[Value]) -> None:
         """A read of an array that is being written to, or a write: the last one does those before it too."""
@@ -158,7 +173,7 @@ class Walk:
             values = computed_now([*(e.value for e in pending.elements), *map(self.array, early)])
             for element, value in zip(pending.elements, values):
                 element.value = value
-            self.values.update(zip(early, values[len(pending.elements) :]))
+            self._replace(early, values[len(pending.elements) :])
         self.values[result] = pending if is_waiting else pending.done()
 
     # ---- calls

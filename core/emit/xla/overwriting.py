@@ -100,6 +100,24 @@ def _last_uses(block: Block) -> dict[Value, int]:
     return uses
 
 
+def rewritten(block: Block) -> set[Value]:
+    """The new values of arrays that a block writes to and uses again: a read must not be fused with the write before it."""
+    made = {op.results[0] for op in block.operations if _writes(op) and is_large(op.results[0])}
+    return made & {v for op in block.operations for v in op.operands}
+
+
+def settled(x: Any) -> Any:
+    """An array, written: it too comes out of a branch that is never taken, which changes it in place."""
+    first = x[(slice(0, 1),) * x.ndim]
+    number = (
+        first.reshape(()).real
+        if x.dtype.kind == "c"
+        else first.reshape(()).astype(np.int8 if x.dtype == bool else x.dtype)
+    )
+    change = lambda x: lax.dynamic_update_slice(x, _other(x[(slice(0, 1),) * x.ndim]), [0] * x.ndim)  # noqa: E731
+    return lax.cond((number < 0) & (number > 0), change, lambda x: x, x)
+
+
 def computed_now(values: Sequence[Any]) -> list[Any]:
     """The values, out of a branch that is never taken."""
     number = jnp.ravel(values[0])[0]
