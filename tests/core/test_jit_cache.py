@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import morula
 from morula.core import compilation_cache as cache, targets
 from morula.core.builder import Builder
 from morula.core.ir import Function, Value
 from morula.core.typed import FLOAT64, ArrayType, callback
+
+CHECKOUT = str(Path(morula.__file__).parents[1])
 
 
 @pytest.fixture
@@ -84,6 +90,49 @@ def test_a_program_that_was_compiled_is_loaded(target, folder, monkeypatch):
     assert targets.compile_for(target, program(), True)([2.5]) == [4.5]
     with pytest.raises(AssertionError, match="compiled again"):
         targets.compile_for(target, program(constant=7.0), True)
+
+
+PROGRAM = """
+import sys
+from importlib import import_module
+
+import numpy as np
+
+import morula as mo
+
+def spiral(x, steps):
+    while steps > 0:
+        x, steps = x + 0.1 * x[::-1] * np.array([-1.0, 1.0]), steps - 1
+    return np.sum(x**2)
+
+if sys.argv[1] == "second":
+    def never(*args, **kwargs):
+        raise AssertionError("compiled again")
+    for target in ("native", "xla"):
+        import_module(f"morula.core.emit.{target}").compile_function = never
+print([mo.jit(mo.grad(spiral), target=t)(np.array([1.0, 2.0]), 3).tolist() for t in ("native", "xla")])
+"""
+
+
+def test_the_next_process_compiles_nothing(folder, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+
+    def run(which):
+        command = [sys.executable, str(script), which]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": CHECKOUT})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("first") == run("second")
+    assert [len(list(folder.with_name(target).iterdir())) for target in ("native", "xla")] == [1, 1]
+
+
+def test_a_folder_stays_within_its_bound(folder, monkeypatch):
+    monkeypatch.setenv("MORULA_CACHE_SIZE", str(10_000 / 2**20))
+    for i in range(1, 31):
+        cache.store("native", f"{i:08x}" * 8, bytes(1000))
+        assert sum(p.stat().st_size for p in folder.iterdir()) <= 10_000
 
 
 def test_a_program_that_cannot_be_saved_or_loaded_is_compiled(folder):

@@ -1,0 +1,121 @@
+"""What compiled code has not: each construct is refused with the user's line, by name, and with what to do instead."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import morula as mo
+
+A = np.array([0.5, -1.0, 1.5, 2.0])
+KEPT: list[float] = []
+TOTAL = 0.0
+
+
+def lengthens(x, n):
+    values = []
+    for i in range(n):  # here
+        values.append(x * i)
+    return values
+
+
+def doubles(a):
+    while a.sum() < 100.0:
+        a = np.concatenate([a, a])  # here
+    return a
+
+
+def begins_with_nothing(x, n):
+    best = None
+    for i in range(n):
+        best = x if best is None else best + x
+    return best
+
+
+def two_kinds(x):
+    if x > 0:
+        y = "positive"
+    else:
+        y = x
+    return y
+
+
+def two_lengths(x):
+    values = [x]
+    if x > 0:  # here
+        values.append(x)
+    return values
+
+
+def shape_from_data(a):
+    return np.zeros(int(a[0]))  # here
+
+
+def key_from_data(x, k):
+    table = {}
+    table[k] = x  # here
+    return table
+
+
+def keeps_outside(x):
+    KEPT.append(x)  # here
+    return x
+
+
+def assigns_a_global(x):
+    global TOTAL
+    TOTAL = x  # here
+    return x
+
+
+def depends_on_text(x):
+    return len(f"{x}")
+
+
+def never_ends(x):
+    n = 0
+    while n < 50_000:  # here
+        n += 1
+    return x + n
+
+
+async def waits(x):
+    return x
+
+
+REFUSED = [
+    (
+        lengthens,
+        (1.5, 3),
+        "values is a list of 0 before a loop and a list of 1 after .* make an array of the final length",
+    ),
+    (doubles, (A,), r"a is an array of shape \(4,\) .* shape \(8,\) .* as long as it can get, and count what is used"),
+    (begins_with_nothing, (1.5, 3), "best is .*None.*; give it a value of the same kind"),
+    (two_kinds, (1.5,), "y is 'positive' on one path and a number .* on another; give it a value of the same kind"),
+    (two_lengths, (1.5,), "a list is a list of 2 on one path and a list of 1 on another; give it one length"),
+    (
+        shape_from_data,
+        (A,),
+        "the shape of an array; it depends on the array a: compute it before the call and pass it as an int",
+    ),
+    (key_from_data, (1.5, 2.5), "writes to a dict at an index that is not known while compiling; use an array"),
+    (keeps_outside, (1.5,), "changes a list that is not one of the function's arguments; pass it as an argument"),
+    (assigns_a_global, (1.5,), "assigns to 'TOTAL', a variable of outside; return the value instead"),
+    (depends_on_text, (1.5,), "a text with numbers that are not known .* nothing else can depend on it"),
+    (never_ends, (1.5,), "has made 20001 iterations; let its condition depend on an argument, or use range"),
+    (waits, (1.5,), "waits .* is a coroutine, which cannot be compiled"),
+]
+
+
+@pytest.mark.parametrize("f, args, text", REFUSED, ids=[f.__name__ for f, _, _ in REFUSED])
+def test_a_refusal_names_the_line_the_construct_and_the_remedy(target, f, args, text):
+    with pytest.raises(mo.BadInput, match=f"(?s){text}") as refused:
+        mo.jit(f, target=target)(*args)
+    lines, first = inspect.getsourcelines(f)
+    marked = [first + i for i, line in enumerate(lines) if line.endswith("# here\n")]
+    if marked:
+        assert re.search(rf"in {f.__name__} \({re.escape(__file__)}:{marked[0]}\)", str(refused.value))
+    assert str(refused.value).count(__file__) <= 1
