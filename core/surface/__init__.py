@@ -10,7 +10,8 @@ writes typed IR by ``trace.builder``, and wraps the results.
     ufuncs            ufuncs and their methods
     elementwise       where, clip, isclose ...
     slices, indexing  a[...] and a[...] = v;  views: what shares memory with what
-    creation, shapes, joining, reductions, order, products, contractions ...
+    masks             a[a > 0], nonzero: parts whose length is known only when the program runs
+    creation, shapes, joining, reductions, order, calculus, products, contractions (einsum)
     library           any other function of NumPy or SciPy: a call of the library, its result's type found on samples
     methods           methods and attributes of arrays
 """

@@ -112,7 +112,8 @@ def _sampled(name: str, function: Any, operands: list[Value], constants: dict[st
             return _known[key]
     except TypeError:  # a constant without a hash
         is_kept = False
-    for scale in (1, 20):
+    found: Any = None
+    for scale in (1, 20):  # some functions are defined for larger numbers only
         samples = [v.constant if v.is_constant else sample_of(v.type, scale) for v in operands]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -121,7 +121,7 @@ def _layout(shape: Shape, view: Any) -> np.ndarray | None:
         return view.given
     base = _layout(shape, view.outer)
     if isinstance(view, Derived) or base is None:
-        return base if base is None else base.reshape(view.bounds) if view.is_reshape else base.real
+        return base if base is None else base.reshape(view.bounds) if view.is_reshape else np.real(base)
     if not all(e == ":" or e[0] == "i" or isinstance(e[3], int) for e in view.entries):
         return None
     order = [d for d in view.dims if d is not None]
