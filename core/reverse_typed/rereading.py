@@ -54,7 +54,25 @@ class Rereading:
         self.found: dict[Operation, Value | None] = {}
         self.arrays_of: dict[Value, list[_Array]] = {}  # those of outer loops first
         self.written: dict[Value, Operation] = {}
+        self.users: dict[int, dict[Value, list[Operation]]] = {}  # of a block: what uses up each value
+        self._note_users(block)
         self._note(block, ())
+
+    def _note_users(self, block: Block) -> set[Value]:
+        """Note which operations give an array's next value, or one of another chain; the values that they use up."""
+        users = self.users[id(block)] = {}
+        for op in block.operations:
+            used: set[Value] = set()
+            if op.kind == "call":
+                used.update(op.operands[:1] if op.callee in _WRITES else ())
+            elif op.kind != "if":
+                used.update(op.operands)
+            for inner in op.blocks:
+                used |= self._note_users(inner)
+                used.update(inner.results)
+            for value in used:
+                users.setdefault(value, []).append(op)
+        return set(users)
 
     def _note(self, block: Block, path: Path) -> None:
         for op in block.operations:
@@ -86,7 +104,7 @@ class Rereading:
         while True:
             array.values.add(value)
             ends = [i for i, r in enumerate(block.results) if r is value]
-            users = [op for op in block.operations if self._uses_up(op, value)]
+            users = self.users[id(block)].get(value, [])
             if not users:
                 return ends
             if ends or len(users) > 1:
@@ -107,15 +125,6 @@ class Rereading:
             if len(slots) != 1 or not self._follow_loop(op, slots[0], array):
                 return []
             value = op.results[slots[0]]
-
-    def _uses_up(self, op: Operation, value: Value) -> bool:
-        """Whether an operation gives the array's next value, or one of another chain."""
-        if op.kind == "call":
-            return op.callee in _WRITES and op.operands[0] is value
-        if op.kind != "if" and any(v is value for v in op.operands):
-            return True
-        return any(any(r is value for r in b.results) or any(self._uses_up(o, value) for o in b.operations)
-                   for b in op.blocks)  # fmt: skip
 
     # Reads
 
