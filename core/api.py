@@ -398,6 +398,8 @@ def ir(f: Function) -> IR:
 
 def _python_function(f: Any) -> FunctionType:
     check_function(f)
+    while hasattr(type(f), "__morula_call__") and hasattr(f, "__wrapped__"):  # a derivative, a compiled function
+        f = f.__wrapped__
     if isinstance(f, MethodType):
         f = f.__func__
     elif not isinstance(f, FunctionType):

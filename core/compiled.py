@@ -171,10 +171,15 @@ def needed(
             f"{what}; it is computed while the program runs, so write what needs it with masks or bounds{where}"
         ) from error
     values, _ = scan((args, kwargs))
-    arrays = [i for i in leaves if isinstance(values[i], np.ndarray)]
-    if arrays:
-        raise BadInput(
-            f"{what}; it depends on the array {names[arrays[0]]}: compute it before the call and pass it as an int, which is "
-            f"then known while compiling{where}"
-        ) from error
+    for i in sorted(leaves):
+        if isinstance(values[i], np.ndarray):
+            raise BadInput(
+                f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which is then "
+                f"known while compiling{where}"
+            ) from error
+        if not isinstance(values[i], (int, np.integer, np.bool_)):
+            raise BadInput(
+                f"{what}; it depends on {names[i]}, which is no integer: compute it before the call and pass it as an int, or "
+                f"make that argument part of the program by static_argnames{where}"
+            ) from error
     return dict.fromkeys(leaves, what)

@@ -151,6 +151,19 @@ def test_a_number_computed_from_an_array_cannot_be_known():
         mo.jit(f, target="native")(np.ones(3))
 
 
+def test_a_number_computed_from_a_float_is_static_on_request_only(target):
+    def f(x, k):
+        return np.zeros(int(k)) + x
+
+    with pytest.raises(BadInput, match="depends on k, which is no integer: .* static_argnames"):
+        mo.jit(f, target=target)(1.0, 2.0)
+    assert mo.jit(f, target=target, static_argnames="k")(1.0, 3.0).tolist() == [1.0] * 3
+
+
+def test_what_is_compiled_can_be_shown_as_it_is_recorded():
+    assert str(mo.ir(mo.jit(horner))) == str(mo.ir(horner)) == str(mo.ir(mo.grad(horner)))
+
+
 def test_static_arguments_are_declared_by_position_or_name(target):
     def f(x, mode, n=1):
         return x * n if mode == "times" else x + n
