@@ -19,6 +19,9 @@ MODULES = ("_random", "numpy.random", "random", "secrets", "time", "uuid")
 """Modules whose functions, and whose classes' methods, are such."""
 
 FUNCTIONS = {builtins.input, builtins.open, os.urandom}
+DRAWS = {"rvs", "resample"}
+"""Names of such functions in SciPy's statistics."""
+
 METHODS = {
     (datetime.datetime, "now"),
     (datetime.datetime, "today"),
@@ -37,9 +40,11 @@ def refuse_impure(function: Any) -> None:
 
 
 def is_impure(function: Any) -> bool:
-    owner = getattr(function, "__self__", None)
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
     if isinstance(owner, type):
-        return (owner, getattr(function, "__name__", "")) in METHODS
+        return (owner, name) in METHODS
     holder = function if owner is None or isinstance(owner, types.ModuleType) else type(owner)
-    module = getattr(holder, "__module__", None) or ""
-    return function in FUNCTIONS or any(module == name or module.startswith(name + ".") for name in MODULES)
+    module = (getattr(holder, "__module__", None) or "") + "."
+    if module.startswith("scipy.stats.") and name in DRAWS:
+        return True
+    return function in FUNCTIONS or any(module.startswith(known + ".") for known in MODULES)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.stats
 from path_tester import gradient_of, run_on
 
 import morula as mo
@@ -174,6 +175,10 @@ def shuffles(x):
     return np.random.permutation(np.array([x, 2 * x]))
 
 
+def draws_by_scipy(x):
+    return x * scipy.stats.norm.rvs()
+
+
 def looks_at_the_clock(x):
     return x + time.time()
 
@@ -183,7 +188,7 @@ def reads_a_file(x):
         return x * len(file.read())
 
 
-@pytest.mark.parametrize("f", [draws, draws_of_an_argument, shuffles, looks_at_the_clock, reads_a_file])
+@pytest.mark.parametrize("f", [draws, draws_of_an_argument, draws_by_scipy, shuffles, looks_at_the_clock, reads_a_file])
 def test_what_changes_by_itself_is_not_computed_once_while_compiling(target, f):
     with pytest.raises(
         mo.BadInput, match=f"(?s)would be called once, while compiling: pass its result.*in {f.__name__}"
