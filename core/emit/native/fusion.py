@@ -221,12 +221,11 @@ def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
         for value in changed:
             overwritten.setdefault(value, []).append((position, op))
     reach: dict[Value, set[Use]] = {}
-    for value in reversed(order.maker):
-        if value in lazy:
-            users = [r for user in order.users[value] if user is not None for r in user.results if r in lazy]
-            reach[value] = set(order.uses[value]).union(*(reach[r] for r in users))
     found: dict[Value, dict[Value, set[Any]]] = {}
-    for value in [v for v in order.maker if v in lazy]:
+    # The last one first: where it is written to memory, what it is made of is read there and not later.
+    for value in [v for v in reversed(order.maker) if v in lazy]:
+        users = [r for user in order.users[value] if user is not None for r in user.results if r in lazy]
+        reach[value] = set(order.uses[value]).union(*(reach[r] for r in users))
         start = order.defined[value]
         last = max((order.effective(use, value) for use in reach[value]), default=start)
         for root, ways in accesses(value, order, lazy, found).items():
@@ -235,7 +234,6 @@ def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
                 for position, op in overwritten.get(root, ())
             ):
                 lazy.discard(value)
-                del found[value]
                 break
 
 
