@@ -160,7 +160,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
-    if isinstance(index, Scalar) and index.type.dtype.kind in "iu":
+    if isinstance(index, Scalar) and (index.type.dtype.kind in "iu" or isinstance(x, dict)):
         if isinstance(x, (list, tuple)):
             return trace.call(operator.getitem, trace.call(np.array, x), index)
         raise NeedsConcrete(
