@@ -39,6 +39,7 @@ class Bounds:
         self.order: dict[Value, int] = {}
         self.conditions: dict[Value, Operation] = {}
         self.raw: dict[Value, Affine] = {}
+        self.dimensions: set[Value] = set()  # lengths that are known only at run time
         self.trail: list[tuple[Any, Value, Any]] = []
 
     # Questions
@@ -198,6 +199,7 @@ class Bounds:
     def _dim(self, n: Dim) -> None:
         if n.value.is_constant:
             return
+        self.dimensions.add(n.value)
         for atom, k in self.form(n.value).terms:
             if k == 1 and len(self.form(n.value).terms) == 1:
                 low, high = self._numbers(atom)

@@ -156,12 +156,13 @@ def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
     low, high = trace.builder.integers.interval(v)
     if low == high:
         return low
-    if low >= 0 and high <= _LONGEST:
-        return Dim(trace.builder.cast(v, np.int64), high)
+    v = trace.builder.cast(v, np.int64)
+    if low >= 0 and (high <= _LONGEST or v in trace.builder.integers.dimensions):
+        return Dim(v, high)
     return operator.index(trace.concrete(n, what))
 
 
-_LONGEST = 2**31
+_LONGEST = 2**20  # of a dimension whose bound is that of a number, not of another dimension: memory is made for it
 
 
 def shape_of(trace: Trace, shape: Any, what: str = "the shape of an array") -> Shape:
