@@ -63,6 +63,7 @@ class Lanes:
         for o in body.operations:
             if any(v in self.changing for v in o.operands):
                 self.changing |= set(o.results)
+        self.columns: dict[Value, Value] = {}  # matrices with a row for each iteration that are transposes of these
         self.places: dict[Value, Any] = {}  # where iterations read and write what is carried
         self.products = 0
         for o in body.operations:
@@ -106,17 +107,26 @@ class Lanes:
             return add, add.positional[-1], np.add, add.positional[1:-1]
         if add.callee is not typed.setitem or add.operands[0] is not parameter or len(uses) != 2:
             return None
-        read = next((o for o in uses if isinstance(o, Operation) and o.callee is typed.getitem), None)
-        if read is None or _part(read) != _part(add):
+        found = self.added(add)
+        read = next(o for o in uses if o is not add)
+        if found is None or not isinstance(read, Operation) or len(self.users.get(read.results[0], ())) != 1:
             return None
-        (part,), total = read.results, add.positional[-1]
+        return add, *found, add.positional[1:-1]
+
+    def added(self, write: Operation) -> tuple[Value, Any] | None:
+        """(term, np.add or np.subtract) of a write that adds to the part which it replaces."""
+        total = write.positional[-1]
         op = self.maker.get(total)
-        if op is None or op.callee not in (np.add, np.subtract) or part.type.shape != total.type.shape:
+        if write.callee is not typed.setitem or op is None or op.callee not in (np.add, np.subtract):
             return None
-        if self.users[part] != [op] or self.users[total] != [add]:
-            return None
-        term, function = self.term(op, part)
-        return None if term is None else (add, term, function, add.positional[1:-1])
+        for part in op.operands:
+            read = self.maker.get(part)
+            if read is not None and read.callee is typed.getitem and read.operands[0] is write.operands[0]:
+                term, function = self.term(op, part)
+                fits = term is not None and term.type.shape == part.type.shape == total.type.shape
+                if fits and self.users[total] == [write] and _part(read) == _part(write):
+                    return term, function
+        return None
 
     @staticmethod
     def term(op: Operation, whole: Value) -> tuple[Value | None, Any]:
@@ -161,11 +171,8 @@ class Lanes:
         spec = add.named["spec"].constant
         if total.type.shape != self.type(add.positional[-1].type).shape:
             raise Refused
-        if add.callee is typed.setitem:
-            kind = replace(total.type, weak=False)
-            part = builder.call(typed.getitem, [initial, *index], [kind], spec=spec)[0]
-            total = builder.call(function, [part, total], [kind])[0]
-        return builder.call(add.callee, [initial, *index, total], [initial.type], spec=spec)[0]
+        total = builder.ufunc(np.negative, total) if function is np.subtract else total
+        return builder.call(typed.add_at, [initial, *index, total], [initial.type], spec=spec)[0]
 
     def operation(self, op: Operation) -> None:
         if any(v in self.sums or self.versions.get(v) in self.sums for v in op.operands):
@@ -271,7 +278,9 @@ class Lanes:
         source = self.own(op, x) if x in self.versions else self.invariant(x)
         found = ArrayType(kind.dtype, tuple(kind.shape[axes.index(d)] for d in range(kind.ndim)))
         part = self.builder.call(typed.getitem, [source, *operands], [found], spec=spec)[0]
-        self.lanes[result] = self.builder.transpose(part, axes)
+        made = self.lanes[result] = self.builder.transpose(part, axes)
+        if axes == (1, 0):
+            self.columns[made] = part
 
     def write(self, op: Operation) -> None:
         x, *index = op.positional
@@ -280,8 +289,13 @@ class Lanes:
             raise Refused
         target = self.own(op, x)
         spec, operands, axes = self.part(op, v.type, index)
-        value = self.builder.transpose(self.lane(v), [axes.index(d) for d in range(len(axes))])
-        made = self.builder.call(op.callee, [target, *operands, value], [target.type], spec=spec)[0]
+        term, function = self.added(op) or (v, None)
+        value = self.outer(term) if axes == (1, 0) else None
+        value = value or self.builder.transpose(self.lane(term), [axes.index(d) for d in range(len(axes))])
+        if function is np.subtract:
+            value = self.builder.ufunc(np.negative, value)
+        callee = op.callee if function is None else typed.add_at
+        made = self.builder.call(callee, [target, *operands, value], [target.type], spec=spec)[0]
         self.now[self.versions[x]] = made
         self.latest[self.versions[x]] = op.results[0]
 
@@ -312,7 +326,28 @@ class Lanes:
         missing = ndim - v.type.ndim
         return self.builder.reshape(x, (self.n, *[1] * missing, *x.type.shape[1:])) if missing else x
 
+    def outer(self, v: Value) -> Value | None:
+        """A vector times a number of each iteration: a matrix with a column for each, as a product."""
+        op = self.maker.get(v)
+        if op is None or op.callee is not np.multiply:
+            return None
+        for vector, number in (op.operands, op.operands[::-1]):
+            if (
+                vector not in self.varying
+                and vector.type.ndim == 1
+                and number in self.varying
+                and not number.type.shape
+            ):
+                x = self.invariant(vector)
+                column = self.builder.reshape(x, (x.type.shape[0], 1))
+                return self.builder.matmul(column, self.builder.reshape(self.lane(number), (1, self.n)))
+        return None
+
     def elementwise(self, op: Operation) -> None:
+        columns = self.outer(op.results[0])
+        if columns is not None:
+            self.lanes[op.results[0]] = self.builder.transpose(columns, (1, 0))
+            return
         ndim = op.results[0].type.ndim
         operands = [self.aligned(v, ndim) for v in op.positional]
         types = [self.lane_type(r.type) for r in op.results]
@@ -358,9 +393,13 @@ class Lanes:
 
     def times(self, matrix: Value, vector: Value, kind: ArrayType) -> Value:
         """The sums of products of each row with a vector."""
-        column = self.builder.reshape(vector, (vector.type.shape[0], 1))
-        self.products += _is_long(vector.type.shape[0])
-        return self.builder.reshape(self.builder.matmul(matrix, column), kind.shape)
+        n = vector.type.shape[0]
+        self.products += _is_long(n)
+        if matrix in self.columns:
+            made = self.builder.matmul(self.builder.reshape(vector, (1, n)), self.columns[matrix])
+        else:
+            made = self.builder.matmul(matrix, self.builder.reshape(vector, (n, 1)))
+        return self.builder.reshape(made, kind.shape)
 
     # Sums over all iterations
 
@@ -404,14 +443,14 @@ class Lanes:
         ones = [self.lane(x) for x in numbers]
         last = self.lane(vectors[0]) if vectors else ones.pop()
         weights = ones[0]
-        for x in [
-            *ones[1:],
-            *fixed,
-        ]:  # what is the same in all iterations here, where without iterations it does not count
+        for x in [*ones[1:], *fixed]:  # what is the same in all iterations here, where it is nothing if there are none
             weights = builder.call(np.multiply, [weights, x], [weights.type])[0]
         kind = replace(self.type(v.type), weak=False)
         if vectors:
-            made = builder.matmul(builder.reshape(weights, (1, self.n)), last)
+            if last in self.columns:
+                made = builder.matmul(self.columns[last], builder.reshape(weights, (self.n, 1)))
+            else:
+                made = builder.matmul(builder.reshape(weights, (1, self.n)), last)
             made = builder.reshape(made, kind.shape)
             self.products += _is_long(last.type.shape[1])
         else:
