@@ -154,7 +154,14 @@ class Walk:
         ties = [v for v in reversed(op.operands[1:] if op.kind == "call" else op.operands) if not v.is_constant]
         tie = [v for v in ties if v.type.ndim == 0][:1] or ties[:1]
         together = list(dict.fromkeys([*tie, *(v for v in values if 0 not in v.type.bounds)]))
-        self._replace(together, computed_now([self.array(v) for v in together]))
+        self._replace(together, computed_now([self.array(v) for v in together], self._unknown(op, values)))
+
+    def _unknown(self, op: Operation, values: Sequence[Value]) -> Any:
+        """A number that XLA does not know: an index of the write, or else what was read before it."""
+        unknown = [v for v in op.positional if not v.is_constant]
+        integers = [v for v in unknown if v.type.ndim == 0 and v.type.dtype.kind == "i"]
+        found = self.values[next(iter([*integers, *values, *unknown]))]
+        return found.array if isinstance(found, Pending) else found
 
     def _lower_deferred(self, op: Operation, is_waiting: bool, held: Sequence[Value]) -> None:
         """A read of an array that is being written to, or a write: the last one does those before it too."""
@@ -170,7 +177,8 @@ class Walk:
         if not is_waiting:
             pending.fill()
             early = [v for v in held if 0 not in v.type.bounds]
-            values = computed_now([*(e.value for e in pending.elements), *map(self.array, early)])
+            known = [e.value for e in pending.elements]
+            values = computed_now([*known, *map(self.array, early)], self._unknown(op, early))
             for element, value in zip(pending.elements, values):
                 element.value = value
             self._replace(early, values[len(pending.elements) :])

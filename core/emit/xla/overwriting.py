@@ -118,9 +118,9 @@ def settled(x: Any) -> Any:
     return lax.cond((number < 0) & (number > 0), change, lambda x: x, x)
 
 
-def computed_now(values: Sequence[Any]) -> list[Any]:
-    """The values, out of a branch that is never taken."""
-    number = jnp.ravel(values[0])[0]
+def computed_now(values: Sequence[Any], number: Any) -> list[Any]:
+    """The values, out of a branch that is never taken; ``number`` is one that XLA does not know."""
+    number = jnp.ravel(number)[0]
     number = number.real if number.dtype.kind == "c" else number.astype(np.int8) if number.dtype == bool else number
     return lax.cond((number < 0) & (number > 0), lambda xs: [_other(x) for x in xs], list, list(values))
 
