@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..surface.arguments import NUMBERS
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text
 from .arguments import has_traced
@@ -152,6 +153,28 @@ def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
     return NotImplemented
 
 
+def _are_alike(items: Any) -> bool:
+    """Whether items are numbers, or arrays of one type: which one it is can be left open."""
+    if all(isinstance(e, Scalar) or isinstance(e, NUMBERS) for e in items):
+        return True
+    kinds = [
+        (e.dtype, e.type.shape if isinstance(e, Array) else e.shape)
+        for e in items
+        if isinstance(e, (Array, np.ndarray))
+    ]
+    return len(kinds) == len(items) and all(kind == kinds[0] for kind in kinds)
+
+
+def _one_of(trace: Any, items: Any, index: Scalar) -> Any:
+    """The item at an index that is not known while compiling, read from an array of them all."""
+    found = trace.call(operator.getitem, trace.call(np.array, items), index)
+    text = "an array may be any one of a list's, so writing to it or to them is refused; copy it first"
+    for x in (found, *items) if isinstance(found, Array) else ():
+        if isinstance(x, Array):
+            x.storage.tied = text
+    return found
+
+
 def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
@@ -161,8 +184,8 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
     if isinstance(index, Scalar) and (index.type.dtype.kind in "iu" or isinstance(x, dict)):
-        if isinstance(x, (list, tuple)):
-            return trace.call(operator.getitem, trace.call(np.array, x), index)
+        if isinstance(x, (list, tuple)) and _are_alike(x):
+            return _one_of(trace, x, index)
         raise NeedsConcrete(
             trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
         )

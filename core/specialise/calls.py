@@ -54,6 +54,16 @@ _UNARY = {
     operator.abs: "__abs__",
 }
 _OPERATORS = frozenset((*_BINARY, *_IN_PLACE, *_COMPARISONS, *_UNARY))
+_OF_CONTAINERS = _OPERATORS | {
+    operator.and_,
+    operator.or_,
+    operator.xor,
+    operator.ior,
+    operator.iand,
+    operator.ixor,
+    max,
+    min,
+}
 
 
 class Calls(Objects, Recursions):
@@ -137,7 +147,9 @@ class Calls(Objects, Recursions):
         return self.call_real(function, args, kwargs)
 
     def overloaded(self, function: Any, args: Any) -> bool:
-        """Whether an operator is one that a user's class defines."""
+        """Whether an operator is one that a user's class defines, or that of Python's containers."""
+        if function in _OF_CONTAINERS and _are_pythons(args):
+            return True
         if type(function) is not types.BuiltinFunctionType or function not in _OPERATORS:
             return False
         return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
@@ -287,8 +299,9 @@ class Calls(Objects, Recursions):
                 found = self.call(method, x, y)
                 if found is not NotImplemented:
                     return found
-        if function is operator.eq and _are_containers(a, b):
-            return self.equal(a, b)
+        if function in (operator.eq, operator.ne) and _are_containers(a, b):
+            equal = self.equal(a, b)
+            return equal if function is operator.eq else self.call(operator.ne, equal, True)
         return self.call_real(function, args, {})
 
     def equal(self, a: Any, b: Any) -> Any:
@@ -391,6 +404,13 @@ def is_generator(node: Any) -> bool:
         if not isinstance(n, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
             waiting += ast.iter_child_nodes(n)
     return False
+
+
+def _are_pythons(args: Any) -> bool:
+    """Whether operands are Python's containers: ``[x] + [y]`` is a longer list, whatever x and y are."""
+    if any(isinstance(x, (Traced, np.ndarray, np.generic)) for x in args):
+        return False
+    return any(isinstance(x, (list, tuple, dict, set)) for x in args) and len(args) > 1
 
 
 def _are_containers(a: Any, b: Any) -> bool:
