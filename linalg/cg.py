@@ -123,16 +123,17 @@ def _iterate(
     x = np.zeros_like(r)
     z = r if M is None else M @ r
     rz = _inner(r, z, "the preconditioner")
-    p, before = z, None
+    p = z
+    start, before = iterations, (p, p)
     while iterations < limit and np.linalg.norm(r) > target:
         Ap = A @ p
         curvature = _inner(p, Ap, "A")
-        if before is not None:
+        if start == 0 and iterations == 1:
             _check_hermitian(*before, p, Ap)
         alpha = rz / curvature
         x = x + alpha * p
         r = r - alpha * Ap
-        before = (p, Ap) if iterations == 0 else None
+        before = p, Ap
         iterations += 1
         if not np.any(r):
             break

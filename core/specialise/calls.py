@@ -24,7 +24,7 @@ from .impure import refuse_impure
 from .merging import is_instance
 from .objects import LIBRARIES, Objects, TracedMethod
 from .recursion import Recursions
-from .scopes import UNBOUND, Closure, Scope, definition_of, local_names
+from .scopes import UNBOUND, Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
@@ -362,6 +362,8 @@ class Calls(Objects, Recursions):
 
     def iterate(self, x: Any) -> Iterator[Any]:
         """Iterate over anything whose length is known."""
+        if isinstance(x, Conflict):
+            raise BadInput(x.text)
         if isinstance(x, Scalar):
             raise TypeError("'float' object is not iterable")
         if isinstance(x, (Array, Sequence)):

@@ -45,6 +45,7 @@ class Slot:
     types: list[ArrayType] | None = None
     reason: str = ""
     last: Any = None  # the object there after an iteration, for what is late
+    tied: str = ""  # why what it holds after the loop must not be changed
     general: Any = None  # the object there at the start of an iteration, for what is carried
     started: list[Any] = field(default_factory=list)  # what the containers in it held then
     parameters: list[Value] = field(default_factory=list)
@@ -206,45 +207,39 @@ class Loop:
             raise Retry
 
     def check_identity(self, region: Region) -> None:
-        """Arrays that are one after an iteration and were not before would be carried as several."""
-        owner: dict[int, str] = {}
+        """What is one object after an iteration and was not before would be carried as several.
+
+        That makes no difference while none of them is changed: not in an iteration, and not after the loop.
+        """
+        owner: dict[int, Slot] = {}
+        changed = any(map(_is_changed, self.slots))
         for slot in self.slots:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = self.held(slot, region)
-            for x in containers(last, []):
-                self.check_container(slot, x, owner, region)
-            for x in leaves(last, []):
-                if not isinstance(x, Array):
+            for x in [*containers(last, []), *_arrays(last)]:
+                held = x.storage if isinstance(x, Array) else x
+                other = owner.setdefault(id(held), slot)
+                older = self.trace.made_in(held) is not region.changes
+                if other is slot and not older:
                     continue
-                storage = x.storage
-                other = owner.setdefault(id(storage), slot.name or "an array")
-                older = self.trace.made_in(storage) is not region.changes
-                written = id(storage) in region.after or any(s.holder is storage for s in self.slots)
-                if other != (slot.name or "an array") or older and written:
-                    other = other if other != slot.name else "an array from before the loop"
+                name = slot.name or "an object"
+                beside = other.name if other is not slot else "an object from before the loop"
+                written = id(held) in region.after or any(s.holder is held for s in self.slots)
+                if changed or older and written:
                     raise BadInput(
-                        f"{slot.name or 'an array'} and {other} are the same array after an iteration of this loop, and were not "
-                        "before; copy one of them: x = y.copy()"
+                        f"{name} and {beside} are one after an iteration of this loop, which changes it; copy one of them"
                     )
+                slot.tied = other.tied = (
+                    f"{name} and {beside} may be one after a loop; copy one of them before it is changed"
+                )
                 if older:
-                    storage.tied = (
-                        f"{slot.name} may be this array, after a loop that has assigned it; copy one of them first"
-                    )
+                    self.tie(x, slot.tied)
 
-    def name_of(self, holder: Any) -> str:
-        """The variable that holds an object, for messages."""
-        return next((k for k, x in self.trace.scope.vars.items() if x is holder), "a value")
-
-    def check_container(self, slot: Slot, x: Any, owner: dict[int, str], region: Region) -> None:
-        name = slot.name or "a value"
-        other = owner.setdefault(id(x), name)
-        older = self.trace.made_in(x) is not region.changes
-        if other != name or older and id(x) in region.after:
-            other = other if other != name else f"a {type(x).__name__} from before the loop, which the loop changes,"
-            raise BadInput(f"{name} and {other} are one after an iteration of this loop; copy one of them")
-        if older:
-            text = f"{name} may be this {type(x).__name__}, after a loop that has assigned it; copy one of them first"
+    def tie(self, x: Any, text: str) -> None:
+        if isinstance(x, Array):
+            x.storage.tied = text
+        else:
             self.trace.tied[id(x)] = x, text
 
     def close(self, slot: Slot, region: Region) -> bool:
@@ -343,21 +338,20 @@ class Loop:
             trace.builder.append(Operation("while", None, initial, blocks=[test, body], results=made, line=line))
         values = iter(made)
         for slot in self.slots:
-            if slot.form == "carried":
-                assert slot.types is not None
-                new = [
-                    Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values))
-                    for x in leaves(slot.first, [])
-                ]
-                after = rebuilt(slot.first, iter(new), self.note)
-                self.separate(slot, after)
-                self.set(slot, after)
-            elif slot.form == "late":
-                found = leaves(slot.last, [])
-                new = [Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in found]
-                self.set(slot, self.late(slot, rebuilt(slot.last, iter(new), self.note)))
-            else:
+            if slot.form == "local":
                 self.set(slot, Conflict(slot.reason))
+                continue
+            form = slot.first if slot.form == "carried" else slot.last
+            new = [
+                Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in leaves(form, [])
+            ]
+            after = rebuilt(form, iter(new), self.note)
+            if slot.tied:
+                for x in [*_arrays(after), *containers(after, [])]:
+                    self.tie(x, slot.tied)
+            if slot.form == "carried":
+                self.separate(slot, after)
+            self.set(slot, after if slot.form == "carried" else self.late(slot, after))
 
     def separate(self, slot: Slot, after: Any) -> None:
         """What the slot held before the loop is from now on another object than what it holds after it, ``after``.
@@ -379,10 +373,7 @@ class Loop:
                 )
             text = f"{name} may or may not be this object after a loop that assigns it; copy one of them first"
             for o in (x,) if self.runs else (x, y):
-                if isinstance(o, Array):
-                    o.storage.tied = text
-                else:
-                    self.trace.tied[id(o)] = o, text
+                self.tie(o, text)
 
     @property
     def runs(self) -> bool:

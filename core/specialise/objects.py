@@ -10,6 +10,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..traced import ATTRIBUTES, METHODS, Traced, current
 from .builtin_functions import python_type
@@ -102,7 +104,7 @@ class Objects(LoopStatements):
             if name in METHODS:
                 return TracedMethod(METHODS[name], x)
             kind = python_type(x)
-            if hasattr(kind, name):
+            if hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
                 raise BadInput(f".{name} of a {kind.__name__} cannot be compiled")
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
