@@ -290,10 +290,10 @@ class Lanes:
         target = self.own(op, x)
         spec, operands, axes = self.part(op, v.type, index)
         term, function = self.added(op) or (v, None)
-        value = self.outer(term) if axes == (1, 0) else None
-        value = value or self.builder.transpose(self.lane(term), [axes.index(d) for d in range(len(axes))])
-        if function is np.subtract:
-            value = self.builder.ufunc(np.negative, value)
+        value = self.outer(term, function is np.subtract) if axes == (1, 0) else None
+        if value is None:
+            value = self.builder.transpose(self.lane(term), [axes.index(d) for d in range(len(axes))])
+            value = self.builder.ufunc(np.negative, value) if function is np.subtract else value
         callee = op.callee if function is None else typed.add_at
         made = self.builder.call(callee, [target, *operands, value], [target.type], spec=spec)[0]
         self.now[self.versions[x]] = made
@@ -326,8 +326,8 @@ class Lanes:
         missing = ndim - v.type.ndim
         return self.builder.reshape(x, (self.n, *[1] * missing, *x.type.shape[1:])) if missing else x
 
-    def outer(self, v: Value) -> Value | None:
-        """A vector times a number of each iteration: a matrix with a column for each, as a product."""
+    def outer(self, v: Value, negative: bool = False) -> Value | None:
+        """A vector times a number (or minus the number) of each iteration: a matrix with a column for each, as a product."""
         op = self.maker.get(v)
         if op is None or op.callee is not np.multiply:
             return None
@@ -340,7 +340,8 @@ class Lanes:
             ):
                 x = self.invariant(vector)
                 column = self.builder.reshape(x, (x.type.shape[0], 1))
-                return self.builder.matmul(column, self.builder.reshape(self.lane(number), (1, self.n)))
+                row = self.builder.reshape(self.lane(number), (1, self.n))
+                return self.builder.matmul(column, self.builder.ufunc(np.negative, row) if negative else row)
         return None
 
     def elementwise(self, op: Operation) -> None:
