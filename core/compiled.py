@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F401  what they do on traced values
+from .columns import by_rows
 from .errors import BadInput
 from .index_proofs import without_checks
 from .ir import Function, walk
@@ -27,6 +28,7 @@ _PASSES = (
     ("without checks that never fail", without_checks),
     ("simplify", simplify),
     ("side by side", products_of_loops),
+    ("by rows", by_rows),
 )
 
 

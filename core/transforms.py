@@ -13,6 +13,7 @@ import numpy as np
 
 from .builder import text_of_shape
 from .callbacks import type_of
+from .columns import by_rows
 from .errors import BadInput
 from .inline import Copy, inline
 from .ir import Block, Function, Value, walk
@@ -232,7 +233,7 @@ def differentiated(
 
     made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
     sweeps = reverse(
-        products_of_loops(made.function), [True] * len(parameters) + [False] * len(made.free), trace.target
+        by_rows(products_of_loops(made.function)), [True] * len(parameters) + [False] * len(made.free), trace.target
     )
     arguments = [v for e in entered for v in e.values()]
     found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])
