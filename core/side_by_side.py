@@ -87,9 +87,9 @@ class _Pass:
                 lanes = Lanes(builder, op)
                 results = lanes.run()
             except Refused:
-                results = None
-        safe = results is not None and lanes.products and (lanes.runs or _all_in_range(builder, operations))
-        if not safe:
+                lanes = results = None
+        safe = lanes is not None and lanes.products and (lanes.runs or _all_in_range(builder, operations))
+        if results is None or not safe:
             builder.integers.undo(mark)
             return None
         self.instead.update(zip(op.results, results))

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir import Block, Value
-from ..traced import Storage, Trace
+from ..traced import Array, Storage, Trace
 from .merging import After, Merger, is_instance
-from .scopes import UNBOUND
+from .outside import Outside
+from .scopes import UNBOUND, Scope
 from .state import Changes, put
 
 
@@ -55,10 +56,28 @@ class Branches(Trace):
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
+    scopes: list[Scope]
+    outside: Outside
+    given_arrays: list[Array]
+    tries: list[tuple[int, int]]
+    loops: int
+    tries_around: int
+    yields: list[list[Any]]
+    called: list[Any]
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    def set_attribute(self, x: Any, name: str, value: Any) -> None:
+        raise NotImplementedError
+
+    def warn(self, text: str) -> None:
+        raise NotImplementedError
 
     def touch(self, holder: Any) -> None:
         """To be called before anything that can hold values changes."""
-        self.outside.refuse_change(holder)  # type: ignore[attr-defined]
+        self.outside.refuse_change(holder)
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
         self.save(holder)

@@ -6,7 +6,7 @@ import ast
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class Calls(Objects, Recursions):
         first = next(iter(root.vars.values()))
         return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
 
-    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpreted, traced, or as it is."""
         try:
             hash(function)
@@ -156,7 +156,7 @@ class Calls(Objects, Recursions):
 
     # Python functions
 
-    def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
+    def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
         if not always and module.partition(".")[0] in LIBRARIES and not has_traced(args) and not has_traced(kwargs):
             return self.call_real(function, args, kwargs)

@@ -68,12 +68,6 @@ class Generator:
 class Expressions(Branches):
     """The part of the interpreter that evaluates expressions."""
 
-    scopes: list[Scope]
-
-    @property
-    def scope(self) -> Scope:
-        return self.scopes[-1]
-
     def expression(self, node: Any) -> Any:
         return getattr(self, f"eval_{type(node).__name__}", self.unknown)(node)
 

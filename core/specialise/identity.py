@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..traced import Array, Storage, Trace
+from ..traced import Array, Storage
 from .merging import is_instance
 from .scopes import Closure, Scope
 
@@ -18,7 +18,7 @@ def identity(x: Any) -> int:
     return id(x.storage) if isinstance(x, Array) else id(x)
 
 
-def has_other_name(trace: Trace, x: Any, holder: Any, key: Any) -> bool:
+def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
     """Whether an array or a container can be reached otherwise than at ``holder[key]`` (or that attribute)."""
     wanted = identity(x)
     if any(id(a.storage) == wanted for a in trace.given_arrays):

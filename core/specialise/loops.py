@@ -110,6 +110,7 @@ class Loop:
             x = holder if isinstance(holder, (dict, list, set)) else holder.__dict__
         if slot.key is None:  # a whole list
             return list(x)
+        assert isinstance(x, dict)
         return x.get(slot.key, UNBOUND)
 
     def set(self, slot: Slot, x: Any) -> None:
