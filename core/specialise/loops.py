@@ -243,6 +243,10 @@ class Loop:
         else:
             self.trace.tied[id(x)] = x, text
 
+    def name_of(self, holder: Any) -> str:
+        """The variable that holds an object, for messages."""
+        return next((k for k, x in self.trace.scope.vars.items() if x is holder), "a value")
+
     def close(self, slot: Slot, region: Region) -> bool:
         """Find what a slot carries on; True if its form or types have to change, and the iteration be interpreted again."""
         trace = self.trace
