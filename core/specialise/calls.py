@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import operator
 import types
@@ -166,7 +167,9 @@ class Calls(Objects, Recursions):
             return function(*args, **kwargs)
         try:
             node = definition_of(function)
-        except NoSource:
+        except NoSource as error:
+            if has_traced(args) and _has_loop(function.__code__):  # Python would run it, and unroll it without an end
+                raise BadInput(str(error)) from None
             return self.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
             raise BadInput(f"{describe(function)} is a coroutine, which cannot be compiled")
@@ -395,6 +398,10 @@ class Calls(Objects, Recursions):
             except StopIteration:
                 return
             yield item
+
+
+def _has_loop(code: types.CodeType) -> bool:
+    return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
 
 
 def is_generator(node: Any) -> bool:
