@@ -123,8 +123,9 @@ class Lanes:
             read = self.maker.get(part)
             if read is not None and read.callee is typed.getitem and read.operands[0] is write.operands[0]:
                 term, function = self.term(op, part)
-                fits = term is not None and term.type.shape == part.type.shape == total.type.shape
-                if fits and self.users[total] == [write] and _part(read) == _part(write):
+                if term is None or not term.type.shape == part.type.shape == total.type.shape:
+                    continue
+                if self.users[total] == [write] and _part(read) == _part(write):
                     return term, function
         return None
 

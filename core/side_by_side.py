@@ -86,12 +86,11 @@ class _Pass:
             try:
                 lanes = Lanes(builder, op)
                 results = lanes.run()
+                if not lanes.products or not (lanes.runs or _all_in_range(builder, operations)):
+                    raise Refused
             except Refused:
-                lanes = results = None
-        safe = lanes is not None and lanes.products and (lanes.runs or _all_in_range(builder, operations))
-        if results is None or not safe:
-            builder.integers.undo(mark)
-            return None
+                builder.integers.undo(mark)
+                return None
         self.instead.update(zip(op.results, results))
         return operations
 
