@@ -114,10 +114,12 @@ class Lanes:
         return add, *found, add.positional[1:-1]
 
     def added(self, write: Operation) -> tuple[Value, Any] | None:
-        """(term, np.add or np.subtract) of a write that adds to the part which it replaces."""
+        """(term, np.add or np.subtract) of a write that adds to the part which it replaces, each element once."""
         total = write.positional[-1]
         op = self.maker.get(total)
         if write.callee is not typed.setitem or op is None or op.callee not in (np.add, np.subtract):
+            return None
+        if "a" in write.named["spec"].constant:
             return None
         for part in op.operands:
             read = self.maker.get(part)

@@ -137,6 +137,13 @@ def slices_that_grow(a, b):
     return c
 
 
+def elements_named_twice(a, b):
+    c, twice = np.zeros(N), np.array([1, 1, *range(2, N)])
+    for k in range(N):
+        c[twice] += a[k, 0] * b[k]
+    return c
+
+
 def sums_of_elements(a, b):
     c = np.zeros((N, N))
     for j in range(N):
@@ -153,6 +160,7 @@ def sums_of_elements(a, b):
         a_sum_that_is_read,
         every_other_one,
         slices_that_grow,
+        elements_named_twice,
         sums_of_elements,
     ],
 )
