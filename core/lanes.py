@@ -16,6 +16,7 @@ import numpy as np
 from . import typed
 from .builder import Builder
 from .ir import Function, Operation, Value
+from .lane_sums import Uses
 from .simplify import is_total
 from .typed import ArrayType, Dim
 
@@ -42,13 +43,7 @@ class Lanes:
         if not (step.is_constant and int(step.constant) == 1) or not all(_is_plain(o) for o in body.operations):
             raise Refused
         self.builder, self.body = builder, body
-        self.maker = {r: o for o in body.operations for r in o.results}
-        self.users: dict[Value, list[Any]] = {}
-        for o in body.operations:
-            for v in o.operands:
-                self.users.setdefault(v, []).append(o)
-        for k, v in enumerate(body.results):
-            self.users.setdefault(v, []).append(k)
+        self.uses = Uses(body)
         self.n = self.count(start, stop)
         self.runs = isinstance(self.n, int)
         self.lanes: dict[Value, Value] = {}
@@ -70,7 +65,7 @@ class Lanes:
             if o.callee in WRITES and o.operands[0] in self.versions:
                 self.versions[o.results[0]] = self.versions[o.operands[0]]
         for k, parameter in enumerate(carried):
-            found = self.is_sum(parameter, body.results[k])
+            found = self.uses.is_sum(parameter, body.results[k])
             if found is not None and not any(v in self.changing for v in found[3] or ()):
                 self.sums[parameter] = found
             elif self.versions.get(body.results[k]) is not parameter:
@@ -93,51 +88,6 @@ class Lanes:
             n = self.builder.ufunc(np.maximum, n, self.builder.constant(0, np.int64))
         return Dim(n, most)
 
-    # Sums
-
-    def is_sum(self, parameter: Value, result: Value) -> tuple[Any, ...] | None:
-        """(operation that adds, its term, index) if an iteration does nothing with what is carried but to add to it."""
-        add = self.maker.get(result)
-        if add is None or len(self.users.get(result, ())) != 1:
-            return None
-        uses = self.users.get(parameter, [])
-        if add.callee in (np.add, np.subtract) and uses == [add]:
-            return (add, *self.term(add, parameter), None)
-        if add.callee is typed.add_at and uses == [add] and add.operands[0] is parameter:
-            return add, add.positional[-1], np.add, add.positional[1:-1]
-        if add.callee is not typed.setitem or add.operands[0] is not parameter or len(uses) != 2:
-            return None
-        found = self.added(add)
-        read = next(o for o in uses if o is not add)
-        if found is None or not isinstance(read, Operation) or len(self.users.get(read.results[0], ())) != 1:
-            return None
-        return add, *found, add.positional[1:-1]
-
-    def added(self, write: Operation) -> tuple[Value, Any] | None:
-        """(term, np.add or np.subtract) of a write that adds to the part which it replaces, each element once."""
-        total = write.positional[-1]
-        op = self.maker.get(total)
-        if write.callee is not typed.setitem or op is None or op.callee not in (np.add, np.subtract):
-            return None
-        if "a" in write.named["spec"].constant:
-            return None
-        for part in op.operands:
-            read = self.maker.get(part)
-            if read is not None and read.callee is typed.getitem and read.operands[0] is write.operands[0]:
-                term, function = self.term(op, part)
-                if term is None or not term.type.shape == part.type.shape == total.type.shape:
-                    continue
-                if self.users[total] == [write] and _part(read) == _part(write):
-                    return term, function
-        return None
-
-    @staticmethod
-    def term(op: Operation, whole: Value) -> tuple[Value | None, Any]:
-        a, b = op.operands
-        if op.callee is np.subtract:
-            return (b, np.subtract) if a is whole else (None, None)
-        return (b if a is whole else a), np.add
-
     # The walk
 
     def run(self) -> list[Value]:
@@ -155,7 +105,7 @@ class Lanes:
             raise Refused
         found = [add]
         if add.callee is typed.setitem:
-            found += [self.maker[add.positional[-1]], *(o for o in self.users[parameter] if o is not add)]
+            found += [self.uses.maker[add.positional[-1]], *(o for o in self.uses.users[parameter] if o is not add)]
         return found
 
     def result(self, parameter: Value, result: Value) -> Value:
@@ -292,7 +242,7 @@ class Lanes:
             raise Refused
         target = self.own(op, x)
         spec, operands, axes = self.part(op, v.type, index)
-        term, function = self.added(op) or (v, None)
+        term, function = self.uses.added(op) or (v, None)
         value = self.outer(term, function is np.subtract) if axes == (1, 0) else None
         if value is None:
             value = self.builder.transpose(self.lane(term), [axes.index(d) for d in range(len(axes))])
@@ -331,7 +281,7 @@ class Lanes:
 
     def outer(self, v: Value, negative: bool = False) -> Value | None:
         """A vector times a number (or minus the number) of each iteration: a matrix with a column for each, as a product."""
-        op = self.maker.get(v)
+        op = self.uses.maker.get(v)
         if op is None or op.callee is not np.multiply:
             return None
         for vector, number in (op.operands, op.operands[::-1]):
@@ -409,7 +359,7 @@ class Lanes:
 
     def total(self, v: Value) -> Value:
         """The sum of a term over all iterations."""
-        op = self.maker.get(v)
+        op = self.uses.maker.get(v)
         if v not in self.varying or op is None:
             raise Refused
         same = all(x.type.shape == v.type.shape for x in op.positional)
@@ -430,7 +380,7 @@ class Lanes:
         waiting = [v]
         while waiting:
             x = waiting.pop()
-            op = self.maker.get(x)
+            op = self.uses.maker.get(x)
             if x not in self.varying:
                 fixed.append(self.invariant(x))
             elif op is not None and op.callee is np.multiply:
@@ -492,9 +442,3 @@ def _is_long(n: int | Dim) -> bool:
 
 def _lengths(op: Operation) -> list[Value]:
     return [n.value for v in op.results for n in v.type.shape if isinstance(n, Dim)]
-
-
-def _part(op: Operation) -> Any:
-    spec = op.named["spec"].constant
-    index = op.positional[1 : 1 + sum(e != ":" for e in spec)]
-    return spec, tuple(int(v.constant) if v.is_constant and not v.type.shape else v for v in index)
