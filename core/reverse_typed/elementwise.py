@@ -164,8 +164,9 @@ def _power(b, wanted, dy, y, x, n):
     if exponent == 2:
         slope = b.ufunc(np.multiply, factor, x)
     elif y.type.dtype.kind == "f" and exponent < 0 and x.type.dtype == y.type.dtype:
-        # A quotient instead of another power; where x is 0, it is infinite as the power is.
-        slope = b.ufunc(np.multiply, factor, b.ufunc(np.divide, y, x))
+        # A quotient instead of another power, infinite where the power is; a root of -0 has no sign.
+        base = x if exponent == np.floor(exponent) else b.ufunc(np.absolute, x)
+        slope = b.ufunc(np.multiply, factor, b.ufunc(np.divide, y, base))
     else:
         slope = b.ufunc(np.multiply, factor, b.ufunc(np.power, x, b.constant(exponent - 1, n.type.dtype)))
     return scaled(b, dy, slope, not exponent.real >= 1), None

@@ -239,3 +239,15 @@ def test_single_precision_stays():
     kind = ArrayType(np.dtype(np.float32), (3,))
     f = program(lambda b, x: [b.reduce(np.sum, b.ufunc(np.exp, b.ufunc(np.multiply, x, b.constant(2.0))), (0,))], kind)
     assert {p.type.dtype for p in gradient(f, [True]).block.results} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("n", [-0.5, -1.0, -1.5, -2.0])
+def test_the_slope_of_a_negative_power_is_that_of_its_formula_where_it_is_extreme(n):
+    def body(b, x):
+        return [total(b, b.ufunc(np.power, x, b.constant(n)))]
+
+    x = np.array([0.0, -0.0, 1e-120, 1e120, 2.0, -2.0, np.inf])
+    with np.errstate(all="ignore"):
+        expected = n * x ** (n - 1)
+        (_, found) = evaluate(gradient(program(body, vector(7)), [True]), [x])
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
