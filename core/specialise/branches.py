@@ -25,6 +25,12 @@ class Jump:
     conditions: dict[str, Any] = field(default_factory=dict)
     value: Any = UNBOUND
     dead: bool = False
+    covers: bool = False  # one of the conditions holds, whichever
+
+    @property
+    def leaves(self) -> bool:
+        """Whether what follows is not reached."""
+        return self.certain or self.covers
 
     @property
     def certain(self) -> bool:
@@ -193,11 +199,12 @@ class Branches(Trace):
         if not isinstance(a, Jump) and not isinstance(b, Jump):
             return merger.merge(a, b)
         a, b = a or Jump(), b or Jump()
+        covers = a.leaves and b.leaves
         conditions = {}
         for kind in {**a.conditions, **b.conditions}:
             conditions[kind] = merger.merge(a.conditions.get(kind, False), b.conditions.get(kind, False))
         value = merger.merge(a.value, b.value)
-        return Jump(conditions, getattr(value, "x", value))
+        return Jump(conditions, getattr(value, "x", value), covers=covers)
 
     def merged_content(self, merger: Merger, holder: Any, a: Any, b: Any) -> Any:
         if isinstance(holder, Storage):

@@ -113,6 +113,14 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     )
 
 
+def _next(trace: Any, iterator: Any, *default: Any) -> Any:
+    if trace.outside.is_outside(iterator):
+        raise BadInput(
+            "compiled code takes the next item of an iterator from outside, which it would do while compiling only"
+        )
+    return NotImplemented
+
+
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
@@ -228,6 +236,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     tuple: _collect(tuple),
     sorted: _sorted,
     len: _len,
+    next: _next,
     any: _some(True),
     all: _some(False),
     sum: _sum,

@@ -213,7 +213,7 @@ class Calls(Objects, Recursions):
         if jump.dead:
             raise Ended
         condition = jump.conditions.get("return", False)
-        if condition is True:
+        if condition is True or jump.covers and jump.conditions.keys() == {"return"}:
             return jump.value
         return self.branch(self.value(condition), lambda: jump.value, lambda: None)
 

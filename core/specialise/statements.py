@@ -29,7 +29,7 @@ class StatementsOf(Expressions):
             jump = self.statement(statement)
             if jump is None:
                 continue
-            if jump.certain:
+            if jump.leaves:
                 return jump
             return self.unless(jump, lambda rest=rest: self.run(rest)) if rest else jump
         return None
@@ -313,8 +313,13 @@ class StatementsOf(Expressions):
         for error in [k for k in jump.conditions if isinstance(k, BaseException)]:
             condition = jump.conditions[error]
             rest = Jump(
-                {k: c for k, c in jump.conditions.items() if k is not error and c is not False}, jump.value, jump.dead
+                {k: c for k, c in jump.conditions.items() if k is not error and c is not False},
+                jump.value,
+                jump.dead,
+                jump.covers,
             )
+            if rest.covers and len(rest.conditions) == 1:
+                rest.conditions = dict.fromkeys(rest.conditions, True)
             handler = next((h for h in node.handlers if self.catches(h, error)), None)
             if condition is False:
                 continue
@@ -332,7 +337,7 @@ class StatementsOf(Expressions):
                 way,
                 lambda rest=rest: self.handled(node, rest) if rest.conditions else self.run(node.orelse),
             )
-        if jump.certain or not node.orelse:
+        if jump.leaves or not node.orelse:
             return jump
         return self.unless(jump, lambda: self.run(node.orelse))
 

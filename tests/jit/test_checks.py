@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from path_tester import gradient_of, run_on
 
+import morula as mo
+
 A = np.array([0.5, -1.0, 1.5, 2.0])
 M = np.arange(6.0).reshape(2, 3)
 
@@ -177,3 +179,25 @@ def test_lengths_that_differ_when_the_program_runs(path):
 def test_singular_matrices_raise(path):
     with pytest.raises(np.linalg.LinAlgError, match="(?i)singular"):
         run_on(path)(np.linalg.inv)(np.ones((2, 2)))
+
+
+def returned_from_a_try(x):
+    try:
+        if x > 1:
+            raise ValueError("large")
+        return x * x
+    except ValueError:
+        return -x
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_a_return_on_every_way_through_a_try(check, x):
+    check(returned_from_a_try, x)
+
+
+ITEMS = iter([1.0, 2.0])
+
+
+def test_the_next_item_of_an_iterator_from_outside(target):
+    with pytest.raises(mo.BadInput, match="an iterator from outside"):
+        mo.jit(lambda x: x + next(ITEMS), target=target)(1.0)
