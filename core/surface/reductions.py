@@ -226,7 +226,8 @@ def _spread(is_root: bool) -> Callable[..., Any]:
         else:
             shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
             centre = reshape(builder, mean_of(trace, x, axes, where), shape)
-        apart = squares(builder, builder.ufunc(np.subtract, x, centre))
+        # What is left out may be NaN: it is out before the squares, through whose derivative it would come back.
+        apart = squares(builder, _kept(trace, builder.ufunc(np.subtract, x, centre), where, 0))
         found = mean_of(trace, apart, axes, where, None, correction if given(correction) else ddof)
         return finish(trace, x, axes, builder.ufunc(np.sqrt, found) if is_root else found, keepdims, out)
 

@@ -456,3 +456,21 @@ def test_a_call_with_other_static_numbers_is_right():
     f = mo.jit(lambda x, k: {0: x, 1: -x, 2: 2 * x}.get(k, x) + np.zeros(abs(k)).sum(), target="native")
     for k in (0, 1, 2, 1, 0, 2, 2, -1):
         assert f(3.0, k) == {0: 3.0, 1: -3.0, 2: 6.0}.get(k, 3.0)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_what_decides_has_the_same_digits_in_every_loop_that_computes_it(target, rng):
+    """The smallest of some absolute values is found among them again by its gradient, in a loop of its own."""
+    smallest = mo.jit(mo.grad(lambda z: np.sum(np.min(np.exp(abs(z)), axis=-1))), target=target)
+    z = rng.normal(size=(40, 3)) + 1j * rng.normal(size=(40, 3))
+    where = abs(z) == np.min(abs(z), axis=-1, keepdims=True)
+    np.testing.assert_allclose(smallest(z), where * np.exp(abs(z)) * z / abs(z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_what_a_variance_leaves_out_has_gradient_zero(target):
+    x = np.array([[1.0, np.nan, 2.0], [0.5, -1.0, 3.0]])
+    for f in (np.nanvar, np.nanstd, lambda x: np.std(x, where=np.isfinite(x))):
+        spread = mo.value_and_grad(lambda x, f=f: f(x))
+        for found, expected in zip(mo.jit(spread, target=target)(x), spread(x)):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)

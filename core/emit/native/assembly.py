@@ -61,6 +61,7 @@ class Code:
         self.lines: list[str] = []
         self.count = 0
         self.label = "start"
+        self.is_reproducible = False  # what is written gives the same digits wherever it is written again
         self.known: list[dict[Any, Any]] = [{}]  # elements already computed where the code being written can use them
 
     # Instructions
@@ -123,6 +124,15 @@ class Code:
             yield
         finally:
             self.known.pop()
+
+    @contextmanager
+    def reproducible(self):
+        """What is written inside gives the same digits in every loop: not contracted, no vector variants of functions."""
+        before, self.is_reproducible = self.is_reproducible, True
+        try:
+            yield
+        finally:
+            self.is_reproducible = before
 
     # Integers (i64)
 

@@ -66,7 +66,19 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
     emit = find(op.callee, dtype)
     if dtype.kind == "f" and op.callee in _ROUNDED:
         emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
-    return None if emit is None else lambda x: emit(code, dtype, *x)
+    if emit is None:
+        return None
+    result = op.results[0]
+    if (
+        result.type.shape and dtype.kind in "fc" and (not f.is_entry or result in f.decisive)
+    ):  # written into each loop that reads it
+
+        def reproducible(x: Sequence[Element]) -> Any:
+            with code.reproducible():
+                return emit(code, dtype, *x)
+
+        return reproducible
+    return lambda x: emit(code, dtype, *x)
 
 
 def choose(f: FunctionCode, condition: str, x: Element, y: Element, kind: str) -> Element:

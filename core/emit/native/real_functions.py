@@ -60,7 +60,7 @@ def c_function(name: str) -> Emit:
     def emit(code: Code, dtype: np.dtype, *x: str) -> str:
         kind = register(dtype)
         full = f"{name}f" if dtype.char == "f" else name
-        variants = vector_variants(full, len(x), dtype.char == "f")
+        variants = () if code.is_reproducible else vector_variants(full, len(x), dtype.char == "f")
         group = ""
         if variants:
             for symbol, lanes in variants:
@@ -77,7 +77,8 @@ def instruction(text: str) -> Emit:
     """One LLVM instruction on operands of one type: ``fadd contract``."""
 
     def emit(code: Code, dtype: np.dtype, *x: str) -> str:
-        return code.value(f"{text} {register(dtype)} {', '.join(x)}")
+        chosen = text.removesuffix(" contract") if code.is_reproducible else text
+        return code.value(f"{chosen} {register(dtype)} {', '.join(x)}")
 
     return emit
 
