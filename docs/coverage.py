@@ -278,21 +278,49 @@ What morula does with every public name of NumPy's and SciPy's array, Fourier tr
 modules. This page is written by [coverage.py](coverage.py), and a test holds it against the code; it was made with NumPy
 {np.__version__} and SciPy {scipy.__version__}.
 
+The columns native and xla say what compiled code does on these targets, tried on some calls of each function: `compiles`,
+to the same value and gradient; `in Python`, the same, but a part of it is a call of the library from compiled code;
+`refused`, with an error; nothing, where no number that could vary goes in, or no call is tried.
+
 | state | meaning |
 |---|---|
 """
 
 
-def page(found: dict[str, dict[str, str]]) -> str:
+Columns = dict[str, dict[str, tuple[str, ...]]]
+
+
+def compiled(only: Any = lambda i: True) -> Columns:
+    """What each target of ``jit`` does with the names for which there are examples; ``only`` chooses some by number."""
+    from coverage_compiled import TARGETS, few, rule_examples, state as tried
+
+    by_rule = rule_examples()
+    found: Columns = {}
+    count = 0
+    for module in MODULES:
+        for name in names_of(module):
+            calls = [(call[0], call[1:], {}) for call in SOURCE.get(module, {}).get(name, ())]
+            f = getattr(importlib.import_module(module), name)
+            rule = _found(find_rule, f)
+            calls = calls or few(by_rule.get(rule.function if rule is not None else None, ()))
+            if calls:
+                if only(count):
+                    found.setdefault(module, {})[name] = tuple(tried(calls, target) for target in TARGETS)
+                count += 1
+    return found
+
+
+def page(found: dict[str, dict[str, str]], columns: Columns) -> str:
     lines = [HEADER + "\n".join(f"| {word} | {meaning} |" for word, meaning in LEGEND.items()), ""]
     kinds = {module: Counter(re.split("[:,]", text)[0] for text in names.values()) for module, names in found.items()}
     lines += ["| module | " + " | ".join(LEGEND) + " |", "|---" * (len(LEGEND) + 1) + "|"]
     lines += [f"| {m} | " + " | ".join(str(kinds[m][word] or "") for word in LEGEND) + " |" for m in found]
     for module, names in found.items():
-        lines += ["", f"## {module}", "", "| name | state |", "|---|---|"]
-        lines += [f"| `{name}` | {text} |" for name, text in names.items()]
+        lines += ["", f"## {module}", "", "| name | state | native | xla |", "|---|---|---|---|"]
+        for name, text in names.items():
+            lines.append(f"| `{name}` | {text} | {' | '.join(columns.get(module, {}).get(name, ('', '')))} |")
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(states()))
+    PAGE.write_text(page(states(), compiled()))

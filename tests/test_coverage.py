@@ -14,32 +14,39 @@ import scipy
 
 import morula as mo
 
-SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "coverage.py"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def load():
-    spec = importlib.util.spec_from_file_location("docs_coverage", SCRIPT)
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-coverage = load()
+coverage, compiled = load("coverage"), load("coverage_compiled")
 STATES = coverage.states()
 CALLS = [(m, name, call) for m, names in coverage.SOURCE.items() for name, calls in names.items() for call in calls]
 
 
 def published():
-    """The page, as states by module and name."""
+    """The page, as states by module and name, and its columns for compiled code."""
     found: dict[str, dict[str, str]] = {}
+    columns: dict[str, dict[str, tuple[str, ...]]] = {}
     for line in coverage.PAGE.read_text().splitlines():
-        heading, row = re.match(r"## (.*)", line), re.match(r"\| `(.*)` \| (.*) \|", line)
+        heading, row = re.match(r"## (.*)", line), re.match(r"\| `(.*?)` \| (.*?) \| (.*?) \| (.*?) \|", line)
         if heading:
             found[heading[1]] = {}
         elif row:
             list(found.values())[-1][row[1]] = row[2]
-    return found
+            if row[3] or row[4]:
+                columns.setdefault(list(found)[-1], {})[row[1]] = (row[3], row[4])
+    return found, columns
+
+
+STATED, COLUMNS = published()
+TRIED = [(m, name) for m, names in coverage.SOURCE.items() for name in names if name in COLUMNS.get(m, {})]
 
 
 def test_no_name_is_missing_without_a_reason():
@@ -48,13 +55,13 @@ def test_no_name_is_missing_without_a_reason():
 
 def test_the_page_is_up_to_date():
     """Other versions of the libraries have names of their own; the names in common have the same state."""
-    page = published()
+    page = STATED
     assert list(page) == list(STATES)
     for module, names in STATES.items():
         common = names.keys() & page[module]
         assert {n: names[n] for n in common} == {n: page[module][n] for n in common}, "run: python docs/coverage.py"
     if f"{np.__version__} and SciPy {scipy.__version__}." in coverage.PAGE.read_text():
-        assert coverage.PAGE.read_text() == coverage.page(STATES), "run: python docs/coverage.py"
+        assert coverage.PAGE.read_text() == coverage.page(STATES, COLUMNS), "run: python docs/coverage.py"
 
 
 def test_no_reason_is_given_for_what_is_differentiated():
@@ -95,3 +102,19 @@ def test_what_is_missing_is_refused_in_every_argument(ufunc):
         with np.errstate(all="ignore"), warnings.catch_warnings(), pytest.raises(mo.NoDerivative):
             warnings.simplefilter("ignore")
             mo.grad(program)(0.5)
+
+
+def test_no_compiled_number_is_wrong():
+    """The script that writes the page raises where one is; what it may write is one of these words."""
+    words = re.compile(r"(compiles|in Python|refused: .+|)(; gradient refused: .+|; some refused: .+)*")
+    assert COLUMNS
+    for names in COLUMNS.values():
+        assert all(words.fullmatch(text) for texts in names.values() for text in texts)
+
+
+@pytest.mark.parametrize(("module", "name"), TRIED[::6], ids=lambda x: x)
+def test_what_is_said_to_compile_does(module, name):
+    """A sample of the page, tried again for native code."""
+    pytest.importorskip("llvmlite")
+    calls = [(call[0], call[1:], {}) for call in coverage.SOURCE[module][name]]
+    assert compiled.state(calls, "native") == COLUMNS[module][name][0], "run: python docs/coverage.py"

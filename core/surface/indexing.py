@@ -145,9 +145,11 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 def _from_container(trace: Trace, x: Any, index: Any) -> Any:
     """An item of a list or tuple at an index that is not known while compiling, if all items are numbers of one type."""
     if isinstance(x, Scalar):
-        if index == () and not x.type.weak:
-            return x
-        raise TypeError(f"{str(x.type)!r} object is not subscriptable")
+        if x.type.weak:
+            raise TypeError(f"{str(x.type)!r} object is not subscriptable")
+        return getitem(
+            trace, trace.call(np.asarray, x), index
+        )  # NumPy's numbers are indexed as arrays of no dimensions
     if isinstance(x, (list, tuple)) and isinstance(index, Traced) and len(x) and is_array_like(x):
         parts = [trace.value(e) for e in x]
         if all(p.type == parts[0].type for p in parts) and not parts[0].type.shape:

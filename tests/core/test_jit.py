@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import morula as mo
 from morula.core import targets
@@ -474,3 +475,24 @@ def test_what_a_variance_leaves_out_has_gradient_zero(target):
         spread = mo.value_and_grad(lambda x, f=f: f(x))
         for found, expected in zip(mo.jit(spread, target=target)(x), spread(x)):
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_special_functions_of_several_kinds_of_numbers(target):
+    x, z = np.array([0.15, 0.42, 0.83]), np.array([0.4 + 0.3j, -1.2 + 0.8j])
+    np.testing.assert_allclose(mo.jit(lambda z: special.jve(1.7, z), target=target)(z), special.jve(1.7, z), rtol=1e-12)
+    np.testing.assert_allclose(mo.jit(lambda p: special.bdtr(2.0, 5, p), target=target)(x), special.bdtr(2.0, 5, x))
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_what_a_mask_chooses_meets_an_array_of_known_length(target):
+    x, w = np.array([1.0, 3.0, 2.0, 0.5]), np.array([5.0, 7.0])
+    chosen = mo.grad(lambda x: np.sum(np.extract(x > 1, x) * w))
+    np.testing.assert_array_equal(mo.jit(chosen, target=target)(x), chosen(x))
+
+
+def test_slopes_of_special_functions_in_their_shapes_by_rules_with_tables_of_their_own():
+    x = np.array([0.15, 0.42, 0.83])
+    for f in (special.gammainc, special.stdtr):
+        slope = mo.grad(lambda a, f=f: np.sum(f(a, x)))
+        np.testing.assert_allclose(mo.jit(slope, target="native")(1.3), slope(1.3), rtol=1e-10)

@@ -63,6 +63,8 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
     if not isinstance(op.callee, np.ufunc):
         return None
     dtype = op.operands[0].type.dtype
+    if getattr(np, op.callee.__name__, None) is not op.callee and any(v.type.dtype != dtype for v in op.operands):
+        return None  # a special function of numbers of several kinds: SciPy says which of its loops computes it
     emit = find(op.callee, dtype)
     if dtype.kind == "f" and op.callee in _ROUNDED:
         emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])

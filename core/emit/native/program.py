@@ -41,6 +41,7 @@ class NativeProgram:
         self._parameters: list[_Kind] = saved["parameters"]
         self._results: list[_Kind] = saved["results"]
         self._calls: list[PythonCall] = saved["callbacks"]
+        self.runs_python = bool(self._calls)
         self._failures = saved["failures"]
         self._pending: dict[int, BaseException] = {}  # by thread
         if self._calls:
