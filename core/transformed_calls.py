@@ -16,7 +16,7 @@ from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
 from .tape import attributes
 from .traced import Traced
-from .typed import custom as operation
+from .typed import checkpointed, custom as operation
 
 __all__ = ["call_with_adjoint"]
 
@@ -74,9 +74,13 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
 
 @_in_programs(custom.checkpoint)
 def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """In a compiled program what is saved and what is computed again is decided for each value."""
+    """The loops in ``f`` keep few of their states and run their iterations again; else each value has its own decision."""
     check_function(f)
-    return trace.call(f, *args, **kwargs)
+    before, trace.memory_policy = trace.memory_policy, checkpointed
+    try:
+        return trace.call(f, *args, **kwargs)
+    finally:
+        trace.memory_policy = before
 
 
 def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

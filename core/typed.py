@@ -3,7 +3,7 @@
 The data structure is that of ``ir``; here every value has a type, and there are only numbers and arrays, no containers,
 closures or objects, and no mutation: a write gives a new array (the back ends find out that it can be done in place).
 
-Operations are ``if``, ``while``, ``range`` (see ``ir``) and calls.  The callee of a call is
+Operations are ``if``, ``while``, ``range`` (see ``ir``; loops have ``checkpointed`` as callee, or none) and calls.  The callee of a call is
 
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
    since ``Builder.ufunc`` puts ``cast`` before it.  Python's operators and ``math`` are written as ufuncs too.
@@ -224,6 +224,9 @@ stack_push = Primitive("stack_push", _push)
 
 stack_pop = Primitive("stack_pop", lambda shape, stack, n: (*stack[-n:], stack[:-n]))
 """stack_pop(stack, n=) -> (*values, stack): the n values last pushed, in the order in which they were pushed."""
+
+checkpointed = Primitive("checkpointed", lambda shape: None)
+"""The callee of a ``while`` or ``range`` whose adjoint keeps few states, and runs iterations again from them."""
 
 # Effects: kept, in their order, whether or not their results are used
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Block, Operation, Value, walk
-from ..typed import INT64, ArrayType
+from ..typed import INT64, ArrayType, checkpointed
 from . import checkpoint
 from .cotangents import Cotangents, strong
 from .residuals import lengths, size
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
     """Write the adjoint of a loop in ``block``, some result of which has a cotangent."""
     iterations = static_length(op)
-    if sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1])):
+    bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
+    if bounded or op.callee is checkpointed:
         checkpoint.adjoint(sweep, op, block, cotangents)
         return
     if op.kind == "range":

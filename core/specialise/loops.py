@@ -334,13 +334,17 @@ class Loop:
             start, stop, step = self.trips
             body.parameters = [index, *parameters]
             operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
-            trace.builder.append(Operation("range", None, operands, blocks=[body], results=made, line=line))
+            trace.builder.append(
+                Operation("range", trace.memory_policy, operands, blocks=[body], results=made, line=line)
+            )
         else:
             body.parameters = parameters
             test = Block([Value(p.name, p.type) for p in parameters])
             (go,) = next(s.parameters for s in slots if s.holder is self.go)
             test.results = [test.parameters[parameters.index(go)]]
-            trace.builder.append(Operation("while", None, initial, blocks=[test, body], results=made, line=line))
+            trace.builder.append(
+                Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
+            )
         values = iter(made)
         for slot in self.slots:
             if slot.form == "local":

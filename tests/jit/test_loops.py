@@ -394,3 +394,41 @@ def raised_in_a_loop(a, n):
 def test_an_exception_that_leaves_a_loop_for_a_handler(target):
     with pytest.raises(mo.BadInput, match="in a loop within a try; leave the loop by break"):
         mo.jit(raised_in_a_loop, target=target)(np.ones(9), 9)
+
+
+def orbit(state, rate, n):
+    x, y, z = state
+    i = 0
+    while i < n:
+        dx, dy, dz = 10.0 * (y - x), x * (rate - z) - y, x * y - 2.5 * z
+        x, y, z = x + 0.01 * dx, y + 0.01 * dy, z + 0.01 * dz
+        i += 1
+    return x + y * z
+
+
+def orbit_of_few_states(state, rate, n):
+    return mo.checkpoint(orbit, state, rate, n)
+
+
+def rows_of_few_states(a, n):
+    def advance(b):
+        for k in range(n):
+            for i in range(1, len(b)):
+                b[i] = np.sin(b[i]) * b[i - 1] + 0.1 * k
+        return b.sum()
+
+    return mo.checkpoint(advance, a.copy())
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 3000])
+def test_checkpointed_loops(n, target):
+    compiled = mo.jit(gradient_of(orbit_of_few_states, (0, 1)), target=target)
+    value, (state, rate) = compiled((1.0, 2.0, 3.0), 20.0, n)
+    expected, (states, rates) = mo.jit(gradient_of(orbit, (0, 1)), target=target)((1.0, 2.0, 3.0), 20.0, n)
+    assert np.allclose([value, *state, rate], [expected, *states, rates], rtol=1e-9)
+    assert "stack_push" not in compiled.lower((1.0, 2.0, 3.0), 20.0, n).as_text("ir")
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_checkpointed_loops_within_loops(check, n):
+    check(rows_of_few_states, A, n)
