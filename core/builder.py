@@ -159,7 +159,7 @@ class Builder:
         if x.type.dtype == dtype and not x.type.weak:
             return x
         if x.is_constant:
-            return self.constant(np.asarray(x.constant).astype(dtype))
+            return self.constant(typed.cast.body((), x.constant, dtype=dtype))
         kind = ArrayType(dtype)
         if x.type.dtype.kind in "iu" and dtype.kind in "iu" and not x.type.shape:
             atom = self.integers.only_atom(x, kind)

@@ -57,7 +57,7 @@ def _fold(op: Operation, operands: list[Value], types: list[Any]) -> list[Value]
     with np.errstate(all="ignore"):
         arguments = [v.constant for v in values]
         if op.callee is typed.cast:
-            found: Any = np.asarray(arguments[0]).astype(types[0].dtype)
+            found: Any = typed.cast.body((), arguments[0], dtype=types[0].dtype)
         else:
             found = op.callee(*arguments)
     results = []
