@@ -59,6 +59,7 @@ class Branches(Trace):
     """The part of the interpreter that runs regions."""
 
     changes: list[Changes]
+    memory_policy: Any  # of loops, for their adjoints: the callee of their operations
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""

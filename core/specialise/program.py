@@ -42,7 +42,7 @@ class Interpreter(Matching):
         self.tries: list[tuple[int, int]] = []
         self.loops = 0
         self.tries_around = 0
-        self.memory_policy: Any = None  # of loops, for their adjoints: the callee of their operations
+        self.memory_policy = None
         self.given_arrays: list[Array] = []
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
