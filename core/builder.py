@@ -61,11 +61,8 @@ class Builder:
     def block(self, parameters: Sequence[Value] = ()) -> Iterator[Block]:
         """Open a block; set its results before it is closed."""
         made = Block(list(parameters))
-        outer, self.out = self.out, made.operations
-        try:
+        with self.writing(made.operations):
             yield made
-        finally:
-            self.out = outer
 
     @contextmanager
     def writing(self, operations: list[Operation]) -> Iterator[None]:

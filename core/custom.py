@@ -6,7 +6,7 @@ derivative, and on a tape an operation with a backward step of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,8 @@ def distinct(y: Any) -> Any:
     return Int(y) if type(y) is int else y
 
 
-def _adjoint_back(table: Cotangents, record: Record) -> None:
-    _, y, f, back, args = record
-    dy = table.take(y)
-    if dy is None:
-        return
-    cotangents = table.run(back, dy)
+def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+    """What a pullback given by hand has returned, as one cotangent for each argument of ``f``."""
     if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
         cotangents = (cotangents,)
     if len(cotangents) != len(args):
@@ -91,6 +87,15 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
             f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
             "one for each, None where it is zero"
         )
+    return cotangents
+
+
+def _adjoint_back(table: Cotangents, record: Record) -> None:
+    _, y, f, back, args = record
+    dy = table.take(y)
+    if dy is None:
+        return
+    cotangents = one_for_each(f, table.run(back, dy), args)
     for i, (x, g) in enumerate(zip(args, cotangents)):
         if isinstance(x, (np.ndarray, float, complex, np.number)) and g is not None and np.shape(g) != np.shape(x):
             raise BadInput(

@@ -97,17 +97,9 @@ def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], 
     def pull(dy: Any) -> tuple[Any, ...]:
         trace.level -= 1
         try:
-            cotangents = trace.call(back, dy)
+            return custom.one_for_each(f, trace.call(back, dy), args)
         finally:
             trace.level += 1
-        if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
-            cotangents = (cotangents,)
-        if len(cotangents) != len(args):
-            raise BadInput(
-                f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
-                "one for each, None where it is zero"
-            )
-        return cotangents
 
     return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}")
 

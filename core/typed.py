@@ -253,6 +253,3 @@ On the way back their cotangents reach x and nothing else: ``backward(*residuals
 each inexact y and one result for each inexact x, of its type.  An operation is of the innermost derivative that is taken
 of it: the forward sweep has y itself in its place.  What is not differentiated has none (``transforms.without_custom``).
 """
-
-SHAPED = (full, broadcast_to, reshape, iota, getitem)
-"""Primitives that read the shape of their result from its type."""

@@ -85,16 +85,8 @@ class Printer:
     def define(self, value: Value) -> str:
         if value not in self.names:
             base = value.name if value.name.isidentifier() else "t"
-            self.names[value] = self.unique(base)
+            self.names[value] = unused_name(self.taken, base)
         return self.names[value]
-
-    def unique(self, base: str) -> str:
-        name, n = base, 0
-        while name in self.taken:
-            n += 1
-            name = f"{base}{n}"
-        self.taken.add(name)
-        return name
 
     # Statements
 
@@ -198,7 +190,7 @@ class Printer:
             self.names[parameter] = target
         if any(o.kind != "call" for o in condition.operations):
             self.write("while True:", indent)
-            test = self.unique("more")
+            test = unused_name(self.taken, "more")
             self.block(condition, indent + 1, [test])
             self.write(f"if not {test}:", indent + 1)
             self.write("break", indent + 2)
@@ -250,7 +242,7 @@ class Printer:
             for name, link in self.links.items():
                 if (id(link.compiled), link.attribute) == key:
                     return name
-            name = self.unique(x.__name__)
+            name = unused_name(self.taken, x.__name__)
             self.links[name] = x
             return name
         name = getattr(x, "__name__", "")
@@ -262,7 +254,7 @@ class Printer:
             return name
         if id(x) not in self.objects:
             text = name if name.isidentifier() else f"{type(x).__name__}_"
-            self.objects[id(x)] = self.unique(text)
+            self.objects[id(x)] = unused_name(self.taken, text)
             self.namespace[self.objects[id(x)]] = x
         return self.objects[id(x)]
 
@@ -316,6 +308,16 @@ def build(function: Function) -> tuple[FunctionType, str, dict[str, Link], dict[
     text = printer.text()
     namespace = load(function.name, text, {**printer.namespace, "__name__": "morula.generated"})
     return namespace[printer.name], text, printer.links, namespace
+
+
+def unused_name(taken: set[str], base: str) -> str:
+    """``base``, or that with a number, such that it is not among the names ``taken``; it is then."""
+    name, n = base, 0
+    while name in taken:
+        n += 1
+        name = f"{base}{n}"
+    taken.add(name)
+    return name
 
 
 def load(name: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from .. import typed
 from ..ir import Block, Function, Operation, Value, operands, walk
 from ..typed import ArrayType, Dim, Primitive
-from .python import load
+from .python import load, unused_name
 
 INFIX = {
     np.add: "+",
@@ -75,7 +75,7 @@ class _Printer:
         if id(function) in self.functions:
             return self.functions[id(function)]
         base = function.name if function.name.isidentifier() else "program"
-        self.functions[id(function)] = name = self.unique(base)
+        self.functions[id(function)] = name = unused_name(self.taken, base)
         outer, self.lines, names, self.names = self.lines, [], self.names, {}
         uses, self.uses = self.uses, Counter(operands(function.block))
         for op in walk(function.block):
@@ -92,18 +92,10 @@ class _Printer:
     def write(self, line: str, indent: int) -> None:
         self.lines.append("    " * indent + line)
 
-    def unique(self, base: str) -> str:
-        name, n = base, 0
-        while name in self.taken:
-            n += 1
-            name = f"{base}{n}"
-        self.taken.add(name)
-        return name
-
     def define(self, value: Value) -> str:
         if value not in self.names:
             base = value.name if value.name.isidentifier() else "t"
-            self.names[value] = self.unique(base)
+            self.names[value] = unused_name(self.taken, base)
         return self.names[value]
 
     # Statements
@@ -144,7 +136,7 @@ class _Printer:
     def carry(self, op: Operation, initial: Sequence[Value], blocks: Sequence[list[Value]], indent: int) -> list[str]:
         targets = []
         for i, result in enumerate(op.results):
-            name = self.unique(blocks[0][i].name if blocks[0][i].name.isidentifier() else "t")
+            name = unused_name(self.taken, blocks[0][i].name if blocks[0][i].name.isidentifier() else "t")
             targets.append(name)
             for value in (result, *(parameters[i] for parameters in blocks)):
                 self.names[value] = name
@@ -211,7 +203,7 @@ class _Printer:
 
     def object(self, x: Any, name: str) -> str:
         if id(x) not in self.objects:
-            self.objects[id(x)] = self.unique(name if name.isidentifier() else type(x).__name__.lower())
+            self.objects[id(x)] = unused_name(self.taken, name if name.isidentifier() else type(x).__name__.lower())
             self.namespace[self.objects[id(x)]] = x
         return self.objects[id(x)]
 

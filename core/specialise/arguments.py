@@ -15,7 +15,6 @@ from ..traced import Array, Scalar, Storage, Traced
 from ..traced_text import Text
 from ..typed import BOOL, ArrayType
 
-_PYTHON = {bool: BOOL}
 _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 

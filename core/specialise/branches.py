@@ -9,10 +9,10 @@ from typing import Any
 from ..errors import BadInput
 from ..ir import Block, Value
 from ..traced import Array, Storage, Trace
-from .merging import After, Merger, is_instance
+from .merging import Merger, is_instance
 from .outside import Outside
 from .scopes import UNBOUND, Scope
-from .state import Changes, put
+from .state import After, Changes, put
 
 
 @dataclass
@@ -118,13 +118,11 @@ class Branches(Trace):
         outer = self.region
         self.changes.append(changes)
         self.region = changes
-        out = self.builder.out
         made = Region(Block(), changes)
-        self.builder.out = made.block.operations
         try:
-            made.result = run(made)
+            with self.builder.writing(made.block.operations):
+                made.result = run(made)
         finally:
-            self.builder.out = out
             made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
             self.changes.pop()
             self.region = outer

@@ -27,7 +27,7 @@ from .forms import containers, has_function, leaves, rebuilt, same_entries, same
 from .identity import has_other_name
 from .merging import convert, describe, is_instance, join, remedy, same_constant
 from .scopes import UNBOUND, Conflict, Late
-from .state import content
+from .state import content, value_after
 
 
 class Retry(BaseException):
@@ -270,7 +270,7 @@ class Loop:
             for x, kind in zip(found, slot.types):
                 zero = Value(type=kind, constant=kind.dtype.type(0))
                 slot.initial.append(trace.builder.zeros(kind.shape, kind.dtype) if kind.shape else zero)
-                slot.results.append(self.inside(region.block, lambda x=x: self.read(x, region)))
+                slot.results.append(self.read(x, region))
             return False
         if not same_form(slot.first, last):
             slot.reason = (
@@ -285,7 +285,7 @@ class Loop:
         redo = False
         types = list(slot.types)
         for position, (a, b) in enumerate(zip(leaves(slot.first, []), leaves(last, []))):
-            value = self.inside(region.block, lambda b=b: self.read(b, region))
+            value = self.read(b, region)
             kind = join(types[position], value.type)
             if kind is None:
                 slot.reason = (
@@ -296,7 +296,8 @@ class Loop:
                 return True
             redo |= kind != types[position]
             types[position] = kind
-            slot.results.append(self.inside(region.block, lambda v=value, kind=kind: convert(trace.builder, v, kind)))
+            with trace.builder.writing(region.block.operations):
+                slot.results.append(convert(trace.builder, value, kind))
             slot.initial.append(convert(trace.builder, trace.value(a), kind))
         slot.types = types
         return redo
@@ -307,18 +308,8 @@ class Loop:
 
     def read(self, x: Any, region: Region) -> Value:
         """The value of a number or array as the iteration has left it."""
-        if not isinstance(x, Array):
-            return self.trace.value(x)
-        present = region.after.get(id(x.storage), (None, x.storage.value))[1]
-        return present if x.view is None else x.view.read(present)
-
-    def inside(self, block: Block, write: Callable[[], Any]) -> Any:
-        builder = self.trace.builder
-        out, builder.out = builder.out, block.operations
-        try:
-            return write()
-        finally:
-            builder.out = out
+        with self.trace.builder.writing(region.block.operations):
+            return value_after(x, region.after) if isinstance(x, Array) else self.trace.value(x)
 
     # The operation
 

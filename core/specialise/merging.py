@@ -12,12 +12,12 @@ from ..ir import Block, Operation, Value
 from ..traced import Array, Scalar, Storage
 from ..typed import STACK, ArrayType
 from .scopes import UNBOUND, Conflict, Late
+from .state import After, value_after
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
 CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
 OF_PYTHON = 1 << 9
 """A flag of classes that are made when a program runs, and are not C's own."""
-After = dict[int, tuple[Any, Any]]
 
 
 def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
@@ -90,17 +90,10 @@ class Merger:
         if kind is None:
             return None
         for x, block in zip((a, b), self.blocks):
-            block.results.append(self.inside(block, lambda x=x: convert(self.trace.builder, x, kind)))
+            with self.trace.builder.writing(block.operations):
+                block.results.append(convert(self.trace.builder, x, kind))
         self.results.append(Value(name, kind))
         return self.results[-1]
-
-    def inside(self, block: Block, write: Any) -> Any:
-        builder = self.trace.builder
-        outer, builder.out = builder.out, block.operations
-        try:
-            return write()
-        finally:
-            builder.out = outer
 
     def merge(self, a: Any, b: Any, name: str = "") -> Any:
         """What stands for ``a`` if the condition holds and for ``b`` if not."""
@@ -154,7 +147,8 @@ class Merger:
         return self.trace.new(made)
 
     def number(self, x: Any, side: int) -> Value:
-        return self.inside(self.blocks[side], lambda: self.trace.value(x))
+        with self.trace.builder.writing(self.blocks[side].operations):
+            return self.trace.value(x)
 
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
         """A number and an array of no dimensions: the number that each is."""
@@ -183,8 +177,8 @@ class Merger:
 
     def read(self, x: Array, side: int) -> Value:
         """The elements of an array as a branch left them."""
-        present = self.afters[side].get(id(x.storage), (None, x.storage.value))[1]
-        return self.inside(self.blocks[side], lambda: present if x.view is None else x.view.read(present))
+        with self.trace.builder.writing(self.blocks[side].operations):
+            return value_after(x, self.afters[side])
 
     def late(self, a: Any, b: Any, name: str) -> Any:
         absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
@@ -200,7 +194,8 @@ class Merger:
         if isinstance(x, Scalar):
             return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()
         if isinstance(x, Array):
-            made = self.inside(self.blocks[to], lambda: trace.builder.zeros(x.type.shape, x.type.dtype))
+            with trace.builder.writing(self.blocks[to].operations):
+                made = trace.builder.zeros(x.type.shape, x.type.dtype)
             array = Array(Storage(made))
             trace.note_made(array.storage, self.regions[to])
             return array

@@ -147,11 +147,8 @@ class Recursions(Branches):
             if None in joined:
                 raise BadInput(f"{made.function.name} returns arrays of different shapes")
             made.types = joined
-        out, self.builder.out = self.builder.out, region.block.operations
-        try:
+        with self.builder.writing(region.block.operations):
             region.block.results = [convert(self.builder, v, t) for v, t in zip(values, made.types)]
-        finally:
-            self.builder.out = out
         return before == made.types
 
     def call_again(self, made: Recursion, args: Any, kwargs: Any) -> Any:

@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..traced import Storage
+from ..ir import Value
+from ..traced import Array, Storage
+
+After = dict[int, tuple[Any, Any]]
+"""Holders with what they held after a region, by their identities."""
 
 
 def content(holder: Any) -> Any:
@@ -20,6 +24,12 @@ def content(holder: Any) -> Any:
     if isinstance(holder, (dict, list, set)):
         return holder.copy() if type(holder) in (dict, list, set) else type(holder).copy(holder)
     return dict(holder.__dict__)
+
+
+def value_after(x: Array, after: After) -> Value:
+    """The elements of an array as a region left them; a view is read where the builder writes."""
+    present = after.get(id(x.storage), (None, x.storage.value))[1]
+    return present if x.view is None else x.view.read(present)
 
 
 def put(holder: Any, held: Any) -> None:

@@ -11,7 +11,7 @@ from ..ir import Value
 from ..traced import Trace, traces
 from ..typed import Dim
 from .arguments import integer, refuse, static, strong, value
-from .elementwise import stored
+from .operators import stored
 from .products import inner_length, matrix_product
 from .views import reshape
 

@@ -13,17 +13,9 @@ from ..ir import Value
 from ..traced import Array, Trace, traces
 from ..typed import ArrayType
 from .arguments import integer, new_array, refuse, refuse_given, strong, value, weak
-from .operators import assign
+from .operators import assign, stored
 from .reductions import real, truths
 from .views import derived
-
-
-def stored(trace: Trace, made: Value, out: Any) -> Any:
-    if out is None:
-        return trace.wrap(made)
-    out = out[0] if isinstance(out, tuple) else out
-    assign(trace, out, made)
-    return out
 
 
 @traces(np.where)

@@ -13,7 +13,7 @@ from ..ir import Value
 from ..traced import Trace, Traced, traces
 from ..typed import Dim
 from .arguments import axis_of, integer, new_array, refuse, static, strong, value
-from .operators import assign
+from .operators import stored
 from .python_numbers import items_of
 from .views import reshape
 
@@ -25,14 +25,7 @@ def concatenate(
     parts = [value(trace, x) for x in items_of(trace, arrays)]
     if axis is None:
         parts = [value(trace, trace.call(np.ravel, trace.wrap(p))) for p in parts]
-    return _stored(trace, joined(trace, parts, axis or 0, dtype), out)
-
-
-def _stored(trace: Trace, made: Value, out: Any) -> Any:
-    if out is None:
-        return trace.wrap(made)
-    assign(trace, out, made)
-    return out
+    return stored(trace, joined(trace, parts, axis or 0, dtype), out)
 
 
 def joined(trace: Trace, parts: Sequence[Value], axis: Any, dtype: Any = None) -> Value:
@@ -80,7 +73,7 @@ def stack(
         raise ValueError("all input arrays must have the same shape")
     axis = axis_of(trace, axis, parts[0].type.ndim + 1)
     wide = [reshape(trace.builder, p, (*p.type.shape[:axis], 1, *p.type.shape[axis:])) for p in parts]
-    return _stored(trace, joined(trace, wide, axis, dtype), out)
+    return stored(trace, joined(trace, wide, axis, dtype), out)
 
 
 def _stacked(widen: Any, axis: int) -> Any:

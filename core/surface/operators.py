@@ -195,6 +195,17 @@ def _in_place(function: Any) -> Callable[..., Any]:
     return apply
 
 
+def stored(trace: Trace, made: Value, out: Any, what: str = "an assignment") -> Any:
+    """What a function with ``out=`` gives: ``out`` with the result written to it, or a new array or number."""
+    if out is None:
+        return trace.wrap(made)
+    out = out[0] if isinstance(out, tuple) else out
+    if not isinstance(out, Array):
+        raise BadInput(f"out= of {what} must be an array of the compiled program")
+    assign(trace, out, made, what)
+    return out
+
+
 def assign(trace: Trace, array: Array, x: Value, what: str = "an assignment") -> None:
     """Write a result into an array, which it must fit without loss of kind and with no new dimensions."""
     dtype, builder = array.type.dtype, trace.builder

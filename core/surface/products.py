@@ -15,7 +15,7 @@ from ..ir import Value
 from ..traced import Trace, traces
 from ..typed import Dim
 from .arguments import axis_of, integer, refuse, refuse_given, static, strong, value
-from .elementwise import stored
+from .operators import stored
 from .python_numbers import items_of
 from .views import reshape
 

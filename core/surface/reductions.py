@@ -13,7 +13,7 @@ from ..ir import Value
 from ..traced import Array, Trace, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, refuse, strong, total, value
-from .operators import assign
+from .operators import stored
 from .views import reshape
 
 _NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
@@ -24,10 +24,7 @@ def finish(trace: Trace, x: Value, axes: Any, reduced: Value, keepdims: Any, out
     if keepdims is not _NOT_GIVEN and keepdims:
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
         reduced = reshape(trace.builder, reduced, shape)
-    if out is None:
-        return trace.wrap(reduced)
-    assign(trace, out, reduced, "a reduction")
-    return out
+    return stored(trace, reduced, out, "a reduction")
 
 
 def given(x: Any) -> bool:
@@ -287,10 +284,7 @@ def _place(function: Any) -> Callable[..., Any]:
         if keepdims:
             kept = tuple(1 if axis is None or j == i else n for j, n in enumerate(shape))
             found = reshape(builder, found, kept)
-        if out is None:
-            return trace.wrap(found)
-        assign(trace, out, found)
-        return out
+        return stored(trace, found, out)
 
     return apply
 
@@ -309,10 +303,7 @@ def _cumulative(function: Any) -> Callable[..., Any]:
         i = axis_of(trace, axis or 0, x.type.ndim)
         x = builder.cast(x, function(np.zeros(1, x.type.dtype)).dtype if dtype is None else dtype)
         found = builder.call(function, [x], [x.type], axis=i)[0]
-        if out is None:
-            return trace.wrap(found)
-        assign(trace, out, found)
-        return out
+        return stored(trace, found, out)
 
     return apply
 

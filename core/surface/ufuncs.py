@@ -12,7 +12,7 @@ from ..errors import BadInput
 from ..ir import Value
 from ..traced import FUNCTIONS, Array, Trace, traces
 from .arguments import as_numpy, axes_of, axis_of, refuse, value
-from .operators import assign, numpy_power
+from .operators import numpy_power, stored
 
 _REDUCTIONS = {
     np.add: np.sum,
@@ -53,7 +53,7 @@ def apply(
     if where is not True:
         results = _masked(trace, ufunc, results, outs, value(trace, where))
     outs += [None] * (len(results) - len(outs))
-    wrapped = [_stored(trace, ufunc, r, o) for r, o in zip(results, outs)]
+    wrapped = [stored(trace, r, o, f"ufunc {ufunc.__name__!r}") for r, o in zip(results, outs)]
     return tuple(wrapped) if ufunc.nout > 1 else wrapped[0]
 
 
@@ -92,15 +92,6 @@ def _masked(trace: Trace, ufunc: np.ufunc, results: list[Value], outs: list[Any]
         cast = trace.builder.cast(result, out.type.dtype)
         found.append(trace.builder.where(mask, cast, trace.value(out)))
     return found
-
-
-def _stored(trace: Trace, ufunc: np.ufunc, result: Value, out: Any) -> Any:
-    if out is None:
-        return trace.wrap(result)
-    if not isinstance(out, Array):
-        raise BadInput(f"{ufunc.__name__}(out=) must be an array of the compiled program")
-    assign(trace, out, result, f"ufunc {ufunc.__name__!r}")
-    return out
 
 
 def ufunc_trace(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -180,7 +171,7 @@ def accumulate_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         axis = axis_of(trace, axis, x.type.ndim)
         if ufunc in (np.maximum, np.minimum, np.logaddexp) and dtype is None:
             made = builder.call(ufunc.accumulate, [x], [x.type], axis=axis)[0]
-            return _stored(trace, ufunc, made, out)
+            return stored(trace, made, out, f"ufunc {ufunc.__name__!r}")
         raise refuse(f"{ufunc.__name__}.accumulate", "write the loop")
 
     return accumulate

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, note, settings, strategies as st
 from path_tester import assert_same
 from structured_programs import case, compile_program
 
@@ -22,23 +22,24 @@ QUIET = {"suppress_health_check": list(HealthCheck), "deadline": None}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
-def usable(f, args):
+def drawn(seed):
+    """A random program and its arguments; one whose value is of moderate size."""
+    text, args, _ = case(random.Random(seed))
+    note(text)
+    note(str(args))
+    f = compile_program(text)
     try:
         value = f(*copy.deepcopy(args))
     except (ArithmeticError, ValueError):  # it overflowed
-        return False
-    return np.isfinite(value) and abs(value) < 1e6
+        value = np.inf
+    assume(np.isfinite(value) and abs(value) < 1e6)
+    return f, args
 
 
 @settings(max_examples=40, **QUIET)
 @given(st.integers(0, 2**32))
 def test_the_typed_program_computes_what_python_does(seed):
-    text, args, _ = case(random.Random(seed))
-    note(text)
-    note(str(args))
-    f = compile_program(text)
-    if not usable(f, args):
-        return
+    f, args = drawn(seed)
     program = specialise(f, args, {})
     given_args = copy.deepcopy(args)
     leaves, _ = scan((given_args, {}))
@@ -50,12 +51,7 @@ def test_the_typed_program_computes_what_python_does(seed):
 @settings(max_examples=12, **QUIET)
 @given(st.integers(0, 2**32), st.sampled_from(["native", "xla"]))
 def test_the_sweeps_give_the_eager_gradient(seed, target):
-    text, args, _ = case(random.Random(seed))
-    note(text)
-    note(str(args))
-    f = compile_program(text)
-    if not usable(f, args):
-        return
+    f, args = drawn(seed)
     function = simplify(specialise(f, args, {}).function)
     if not function.block.results:
         return  # an argument as it is
@@ -70,12 +66,7 @@ def test_the_sweeps_give_the_eager_gradient(seed, target):
 @settings(max_examples=6, **QUIET)
 @given(seed=st.integers(0, 2**32))
 def test_compiled_gradients_are_those_of_the_eager_path(target, seed):
-    text, args, _ = case(random.Random(seed))
-    note(text)
-    note(str(args))
-    f = compile_program(text)
-    if not usable(f, args):
-        return
+    f, args = drawn(seed)
     derivative = mo.value_and_grad(f, range(len(args)))
     value, gradient = mo.jit(derivative, target=target)(*args)
     expected, slopes = derivative(*args)

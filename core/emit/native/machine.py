@@ -70,11 +70,6 @@ def object_code(module: Any) -> bytes:
     return _machine().emit_object(module)
 
 
-def assembly_text(module: Any) -> str:
-    """The processor's instructions, to read."""
-    return _machine().emit_assembly(module)
-
-
 class Loaded:
     """Object code in memory.  Symbols: arrays, which are kept, and C functions of SciPy."""
 
