@@ -24,7 +24,7 @@ from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
 from .stores import array_setitem, setitem
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
-from .tape import Cotangents, Int, Record, Tape
+from .tape import Int, Tape, pass_on
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
 
 MUTATORS: dict[str, Any] = {}
@@ -218,12 +218,6 @@ def plain_number(tape: Tape, x: Any) -> Any:
     y = base(x) if tape.parent is None else plain_number(tape.parent, x)
     tape.records.append((pass_on, y, x))
     return y
-
-
-def pass_on(table: Cotangents, record: Record) -> None:
-    """The backward step of what gave an equal number as another object."""
-    _, y, x = record
-    table.add(x, table.take(y))
 
 
 def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .dispatch import dispatched
 from .instrument import instrument, template_of
-from .integers import carries, enlist_all
+from .integers import carries, enlist_all, same_integer
 from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
 from .opaque import Recording, call_opaque, is_exact, is_foreign
@@ -219,7 +219,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     fits = False  # the recorded form raises it again, on the user's lines
                 if fits:
                     if any(type(x) is Int for x in values):
-                        y = Int(y) if type(y) is int else enlist_all(tape, y, function)
+                        y = enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
                     of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
                     if _deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
@@ -456,5 +456,5 @@ for _recorded, _function in OPERATORS.values():
     HANDLERS[_function] = _recorded
 HANDLERS[type.__call__] = lambda tape, cls, *args, **kwargs: make(tape, cls, args, kwargs)
 HANDLERS[abs] = HANDLERS[operator.abs]
-HANDLERS[Int] = lambda tape, x: Int(x)
+HANDLERS[Int] = same_integer
 Tape.call = call  # type: ignore[method-assign]

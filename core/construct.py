@@ -13,10 +13,9 @@ import numpy as np
 
 from . import known
 from .access import iterate, pairs, special
-from .arrays import pass_on
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
 from .stores import set_attribute, store_attribute
-from .tape import Tape
+from .tape import Tape, pass_on
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)

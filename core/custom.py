@@ -75,7 +75,7 @@ def distinct(y: Any) -> Any:
         return same_number(y)
     if type(y) in (list, tuple):
         return type(y)([distinct(e) for e in y])
-    return Int(y) if type(y) is int else y
+    return Int(y) if type(y) in (int, Int) else y
 
 
 def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any, ...]:

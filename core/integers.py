@@ -15,7 +15,7 @@ import numpy as np
 
 from .rules.table import Rule, pull
 from .source import user_frame
-from .tape import Cotangents, Int, Record, Tape, owner
+from .tape import Cotangents, Int, Record, Tape, owner, pass_on
 
 
 def carries(tape: Tape, x: Any) -> bool:
@@ -40,10 +40,23 @@ def enlist(tape: Tape, x: Any, function: Any, args: Any = ()) -> None:
 
 
 def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
-    """``y``, with what is a NumPy integer in it listed."""
-    for e in y if isinstance(y, tuple) else (y,):
-        if isinstance(e, np.integer) or isinstance(e, np.ndarray) and e.dtype.kind in "iu":
-            enlist(tape, e, function)
+    """``y``, computed from an ``Int``, with each integer of Python in it as an ``Int`` and each of NumPy listed."""
+    if type(y) is tuple:
+        return tuple([enlist_all(tape, e, function) for e in y])
+    if type(y) is int:
+        return Int(y)
+    if isinstance(y, np.integer) or isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+        enlist(tape, y, function)
+    return y
+
+
+def same_integer(tape: Tape, x: int) -> Int:
+    """An equal integer that is another object; the derivative by ``x`` passes through it, on every enclosing tape."""
+    y = Int(x)
+    enclosing: Tape | None = tape if type(x) is Int else None
+    while enclosing is not None:
+        enclosing.records.append((pass_on, y, x))
+        enclosing = enclosing.parent
     return y
 
 

@@ -16,11 +16,10 @@ import scipy.integrate
 from scipy.integrate import _quadpack  # type: ignore[attr-defined]
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
-from .arrays import pass_on
 from .call import call, handles
 from .custom import distinct
 from .opaque import INSTEAD, note
-from .tape import Tape
+from .tape import Tape, pass_on
 from .values import evaluate
 
 

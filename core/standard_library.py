@@ -20,7 +20,7 @@ import numpy as np
 
 from . import known
 from .access import get_attribute, getitem, iterate, load_attribute, next_entry, pairs, special
-from .arrays import call_rule, pass_on
+from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .construct import class_made
 from .cotangents import conform
@@ -33,7 +33,7 @@ from .rules.table import RULES
 from .source import program_frame, user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
-from .tape import Cotangents, Int, Record, Tape
+from .tape import Cotangents, Int, Record, Tape, pass_on
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
@@ -384,7 +384,7 @@ def _numpy_integer(cls: type) -> Any:
     def handler(tape: Tape, x: Any = 0, *args: Any) -> Any:
         if not carries(tape, x):
             return call_opaque(tape, cls, (x, *args), {})
-        y = cls(x, *args)
+        y = evaluate(tape.parent, cls, x, *args)
         if isinstance(y, np.ndarray):
             return lose(tape, y, cls)
         enlist(tape, y, cls)

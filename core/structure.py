@@ -105,7 +105,7 @@ class Arguments:
         if isinstance(x, (bool, np.bool_)) or x is None or isinstance(x, OPAQUE):
             return x, _nothing
         if isinstance(x, int) and kind in (int, Int):
-            fresh = Int(x)
+            fresh = evaluate(self.tape.parent, Int, x)
             self.inputs.append(fresh)
             return fresh, lambda table, done: _number(table, fresh, x)
         if kind in PASSIVE:

@@ -306,6 +306,12 @@ def sweep(tape: Tape, table: Cotangents) -> None:
                 table.write(target, index, value)
 
 
+def pass_on(table: Cotangents, record: Record) -> None:
+    """The backward step of what gave an equal number as another object."""
+    _, y, x = record
+    table.add(x, table.take(y))
+
+
 def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
     """The pullback of what was recorded as one operation, by running it again with each of its operations apart."""
     again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
