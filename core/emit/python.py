@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cotangents import accumulate, add_at
+from ..cotangents import accumulate, add_at, is_fancy
 from ..ir import Block, Function, Method, Operation, Value, operands
 from ..reverse import Link
 from ..vocabulary import UNPACK, leave_if, leave_unless, make_list, make_tuple
@@ -150,7 +150,8 @@ class Printer:
         if op.callee is add_at:
             self.flush(indent)
             index = op.operands[1]
-            if index.type is not None and index.type.kind == "real" or index.is_constant:
+            real = index.type is not None and index.type.kind == "real"
+            if real or index.is_constant and not is_fancy(index.constant):
                 self.write(f"{values[0][0]}[{self.index(index, values[1][0])}] += {values[2][0]}", indent)
                 return
         elif op.callee is operator.setitem:

@@ -74,12 +74,12 @@ def _update(walk: Walk, op: Operation, x: Any, index_and_value: Sequence[Any], s
     array_ndim = max(t.ndim for e, t in zip(_asking(spec), index_types) if e == "a")
     sliced = part_dimensions(spec, array_ndim).values()
     inside = mask(walk, kind, [i for i in range(kind.ndim) if i not in sliced])
-    if inside is None and not sliced:
+    bounds = [n for i, n in enumerate(kind.bounds) if i not in sliced]
+    if inside is None:
         # The lengths of the value are known, and a check has found them to be the index's, which is held at its bounds.
-        places = tuple(p[tuple(map(slice, kind.bounds))] if np.ndim(p) == kind.ndim else p for p in places)
-    if inside is not None:
+        places = tuple(p[tuple(map(slice, bounds))] if np.ndim(p) == len(bounds) else p for p in places)
+    else:
         # What lies beyond a length is sent out of the array, where it is dropped.
-        bounds = [n for i, n in enumerate(kind.bounds) if i not in sliced]
         inside = inside[tuple(0 if i in sliced else slice(None) for i in range(kind.ndim))]
         first = spec.index("a")
         places = tuple(jnp.broadcast_to(fit_index(p, bounds), bounds) if np.ndim(p) else p for p in places)
