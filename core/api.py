@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from .call import HANDLERS, call, handles, parameters
-from .custom import adjoint, checkpoint, hook, nestlevel, stop_gradient
+from .custom import adjoint, hook, nestlevel, stop_gradient
 from .errors import BadInput
 from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
 from .operate import evaluate
 from .pullback import Back, CompiledBack, check_function, kind_of, record
+from .recomputed import checkpoint
 from .source import describe
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for

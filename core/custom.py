@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .call import HANDLERS, call, handles
+from .call import HANDLERS, handles
 from .cotangents import conform
-from .errors import BadInput, NoDerivative
+from .errors import BadInput
 from .operate import evaluate
-from .pullback import check_function, kind_of, seed
+from .pullback import check_function, kind_of
 from .source import describe
 from .structure import as_it_is, same_number
 from .structured import forget
-from .tape import Cotangents, Int, Record, Tape, snapshot, sweep
+from .tape import Cotangents, Int, Record, Tape
 
 Function = Callable[..., Any]
 
@@ -168,70 +168,3 @@ def _nestlevel(tape: Tape | None) -> int:
     while tape is not None:
         level, tape = level + 1, tape.parent
     return level
-
-
-def checkpoint(f: Function, *args: Any, **kwargs: Any) -> Any:
-    """``f(*args, **kwargs)``, of which nothing is kept for the way back: it is run again there.
-
-    A function that writes into arrays is run once and kept, as what it wrote to has changed since.
-
-    >>> from morula.core import grad, pullback
-    >>> grad(lambda x: checkpoint(lambda u: u * u * u, x))(2.0)
-    12.0
-    """
-    check_function(f)
-    return f(*args, **kwargs)
-
-
-@handles(checkpoint)
-def _checkpoint(tape: Tape, f: Function, *args: Any, **kwargs: Any) -> Any:
-    check_function(f)
-    trial = Tape(tape.parent)
-    trial.integers = tape.integers
-    kept = True  # where it raises, too
-    given = snapshot(args), {name: snapshot(x) for name, x in kwargs.items()}
-    try:
-        y = call(trial, f, *args, **kwargs)
-        kept = bool(trial.written) or not _is_numeric(y)
-    finally:
-        tape.integers = trial.integers
-        tape.written |= trial.written
-        if kept:
-            tape.records += trial.records
-    if not kept:
-        tape.records.append((_checkpoint_back, snapshot(y), f, *given))
-    return y
-
-
-def _is_numeric(y: Any) -> bool:
-    if isinstance(y, (tuple, list)):
-        return all(map(_is_numeric, y))
-    return isinstance(y, (np.ndarray, float, complex, int, np.number))
-
-
-def _checkpoint_back(table: Cotangents, record: Record) -> None:
-    _, y, f, args, kwargs = record
-    dy = table.take(y)
-    if dy is None:
-        return
-    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
-    again.integers = None if table.tape is None else table.tape.integers
-    found = call(again, f, *args, **kwargs)
-    if not _same(found, y):
-        raise NoDerivative(
-            f"{describe(f)} gave another result when checkpoint ran it again for the way back: what it reads has been "
-            "changed since, or it draws random numbers; pass what it needs as arguments, or call it without checkpoint"
-        )
-    seed(table, found, dy)
-    written, table.redo = table.redo, []
-    try:
-        sweep(again, table)
-    finally:
-        table.redo = written
-
-
-def _same(x: Any, y: Any) -> bool:
-    """Whether two runs gave the same numbers, NaN included."""
-    if isinstance(x, (tuple, list)):
-        return isinstance(y, (tuple, list)) and len(x) == len(y) and all(map(_same, x, y))
-    return np.array_equal(x, y, equal_nan=not isinstance(x, int))

@@ -72,7 +72,7 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
     return with_pullback(trace, x, (x,), lambda dy: (trace.call(g, dy),), f"the hook {describe(g)}")
 
 
-@_in_programs(custom.checkpoint)
+@_in_programs(api.checkpoint)
 def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The loops in ``f`` keep few of their states and run their iterations again; else each value has its own decision."""
     check_function(f)
