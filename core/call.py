@@ -34,7 +34,7 @@ from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
 from .unread import call_unread
-from .values import NUMBERS, REAL, differentiable, evaluate
+from .values import NUMBERS, REAL, evaluate
 
 Handler = Callable[..., Any]
 
@@ -137,8 +137,6 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return call(tape, function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if kind in CALLERS:
         return CALLERS[kind](tape, function, *args, **kwargs)
-    if kind is functools._lru_cache_wrapper:
-        return _call_cached(tape, function, args, kwargs)
     if kind is BuiltinFunctionType or kind is types.MethodWrapperType:
         bound = function.__self__
         if function.__name__ == "__call__" and not isinstance(bound, type):
@@ -417,19 +415,6 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
         bound = function.__get__(x) if isinstance(x, cls) else functools.partial(function, x)
         return _container_method(tape, bound, tuple(rest), kwargs) if isinstance(x, cls) else bound(*rest, **kwargs)
     return call_opaque(tape, function, args, kwargs)
-
-
-def _call_cached(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``functools.lru_cache``: a cache for this tape, as a value kept from elsewhere has lost its derivative.
-
-    Two equal numbers may have different derivatives: what can be differentiated is looked up as the object that it is.
-    """
-    cache = tape.memory.setdefault(id(function), {})
-    named = tuple(sorted(kwargs.items()))
-    key = args, named, tuple(id(x) for x in (*args, *kwargs.values()) if differentiable(x))
-    if key not in cache:
-        cache[key] = call(tape, function.__wrapped__, *args, **kwargs)
-    return cache[key]
 
 
 def enter(tape: Tape, manager: Any) -> Any:

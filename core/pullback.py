@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
+from . import caches, iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
 from .call import HANDLERS, call, parameters
 from .captured import is_constant
