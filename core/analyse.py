@@ -24,7 +24,18 @@ import numpy as np
 from .ir import Block, Function, Method, Operation, Value, callee_name, walk
 from .rules import find_rule, load
 from .rules.table import RULES
-from .vocabulary import UNPACK, Unstructured, larger, leave_if, leave_unless, make_list, make_tuple, smaller
+from .vocabulary import (
+    UNPACK,
+    Unstructured,
+    larger,
+    largest,
+    leave_if,
+    leave_unless,
+    make_list,
+    make_tuple,
+    smaller,
+    smallest,
+)
 
 load()
 
@@ -68,6 +79,7 @@ SINGLE = {
     *(np.stack, np.vstack, np.hstack, np.array, np.asarray, np.copy, np.flip, np.roll, np.tile, np.repeat, np.diag),
     *(np.diagonal, np.tril, np.triu, np.take, np.sort, np.clip, np.linalg.norm, np.linalg.solve, np.linalg.inv),
     *(np.linalg.det, np.linalg.cholesky, operator.getitem, float, np.real, np.imag, np.conj, np.abs, abs, operator.abs),
+    *(largest, smallest),
 }
 
 
@@ -316,17 +328,17 @@ class Inference:
         if rule is not None:
             if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
                 self.fail("this keyword")
-            if len(op.positional) > _position_of_out(callee):
+            if len(op.positional) > position_of_out(callee):
                 self.fail("an array to write to")
             unknown = [x for x, given in zip(op.positional, rule.given) if given is None]
             unknown += op.operands[len(op.positional) :]
             if any(not x.is_constant and x.type.kind in ("real", "array", "number") for x in unknown):
                 self.fail(f"an argument of {callee_name(callee)} in which no derivative is known")
+            if callee in (larger, smaller, largest, smallest) and kinds != {"real"}:
+                self.fail("the larger of other things than numbers")
             if rule.is_zero:
                 op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
             elif rule.partials:
-                if callee in (larger, smaller) and kinds != {"real"}:
-                    self.fail("the larger of other things than numbers")
                 if op.keywords or not kinds <= {"real", "array", "number", "passive", "bool"}:
                     self.fail(f"these arguments of {callee_name(callee)}")
                 op.results[0].type = self.elementwise(callee, types)
@@ -367,7 +379,7 @@ class Inference:
         first = types[0]
         if callee in (np.sum, np.mean, np.prod, np.max, np.min) and first.kind == "array" and len(types) == 1:
             return REAL
-        if callee in (float,) or callee in (abs, operator.abs, np.abs) and first.kind == "real":
+        if callee in (float, largest, smallest) or callee in (abs, operator.abs, np.abs) and first.kind == "real":
             return REAL
         if callee in (abs, operator.abs, np.abs) and first.kind == "array":
             return first
@@ -395,7 +407,7 @@ def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ..
 
 
 @lru_cache(maxsize=1024)
-def _position_of_out(callee: Any) -> int:
+def position_of_out(callee: Any) -> int:
     """Where a function takes ``out``, if it is given by position; beyond any argument, if it takes none."""
     if isinstance(callee, np.ufunc):
         return callee.nin

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import operator
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -14,7 +13,7 @@ from .expressions import BINARY, UNARY
 from .ir import Block, Method, Operation, Value
 from .rules import find_rule
 from .source import describe
-from .vocabulary import Defaults, Unstructured, larger, make_list, make_tuple, smaller
+from .vocabulary import Defaults, Unstructured, larger, largest, make_list, make_tuple, smaller, smallest
 
 Environment = dict[str, Value]
 
@@ -234,7 +233,8 @@ class Expressions:
         operands += [self.expression(k.value, env) for k in node.keywords]
         names = [str(k.arg) for k in node.keywords]
         if (callee is max or callee is min) and len(operands) > 1 and not names:
-            return functools.reduce(functools.partial(self.call, larger if callee is max else smaller), operands)
+            of_two, of_many = (larger, largest) if callee is max else (smaller, smallest)
+            return self.call(of_two if len(operands) == 2 else of_many, *operands)
         if type(callee) is FunctionType:
             operands, names = self.bound(callee, operands, names)
         return self.emit("call", callee, operands, keywords=tuple(names))

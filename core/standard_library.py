@@ -35,6 +35,7 @@ from .stores import delete_attribute, delete_item, set_attribute, store_attribut
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape, pass_on
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
+from .vocabulary import larger, largest, smaller, smallest
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -205,26 +206,32 @@ def prod_(tape: Tape, iterable: Any, /, *, start: Any = 1) -> Any:
     return functools.reduce(lambda product, x: multiply(tape, product, x), values, start)
 
 
-@handles(min)
+@handles(min, smaller, smallest)
 def min_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
     return _select(tape, min, args, kwargs)
 
 
-@handles(max)
+@handles(max, larger, largest)
 def max_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
     return _select(tape, max, args, kwargs)
 
 
 def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``min`` and ``max`` return one of the objects that they are given; equal numbers share its cotangent equally."""
+    """``min`` and ``max`` return one of the objects that they are given; equal numbers share its cotangent equally.
+
+    With ``key`` it is the object that is chosen, and has the cotangent alone.
+    """
     values = list(iterate(tape, args[0])) if len(args) == 1 else list(args)
     y = function(values, **_recording_key(tape, kwargs))
-    if kwargs.get("key") is not None or not isinstance(y, (float, Int)) or values.count(y) == 1:
+    if kwargs.get("key") is not None or not isinstance(y, (float, int, np.number)) or values.count(y) == 1:
         return y
-    ties = [x for x in values if x == y and differentiable(x)]
-    if len(ties) < 2 or all(x is y for x in ties):
+    ties = [x for x in values if x == y]
+    if all(x is y for x in ties) or not any(differentiable(x) for x in ties):
         return y
-    y = same_number(y) if tape.parent is None else _select(tape.parent, function, (ties,), {})
+    if tape.parent is not None:
+        y = _select(tape.parent, function, (ties,), {})
+    else:
+        y = Int(y) if isinstance(y, int) else same_number(y)
     tape.records.append((_share, y, ties))
     return y
 
@@ -235,7 +242,8 @@ def _share(table: Cotangents, record: Record) -> None:
     if dy is not None:
         share = table.run(operator.truediv, dy, len(ties))
         for x in ties:
-            table.add(x, share)
+            if differentiable(x):
+                table.add(x, share)
 
 
 def _recording_key(tape: Tape, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -205,6 +205,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 EFFECTS: set[Any] = set()
 """Those of them that are a part of the program whatever their arguments are: others are run while compiling if all is known."""
 
+BY_RULE: dict[Any, Callable[..., bool]] = {}
+"""Composites that their rule differentiates, not the primitives that they are traced to: its convention at a kink is another.
+
+``BY_RULE[np.max](x, initial=0.0)`` says whether that holds for a call with these arguments.
+"""
+
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of traced numbers and arrays: ``METHODS["sum"](trace, x, axis=0)``."""
 
@@ -224,6 +230,11 @@ def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
         return body
 
     return register
+
+
+def by_rule(*functions: Any, when: Callable[..., bool] = lambda *args, **kwargs: True) -> None:
+    """Register composites that are differentiated by their rule, for the arguments for which ``when`` holds."""
+    BY_RULE.update(dict.fromkeys(functions, when))
 
 
 def _binary(function: Any) -> tuple[Any, Any]:

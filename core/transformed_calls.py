@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import api, custom, transforms
+from .analyse import position_of_out
 from .builder import text_of_shape
 from .custom import ADJOINTS
 from .errors import BadInput
 from .ir import Function, Value
 from .layout import Build, Describe
 from .pullback import check_function
+from .reverse_typed.cotangents import conform
+from .rules import find_rule
 from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
+from .surface.operators import stored
 from .tape import attributes
-from .traced import Traced
+from .traced import BY_RULE, Traced
 from .typed import checkpointed, custom as operation
 
 __all__ = ["call_with_adjoint"]
@@ -102,6 +106,53 @@ def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], 
             trace.level += 1
 
     return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}")
+
+
+def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call, in something that is differentiated, of a composite whose rule has a convention of its own at a kink.
+
+    Its value is what the composite is traced to, and the rule is the pullback.  ``NotImplemented`` where that does not hold
+    for these arguments, or where the rule has no pullback for one of them: the composite is then differentiated as it stands.
+    """
+    rule = find_rule(function)
+    assert rule is not None
+    if not BY_RULE[function](*args, **kwargs):
+        return NotImplemented
+    args, kwargs = rule.positional(args, kwargs)
+    place = position_of_out(function)
+    out = args[place] if len(args) > place else kwargs.get("out")
+    args = args[:place] + ((None, *args[place + 1 :]) if len(args) > place + 1 else ())
+    if out is not None:
+        kwargs = {name: x for name, x in kwargs.items() if name != "out"}
+        return stored(trace, trace.value(trace.call(function, *args, **kwargs)), out)
+    pullbacks = rule.pullbacks + (None,) * len(args)
+    known = [rule.together is not None or p is not None for p, _ in zip(pullbacks, args)]
+    others = [x for x, has in zip(args, known) if not has] + list(kwargs.values())
+    if any(v.type.is_inexact for v in _values(trace, others)[0]):
+        return NotImplemented
+
+    def inside(f: Any, *inner: Any) -> Any:
+        trace.level -= 1
+        try:
+            return trace.call(f, *inner, *args, **kwargs)
+        finally:
+            trace.level += 1
+
+    def fitted(x: Any, dx: Any) -> Any:
+        if isinstance(x, Traced) and dx is not None and x.type.is_inexact:
+            return trace.wrap(conform(trace.builder, trace.value(dx), x.type))
+        return dx
+
+    y = inside(function)
+
+    def pull(dy: Any) -> tuple[Any, ...]:
+        if rule.together is not None:
+            found = [*inside(rule.together, dy, y), *[None] * len(args)]
+        else:
+            found = [None if p is None else inside(p, dy, y) for p in pullbacks]
+        return tuple(fitted(x, dx) for x, dx in zip(args, found))
+
+    return with_pullback(trace, y, args, pull, f"the rule of {describe(function)}")
 
 
 def with_pullback(trace: Any, y: Any, args: tuple[Any, ...], pull: Callable[[Any], tuple[Any, ...]], what: str) -> Any:

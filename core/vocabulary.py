@@ -58,11 +58,25 @@ def hold(guards: Iterable[tuple[Any, str, Any]]) -> bool:
     return True
 
 
+# Equal numbers share the cotangent of the result, which is therefore an object of its own: a tape tells numbers apart by
+# identity.  A product with 1 keeps the sign of zero.
+
+
 def larger(a: Any, b: Any) -> Any:
     """``max`` of two numbers."""
-    return max(a, b)
+    return b if b > a else a if a > b else a * 1
 
 
 def smaller(a: Any, b: Any) -> Any:
     """``min`` of two numbers."""
-    return min(a, b)
+    return b if b < a else a if a < b else a * 1
+
+
+def largest(*numbers: Any) -> Any:
+    """``max`` of any number of numbers."""
+    return max(numbers) * 1
+
+
+def smallest(*numbers: Any) -> Any:
+    """``min`` of any number of numbers."""
+    return min(numbers) * 1

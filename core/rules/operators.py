@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..vocabulary import larger, smaller
+from ..vocabulary import larger, largest, smaller, smallest
 from .table import elementwise, joint, vjp, zero
 
 
@@ -56,6 +56,17 @@ def divmod_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return (None, None) if dy[1] is None else (dy[1], -dy[1] * y[0])
 
 
+def shares(dy: Any, y: Any, first: Any, *others: Any) -> tuple[Any, ...]:
+    """The pullback of ``max`` and ``min`` of numbers: equal ones share the cotangent; a NaN is returned only if it is first.
+
+    >>> shares(1.0, 3.0, 3.0, 2.0, 3)
+    (0.5, 0.0, 0.5)
+    """
+    equal = [(first == y) | (y != y), *[x == y for x in others]]
+    share = dy / sum(equal)
+    return tuple([share * e for e in equal])
+
+
 elementwise(operator.pos, lambda y, x: 1)
 elementwise(operator.neg, lambda y, x: -1)
 elementwise(operator.add, lambda y, a, b: 1, lambda y, a, b: 1)
@@ -78,9 +89,10 @@ zero(operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.g
 zero(operator.is_, operator.is_not, operator.not_, operator.truth, operator.contains, operator.index)
 zero(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)
 
-# Equal numbers share the cotangent.
+# Equal numbers share the cotangent.  NumPy's bools have no sum: True + True is True.
 elementwise(
     (larger, smaller),
-    lambda y, a, b: (a == y) / ((a == y) + (b == y)),
-    lambda y, a, b: (b == y) / ((a == y) + (b == y)),
+    lambda y, a, b: 1 - (b == y) * (1 - 0.5 * (a == b)),
+    lambda y, a, b: (b == y) * (1 - 0.5 * (a == b)),
 )
+joint((largest, smallest), shares)

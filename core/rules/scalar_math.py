@@ -65,12 +65,16 @@ def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
     return (None if dy[0] is None else math.ldexp(dy[0], -y[1]),)
 
 
+def phase_pullback(dy: Any, y: Any, z: Any) -> Any:
+    """The pullback of the phase: NaN at 0, which has none."""
+    return dy * 1j / complex(z).conjugate() if z else dy * complex(math.nan, math.nan)
+
+
 def polar_pullback(dy: Any, y: Any, z: Any) -> tuple[Any]:
     """The pullback of modulus and phase, which together see a complex number whole; 0 for the modulus at 0."""
     r, phi = y
-    unit = complex(math.cos(phi), math.sin(phi))
-    radial = 0 if dy[0] is None or r == 0 else dy[0] * unit
-    return (radial if dy[1] is None else radial + dy[1] * (1j * unit / r),)
+    radial = 0 if dy[0] is None or r == 0 else dy[0] * complex(math.cos(phi), math.sin(phi))
+    return (radial if dy[1] is None else radial + phase_pullback(dy[1], phi, z),)
 
 
 # Powers, exponentials and logarithms.
@@ -158,7 +162,7 @@ elementwise(cmath.atanh, lambda y, z: 1 / (1 - z * z))
 
 # Modulus and phase are not holomorphic: their pullbacks are written out.
 joint(cmath.polar, polar_pullback)
-vjp(cmath.phase, lambda dy, y, z: dy * 1j / complex(z).conjugate())
+vjp(cmath.phase, phase_pullback)
 elementwise(cmath.rect, lambda y, r, phi: cmath.rect(1.0, phi), lambda y, r, phi: 1j * y)
 
 zero(cmath.isclose, cmath.isfinite, cmath.isinf, cmath.isnan)

@@ -154,8 +154,8 @@ joint(special.logsumexp, logsumexp_pullback)
 vjp(special.softmax, softmax_pullback)
 vjp(special.log_softmax, log_softmax_pullback)
 
-elementwise(special.xlogy, lambda y, a, b: np.log(b), lambda y, a, b: a / np.where(a == 0, 1, b))
-elementwise(special.xlog1py, lambda y, a, b: np.log1p(b), lambda y, a, b: a / np.where(a == 0, 1, 1 + b))
+elementwise(special.xlogy, lambda y, a, b: np.log(b), lambda y, a, b: a / np.where((a == 0) & (b == 0), 1, b))
+elementwise(special.xlog1py, lambda y, a, b: np.log1p(b), lambda y, a, b: a / np.where((a == 0) & (b == -1), 1, 1 + b))
 elementwise(special.entr, lambda y, x: -1 - np.log(x))
 elementwise(special.rel_entr, lambda y, a, b: 1 + np.log(a / b), lambda y, a, b: -a / b)
 elementwise(special.kl_div, lambda y, a, b: np.log(a / b), lambda y, a, b: 1 - a / b)
@@ -185,7 +185,7 @@ elementwise(
 elementwise(special.tklmbda, lambda y, x, lmbda: 1 / (np.power(y, lmbda - 1) + np.power(1 - y, lmbda - 1)), None)
 elementwise(
     special.huber,
-    lambda y, delta, r: np.maximum(np.abs(r) - delta, 0),
+    lambda y, delta, r: np.where(np.abs(r) <= delta, 0, np.abs(r) - delta),
     lambda y, delta, r: np.clip(r, -delta, delta),
 )
 elementwise(

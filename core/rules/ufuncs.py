@@ -126,8 +126,8 @@ elementwise((np.degrees, np.rad2deg), lambda y, x: 57.29577951308232)
 elementwise((np.radians, np.deg2rad), lambda y, x: 0.017453292519943295)
 elementwise(
     np.hypot,
-    lambda y, a, b: a / np.where(y == 0, 1, y),
-    lambda y, a, b: b / np.where(y == 0, 1, y),
+    lambda y, a, b: np.where(y == 0, 0, a / np.where(y == 0, 1, y)),
+    lambda y, a, b: np.where(y == 0, 0, b / np.where(y == 0, 1, y)),
 )
 
 # Sizes, signs and bounds.

@@ -155,6 +155,17 @@ def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
     return trace.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
 
 
+def _extreme(function: Any) -> Any:
+    """``max`` and ``min`` of what is not an array, a list or a tuple: a generator, say."""
+
+    def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or isinstance(args[0], (Traced, np.ndarray, list, tuple)):
+            return NotImplemented
+        return trace.call(function, list(trace.iterate(args[0])), **kwargs)
+
+    return extreme
+
+
 def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], (Scalar, Text)):
         return args[0] if isinstance(args[0], Text) else Text("{}", [args[0]])
@@ -240,6 +251,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     any: _some(True),
     all: _some(False),
     sum: _sum,
+    max: _extreme(max),
+    min: _extreme(min),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     iter: lambda trace, x: trace.iterate(x),

@@ -16,7 +16,7 @@ from .. import surface
 from ..custom import ADJOINTS
 from ..errors import BadInput
 from ..source import NoSource, describe
-from ..traced import EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
+from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
 from .branches import Ended
 from .builtin_functions import SPECIAL
@@ -108,6 +108,12 @@ class Calls(Objects, Recursions):
             from ..transformed_calls import call_with_adjoint
 
             return call_with_adjoint(self, function, args, kwargs)
+        if self.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
+            from ..transformed_calls import call_by_rule
+
+            found = call_by_rule(self, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if special is not None:
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:

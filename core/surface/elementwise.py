@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import result_dtype
 from ..errors import BadInput
 from ..ir import Value
-from ..traced import Array, Trace, traces
+from ..traced import Array, Trace, by_rule, traces
 from ..typed import ArrayType
 from .arguments import integer, new_array, refuse, refuse_given, strong, value, weak
 from .operators import assign, stored
@@ -75,6 +75,9 @@ def clip(
     if high is not None:
         x = builder.ufunc(np.minimum, x, value(trace, high))
     return stored(trace, strong(builder, x), out)
+
+
+by_rule(np.clip)
 
 
 @traces(np.round, np.around)
@@ -236,6 +239,9 @@ def sinc(trace: Trace, x: Any) -> Any:
     is_zero = call(operator.eq, x, 0)
     safe = call(np.multiply, np.pi, call(np.where, is_zero, np.array(1.0, x.type.dtype), x))
     return call(np.where, is_zero, np.array(1.0, x.type.dtype), call(np.true_divide, call(np.sin, safe), safe))
+
+
+by_rule(np.sinc)
 
 
 @traces(np.copyto)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Value
-from ..traced import Trace, traces
+from ..traced import Trace, by_rule, traces
 from .arguments import integer, refuse, scalar_of, weak
 from .operators import python_power
 from .python_numbers import items_of, real_number, truncated
@@ -169,6 +169,10 @@ def _hypot(trace: Trace, *coordinates: Any) -> Any:
     for v in values[1:]:
         found = trace.builder.ufunc(np.hypot, found, v)
     return trace.wrap(found)
+
+
+# A root of squares of roots has another second derivative where an inner one is zero.
+by_rule(math.hypot, when=lambda *coordinates: len(coordinates) > 2)
 
 
 @traces(math.dist)

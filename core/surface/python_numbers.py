@@ -12,7 +12,8 @@ import numpy as np
 from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Value
-from ..traced import Array, Trace, Traced, traces
+from ..traced import Array, Trace, Traced, by_rule, traces
+from ..vocabulary import largest, smallest
 from .arguments import integer, refuse, refuse_given, scalar_of, value, weak
 from .operators import combine
 
@@ -91,30 +92,52 @@ def items_of(trace: Trace, x: Any) -> list[Any]:
     return list(trace.iterate(x)) if isinstance(x, Traced) else list(x)
 
 
-def _least_or_greatest(compare: np.ufunc, reduction: Callable[..., Any]) -> Callable[..., Any]:
+def _least_or_greatest(of_numbers: Callable[..., Any], reduction: Callable[..., Any]) -> Callable[..., Any]:
     def apply(trace: Trace, *args: Any, key: Any = None, **default: Any) -> Any:
         only: Any = args[0] if len(args) == 1 else None
         if isinstance(only, Array) and key is None and only.type.ndim == 1:
             return trace.call(reduction, only)
-        items = items_of(trace, only) if len(args) == 1 else list(args)
+        items = list(trace.iterate(only)) if len(args) == 1 else list(args)
         if not items:
             if "default" in default:
                 return default["default"]
             raise ValueError("min() or max() of an empty sequence")
-        builder, chosen = trace.builder, items[0]
         for x in items[1:]:
             if isinstance(x, (Array, np.ndarray)) and x.ndim and x.size != 1:
                 raise BadInput("min and max of arrays are ambiguous; use np.minimum or np.maximum")
-            v, w = trace.value(x), trace.value(chosen)
-            keys = (v, w) if key is None else tuple(trace.value(trace.call(key, y)) for y in (x, chosen))
-            condition = combine(builder, compare, *keys)
-            if condition.is_constant:
-                chosen = x if condition.constant else chosen
-            else:
-                chosen = trace.wrap(choose(builder, condition, v, w))
-        return chosen
+        if len(items) == 1:
+            return items[0]
+        return trace.call(of_numbers, *items) if key is None else _chosen(trace, of_numbers, items, key)
 
     return apply
+
+
+def _chosen(trace: Trace, of_numbers: Callable[..., Any], items: list[Any], key: Any = None) -> Any:
+    """The first of the items that no other one (or its key) is beyond."""
+    builder, compare, chosen = trace.builder, _COMPARE[of_numbers], items[0]
+    for x in items[1:]:
+        keys = (x, chosen) if key is None else tuple(trace.call(key, y) for y in (x, chosen))
+        known = None if any(map(_is_sequence, keys)) else combine(builder, compare, *map(trace.value, keys))
+        if known is not None and known.is_constant:
+            chosen = x if known.constant else chosen
+        elif known is None or _is_sequence(x) or _is_sequence(chosen):
+            raise BadInput(
+                "min and max of lists or tuples, whose order is not known while compiling, cannot be compiled; use np.argmin "
+                "or np.argmax of an array of the numbers that are compared"
+            )
+        else:
+            chosen = trace.wrap(choose(builder, known, trace.value(x), trace.value(chosen)))
+    return chosen
+
+
+def _is_sequence(x: Any) -> bool:
+    return isinstance(x, (list, tuple))
+
+
+_COMPARE = {largest: np.greater, smallest: np.less}
+for _function in _COMPARE:
+    traces(_function)(lambda trace, *numbers, _function=_function: _chosen(trace, _function, [*numbers]))
+by_rule(*_COMPARE)
 
 
 def choose(builder: Builder, condition: Value, x: Value, y: Value) -> Value:
@@ -132,8 +155,8 @@ def _extreme(builder: Builder, condition: Value, x: Value, y: Value) -> Value | 
     return builder.ufunc(np.maximum, x, y) if op.callee is np.greater else None
 
 
-traces(min)(_least_or_greatest(np.less, np.min))
-traces(max)(_least_or_greatest(np.greater, np.max))
+traces(min)(_least_or_greatest(smallest, np.min))
+traces(max)(_least_or_greatest(largest, np.max))
 
 
 @traces(sum)

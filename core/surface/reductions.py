@@ -10,7 +10,7 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Value
-from ..traced import Array, Trace, length, traces
+from ..traced import Array, Trace, by_rule, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, refuse, strong, total, value
 from .operators import stored
@@ -112,6 +112,16 @@ def _refuse_empty(trace: Trace, x: Value, axes: Any, ufunc: Any) -> None:
 
 traces(np.max, np.amax)(_extreme(np.max, np.maximum))
 traces(np.min, np.amin)(_extreme(np.min, np.minimum))
+
+
+def _has_initial(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, *rest: Any, **options: Any
+) -> bool:
+    return given(initial)
+
+
+# The initial value is one more number among the equal ones, of which there may be many.
+by_rule(np.max, np.amax, np.min, np.amin, when=_has_initial)
 
 
 def _logical(function: Any, neutral: bool) -> Callable[..., Any]:
@@ -233,6 +243,7 @@ def _spread(is_root: bool) -> Callable[..., Any]:
 
 traces(np.var)(_spread(False))
 traces(np.std)(_spread(True))
+by_rule(np.std)
 
 
 @traces(np.ptp)
@@ -425,6 +436,9 @@ def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: Any 
         found = value(trace, call(function, values, axis=-1))
         return finish(trace, v, axes, found, keepdims)
     raise ValueError("Invalid norm order for matrices.")
+
+
+by_rule(np.linalg.norm)
 
 
 def _reduced(trace: Trace, x: Any, axes: Any, keepdims: Any) -> Any:

@@ -19,6 +19,8 @@ _REDUCTIONS = {
     np.multiply: np.prod,
     np.maximum: np.max,
     np.minimum: np.min,
+    np.fmax: np.nanmax,
+    np.fmin: np.nanmin,
     np.logical_and: np.all,
     np.logical_or: np.any,
 }

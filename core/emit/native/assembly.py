@@ -14,6 +14,10 @@ from typing import Any
 UNROLLED = 16  # loops that write at most this many elements, a number known while compiling, are written out
 
 
+MARKS = 'nounwind "reciprocal-estimates"="none"'
+"""What every function that is defined has: an estimate of a reciprocal root, refined, would be NaN at zero and infinity."""
+
+
 class Module:
     """Declarations, constants and functions, each under its own name."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...ir import Function, Value
 from ...typed import STACK, Dim
+from .assembly import MARKS
 from .function import input_registers
 from .fusion import is_array
 from .program_text import ProgramText
@@ -82,7 +83,7 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
                 status = out.new(f"or i32 {status}, {given}")
         out.do("call void @stack.release(ptr %context)")
         routine(program.module, RELEASE)
-    header = "define i32 @entry(ptr %inputs, ptr %outputs, ptr %context) nounwind {"
+    header = f"define i32 @entry(ptr %inputs, ptr %outputs, ptr %context) {MARKS} {{"
     program.module.functions.append("\n".join([header, *out.lines, f"  ret i32 {status}", "}", ""]))
 
 
@@ -158,7 +159,7 @@ def write_call(function: Function, program: ProgramText, words: int) -> list[Any
     _declare(program)
     module.globals.append(f"@objects = global [{len(objects)} x ptr] zeroinitializer")
     module.globals.append("@numpy = global ptr null")
-    header = "define ptr @call(ptr %self, ptr %arguments, i64 %count) nounwind {"
+    header = f"define ptr @call(ptr %self, ptr %arguments, i64 %count) {MARKS} {{"
     module.functions.append("\n".join([header, *out.lines, "}", ""]))
     return objects[2:]
 

@@ -21,7 +21,7 @@ from ...index_proofs import Proofs, analyse
 from ...ir import Block, Function, Operation, Value
 from ...typed import STACK, ArrayType, Dim
 from .arrays import Array, Memory
-from .assembly import Code
+from .assembly import MARKS, Code
 from .buffers import SMALL, Buffer, place
 from .constants import constant_array
 from .elements import Element, element, in_memory, is_complex, literal, load, register, registers, store
@@ -154,7 +154,7 @@ class FunctionCode:
             *(f"ptr noalias nonnull align 64 dereferenceable({size}) %slot{i}" for i, size in enumerate(slots)),
         ]
         text = [
-            f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline nounwind {{",
+            f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline {MARKS} {{",
             "start:",
         ]
         code.module.functions.append("\n".join([*text, *code.allocas, *code.lines, "}", ""]))
@@ -192,7 +192,7 @@ class FunctionCode:
 
         Some of it is kept for the next call, since new memory costs more to be given than to be filled.
         """
-        lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) nounwind {{", "start:"]
+        lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) {MARKS} {{", "start:"]
         pointers: list[str] = []
         kept = ""
         if slots:

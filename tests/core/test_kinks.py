@@ -1,0 +1,126 @@
+"""At each kink of the page of semantics the gradient is the one that the page promises, on every path and in second order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kinks import FINITE, KINKS, Kink
+
+import morula as mo
+from morula.core import structured
+from morula.core.testing import leaves, rebuild
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
+PATHS = ("structured", "recorded", "native", "xla")
+CASES = [(row, kink) for row, kinks in KINKS.items() for kink in kinks]
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def first(kink: Kink) -> Callable[..., Any]:
+    return lambda *args: mo.gradient(kink.program, *args)
+
+
+def second(kink: Kink) -> Callable[..., Any]:
+    def weighted(*args: Any) -> Any:
+        total, weight = 0.0, 1.0
+        for x in flat(mo.gradient(kink.program, *args)):
+            weights = np.arange(np.size(x)).reshape(np.shape(x)) + weight
+            total, weight = total + np.sum(np.real(x) * weights), weight + np.size(x)
+        return total
+
+    return lambda *args: mo.gradient(weighted, *args)
+
+
+def flat(x: Any) -> list[Any]:
+    if isinstance(x, dict):
+        x = list(x.values())
+    return [leaf for e in x for leaf in flat(e)] if isinstance(x, (list, tuple)) else [x]
+
+
+def single(args: Any) -> Any:
+    """The same arguments in single precision."""
+    return rebuild(
+        args,
+        lambda _, x: x if isinstance(x, int) else np.asarray(x, np.complex64 if np.iscomplexobj(x) else np.float32)[()],
+    )
+
+
+def results(row: str, precision: type) -> list[tuple[Kink, Callable[..., Any], tuple[Any, ...]]]:
+    """What is computed for a row: gradients and, in double precision, gradients of gradients."""
+    kinks = KINKS[row]
+    if precision is np.float32:
+        return [(k, first(k), single(k.args)) for k in kinks]
+    return [(k, first(k), k.args) for k in kinks] + [(k, second(k), k.args) for k in kinks if k.second is not None]
+
+
+@cache
+def found(path: str, row: str, precision: type = np.float64) -> dict[tuple[str, bool], Any]:
+    """The gradients of a row's programs on a path, of both orders; those of a row are compiled as one program."""
+    wanted = results(row, precision)
+    functions, args = [f for _, f, _ in wanted], [a for _, _, a in wanted]
+    if path in ("native", "xla"):
+        given = mo.jit(lambda args: [f(*a) for f, a in zip(functions, args)], target=path)(args)
+    else:
+        forms = [k.program.__code__ for k, _, _ in wanted] if path == "recorded" else []
+        structured._unstructured.update(dict.fromkeys(forms, "the test records it"))
+        try:
+            given = [f(*a) for f, a in zip(functions, args)]
+        finally:
+            for code in forms:
+                structured._unstructured.pop(code, None)
+    order = [i < len(KINKS[row]) for i in range(len(wanted))]
+    return {(k.name, is_first): g for (k, _, _), is_first, g in zip(wanted, order, given)}
+
+
+def assert_gradient(got: Any, expected: Any, rtol: float = 1e-12) -> None:
+    for x, e in zip(flat(got), flat(expected), strict=True):
+        assert np.shape(x) == np.shape(e)
+        np.testing.assert_allclose(x, e, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("row", "kink"), CASES, ids=[f"{i}-{k.name}" for i, (_, k) in enumerate(CASES)])
+def test_the_gradient_at_a_kink_is_what_the_page_says(row, kink, path):
+    assert_gradient(found(path, row)[kink.name, True], kink.gradient)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("row", "kink"),
+    [case for case in CASES if case[1].second is not None],
+    ids=[f"{i}-{k.name}" for i, (_, k) in enumerate(CASES) if k.second is not None],
+)
+def test_the_second_derivative_at_a_kink_is_finite_and_the_same_on_every_path(row, kink, path):
+    got = found(path, row)[kink.name, False]
+    assert all(np.isfinite(x).all() for x in flat(got))
+    if kink.second is FINITE:
+        assert_gradient(got, found("recorded", row)[kink.name, False])
+    elif np.ndim(kink.second) == 0 and kink.second == 0:
+        assert not any(np.abs(x).max(initial=0.0) > 1e-12 for x in flat(got))
+    else:
+        assert_gradient(got, kink.second if isinstance(kink.second, tuple) else (kink.second,))
+
+
+@pytest.mark.parametrize("path", ("recorded", "native"))
+@pytest.mark.parametrize("row", KINKS)
+def test_single_precision_takes_the_same_side_of_a_kink(row, path):
+    got = found(path, row, np.float32)
+    for kink in KINKS[row]:
+        assert_gradient(got[kink.name, True], kink.gradient, 1e-5)
+        for (_, x), (_, dx) in zip(leaves(single(kink.args)), leaves(got[kink.name, True]), strict=True):
+            assert isinstance(x, int) or np.asarray(dx).dtype == np.asarray(x).dtype
+
+
+def test_a_row_of_the_page_is_a_row_of_the_table():
+    text = PAGE.read_text().split("## Where there is no derivative")[1].split("\n## ")[0]
+    table = text.split("| where |")[1].split("\n\n")[0]
+    rows = [r.replace("\\|", "|") for r in re.findall(r"^\| (.*?) \| (?:.*) \|$", table, flags=re.MULTILINE)]
+    assert [r for r in rows if r not in KINKS] == [] and [r for r in KINKS if r not in rows] == []
+    assert all(KINKS.values())
