@@ -25,6 +25,7 @@ import numpy as np
 
 from . import known
 from .apply import apply_rule, plain_arrays, record_fields, record_rule
+from .frames import LAZY, followed
 from .integers import carries, lose
 from .known import MISSING, class_attribute
 from .memory import flat_index, rebased
@@ -127,6 +128,8 @@ def iterate(tape: Tape, x: Any) -> Any:
         return _by_index(tape, x)
     if kind in PROXIES:
         return iterate(tape, referent(x))
+    if kind in LAZY:
+        return followed(tape, x)
     return _noted(tape, x) if is_foreign(kind) else x
 
 

@@ -86,6 +86,8 @@ def _how(function: Any) -> Handler:
     if function in HANDLERS:
         return HANDLERS[function]
     rule = find_rule(function)
+    if function in HANDLERS:  # of a library whose handlers were read just now
+        return HANDLERS[function]
     if rule is not None:
         if isinstance(function, type):
             return lambda tape, /, *args, **kwargs: (
@@ -137,7 +139,7 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return call(tape, function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if kind in CALLERS:
         return CALLERS[kind](tape, function, *args, **kwargs)
-    if kind is BuiltinFunctionType or kind is types.MethodWrapperType:
+    if isinstance(function, (BuiltinFunctionType, types.MethodWrapperType)):  # some methods are of a derived class
         bound = function.__self__
         if function.__name__ == "__call__" and not isinstance(bound, type):
             return call(tape, bound, *args, **kwargs)

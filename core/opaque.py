@@ -12,7 +12,7 @@ import builtins
 import functools
 import types
 from collections import deque
-from collections.abc import Iterator, MappingView
+from collections.abc import Callable, Iterator, MappingView
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -59,6 +59,8 @@ class Recording:
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""
         own = inner = self.tape
+        if tape.over and own is not None and not own.over:  # by a thread that an earlier run has started
+            tape = own
         while inner is not None and inner is not tape:
             inner = inner.parent
         within = inner is tape and own is not None and not own.over
@@ -83,13 +85,16 @@ def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
 class Opaque:
     """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
 
-    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "where")
+    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "says", "where")
 
-    def __init__(self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False) -> None:
+    def __init__(
+        self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False, says: Callable[[], str] | None = None
+    ) -> None:
         self.function, self.inputs = function, inputs
         self.overwrites = (
             overwrites  # all memory of an argument, so that even an entry that is as it was may be another
         )
+        self.says = says  # gives the text of the error, where it is not that of a call
         self.where = user_frame()
         self.depends = True  # on an argument of the derivative
         self.active = False  # whether what it gave depended on one before the call
@@ -160,7 +165,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     first = len(tape.records)
     caller = function, taken
     drawn: list[Any] = []
-    inside = [_drawing(a, drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
+    inside = [_drawing(tape.call(iter, a), drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
     inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))
     recorded = _written_since(tape, first)
@@ -190,7 +195,7 @@ def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
         yield x
 
 
-def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
+def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], says: Callable[[], str] | None = None) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "V":
         y = tuple(numeric_fields(y))
@@ -199,7 +204,7 @@ def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...]) -> None:
     elif isinstance(y, dict):
         y = tuple(y.values())
     if holds_values(y):
-        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs))))
+        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says)))
 
 
 def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque, surely: bool = True) -> None:
@@ -306,6 +311,8 @@ def _overwritten(table: Cotangents, record: Record) -> None:
 
 def refusal(opaque: Opaque) -> NoDerivative:
     """The error for a cotangent that has reached the result of an opaque function."""
+    if opaque.says is not None:
+        return NoDerivative(opaque.says())
     short = getattr(opaque.function, "__name__", "f")
     if opaque.overwrites:
         return NoDerivative(

@@ -8,13 +8,12 @@ iterator, which cannot be set back.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,9 @@ from .call import call, handles
 from .errors import NoDerivative
 from .opaque import NUMBER_TYPES, Opaque
 from .pullback import check_function, seed
+from .reach import EMPTY, Reach, Variables, entries_of
 from .source import describe
 from .tape import Cotangents, Record, Tape, attributes, owner, snapshot, sweep
-from .values import PASSIVE
-
-MOST_REACHED = 10_000
-"""Objects that are looked at to find what a function can reach; a call that reaches more is kept."""
-
-EMPTY = object()
-"""In place of the contents of a variable that is not assigned."""
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +44,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 @handles(checkpoint)
 def _checkpoint(tape: Tape, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     check_function(f)
-    state = State((f, args, kwargs))
+    state = State(f, args, kwargs)
     first, written = len(tape.records), set(tape.written)
     y = call(tape, f, *args, **kwargs)
     made = tape.records[first:]
@@ -108,56 +101,21 @@ def _same(x: Any, y: Any) -> bool:
     return np.array_equal(x, y, equal_nan=not isinstance(x, int))
 
 
-# What a function can reach
+# The state that a function can reach
 
 
 class State:
     """What the containers, objects and variables hold that can be reached from some values, as it is now."""
 
-    def __init__(self, roots: Any) -> None:
-        self.held: list[tuple[Any, Any]] = []  # a container with its entries
-        self.is_whole = True  # whether everything that was reached can be put back
-        seen: set[int] = set()
-        waiting = [roots]
-        while waiting:
-            x = waiting.pop()
-            kind = type(x)
-            if kind in _LEAVES or id(x) in seen:
-                continue
-            seen.add(id(x))
-            if len(seen) > MOST_REACHED:
-                self.is_whole = False
-                return
-            if kind is tuple:
-                waiting += x
-            elif isinstance(x, FunctionType):
-                waiting += [*(x.__closure__ or ()), x.__defaults__, x.__kwdefaults__]
-                self._visit_globals(x, waiting)
-            elif isinstance(x, MethodType):
-                waiting += [x.__self__, x.__func__]
-            elif isinstance(x, functools.partial):
-                waiting += [x.func, x.args, x.keywords]
-            elif isinstance(x, (np.ndarray, np.generic, type, ModuleType)) or _is_of_engine(kind):
-                continue
-            elif isinstance(x, Iterator):
-                self.is_whole = False
-            else:
-                entries = _entries(x)
-                self.held.append((x, entries))
-                waiting += entries.values() if isinstance(entries, dict) else entries
-
-    def _visit_globals(self, function: FunctionType, waiting: list[Any]) -> None:
-        scope = function.__globals__
-        if _is_of_engine(function) or scope.get("__name__", "").partition(".")[0] in _LIBRARIES:
-            return
-        variables = Variables(scope, [name for name in _names(function.__code__) if name in scope])
-        self.held.append((variables, _entries(variables)))
-        waiting += (scope[name] for name in variables.names)
+    def __init__(self, *roots: Any) -> None:
+        reach = Reach(*roots)
+        self.held = reach.held
+        self.is_whole = reach.is_whole and not reach.iterators  # whether all that was reached can be put back
 
     @contextmanager
     def restored(self) -> Iterator[None]:
         """Everything holds again what it held, for the time of a ``with`` statement."""
-        now = [(x, entries, _entries(x)) for x, entries in self.held]
+        now = [(x, entries, entries_of(x)) for x, entries in self.held]
         changed = [(x, then, since) for x, then, since in now if not _same_entries(then, since)]
         for x, then, _ in changed:
             _put(x, then)
@@ -166,46 +124,8 @@ class State:
         finally:
             # What the run changed beyond that is put back as well.
             for x, _, since in now:
-                if not _same_entries(_entries(x), since):
+                if not _same_entries(entries_of(x), since):
                     _put(x, since)
-
-
-class Variables:
-    """Some of the global variables of a module."""
-
-    def __init__(self, scope: dict[str, Any], names: list[str]) -> None:
-        self.scope, self.names = scope, names
-
-
-_LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType}
-_LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
-
-
-def _is_of_engine(x: Any) -> bool:
-    return (getattr(x, "__module__", None) or "").startswith(f"{__package__}.")
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
-    return {*code.co_names}.union(*inner)
-
-
-def _entries(x: Any) -> Any:
-    """The entries of a container, the attributes of an object, the contents of a variable."""
-    if isinstance(x, (list, deque)):
-        return list(x)
-    if isinstance(x, dict):
-        return dict(dict.items(x))
-    if isinstance(x, (set, frozenset)):
-        return list(x)
-    if isinstance(x, CellType):
-        try:
-            return [x.cell_contents]
-        except ValueError:
-            return [EMPTY]
-    if type(x) is Variables:
-        return {name: x.scope[name] for name in x.names if name in x.scope}
-    return dict(attributes(x))
 
 
 def _same_entries(a: Any, b: Any) -> bool:
@@ -309,6 +229,6 @@ _PARTS: dict[type, Callable[[Any], Any]] = {
     dict: dict.values,
     Opaque: lambda x: (x.inputs,),
     FunctionType: lambda x: (x.__closure__,),
-    CellType: _entries,
+    CellType: entries_of,
 }
 """What objects that belong to a record refer to."""

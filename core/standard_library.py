@@ -13,7 +13,7 @@ import operator
 import sys
 import weakref
 from collections.abc import Iterator
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .construct import class_made
 from .cotangents import conform
+from .frames import LAZY, take
 from .instrument import instrument
 from .integers import carries, enlist, lose
 from .opaque import Recording as recording, call_opaque, is_exact
@@ -334,13 +335,19 @@ def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
     if isinstance(iterator, np.flatiter):
         step = next_entry
     elif step is None:
-        return next(iterator, *default)
+        return take(tape, iterator, next, iterator, *default) if type(iterator) in LAZY else next(iterator, *default)
     try:
         return next_entry(tape, iterator) if step is next_entry else call(tape, step, iterator)
     except StopIteration:
         if default:
             return default[0]
         raise
+
+
+for _kind in LAZY:
+    HANDLERS[_kind.__next__] = lambda tape, x: take(tape, x, next, x)
+for _step in (GeneratorType.send, GeneratorType.throw):
+    HANDLERS[_step] = lambda tape, x, *args, _step=_step: take(tape, x, _step, x, *args)
 
 
 @handles(getattr)

@@ -23,6 +23,10 @@ _LAZY = {
     "scipy.spatial": ("scipy_spatial",),
     "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
+    "queue": (".threads",),
+    "concurrent.futures.thread": (".threads",),
+    **dict.fromkeys(("concurrent.futures.process", "multiprocessing.pool"), (".processes",)),
+    **dict.fromkeys(("multiprocessing.queues", "multiprocessing.connection"), (".processes",)),
 }
 _EAGER = (
     *("operators", "scalar_math", "ufuncs", "reductions", "shapes", "joining", "order", "indexing", "products"),

@@ -1,0 +1,133 @@
+"""Frames that run outside of the tape: generators, iterators and threads that were started before the derivative was taken.
+
+Code that is recorded runs in a form that was rewritten; a frame that was running already is not.  What comes out of such
+a frame is a constant, unless what it can reach depends on what is differentiated: then it is refused as soon as a cotangent
+arrives.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+from collections.abc import Callable, Iterator
+from types import FunctionType, GeneratorType
+from typing import Any
+
+from .opaque import Recording, note
+from .reach import Reach
+from .source import user_frame
+from .tape import Tape
+from .values import PASSIVE
+
+OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
+
+LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, *(x for x in OF_ITERTOOLS if hasattr(x, "__next__"))}
+"""Generators, and the iterators written in C that run code of others or take from iterators that do."""
+
+CALCULATING = (itertools.accumulate,)
+"""Those that compute without being given a function."""
+
+MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
+"""Classes that give back a number, or hold what they are given."""
+
+
+def is_recorded(tape: Tape, x: Any) -> bool:
+    """Whether what ``x``, an iterator or a function that one calls, computes goes on ``tape``."""
+    kind = type(x)
+    if kind is GeneratorType:
+        if x.gi_frame is None:
+            return True  # it has ended
+        code = x.gi_code
+        names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
+        scope = x.gi_frame.f_locals if names else {}
+        return any(_leads_to(scope.get(name), tape) for name in names)
+    if kind is Recording:
+        return _leads_to(x.tape, tape)
+    if kind not in LAZY and kind not in OF_ITERTOOLS:
+        in_python = isinstance(getattr(kind, "__next__", None), FunctionType)
+        return x in MOVING if isinstance(x, type) else not callable(x) and not in_python
+    parts = _parts(x)
+    if isinstance(x, CALCULATING) and not any(type(p) is Recording for p in parts):
+        return False
+    return all(is_recorded(tape, p) for p in parts)
+
+
+def _parts(x: Any) -> list[Any]:
+    """What an iterator written in C calls and takes from."""
+    parts = gc.get_referents(x)
+    inner = [p for p in parts if type(p) is tuple or type(x) is itertools.chain and type(p) in (_of_tuple, _of_list)]
+    for p in inner:
+        parts.remove(p)
+        parts += p if type(p) is tuple else itertools.chain.from_iterable(gc.get_referents(p))
+    return parts
+
+
+_of_tuple, _of_list = type(iter(())), type(iter([]))
+
+
+def _leads_to(own: Any, tape: Tape) -> bool:
+    """Whether what is recorded on ``own``, a tape or none, is on ``tape`` as well."""
+    while type(own) is Tape:
+        if own is tape:
+            return True
+        own = own.parent
+    return False
+
+
+def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any:
+    """What ``step(*sent)`` takes out of an iterator; where the iterator runs outside of a tape it is noted there."""
+    outside = []
+    enclosing: Tape | None = tape
+    while enclosing is not None:
+        if not is_recorded(enclosing, iterator):
+            outside.append(enclosing)
+        enclosing = enclosing.parent
+    if not outside:
+        return step(*sent)
+    reached = tuple(Reach(iterator, sent).values)
+    where = _where(iterator)
+    y = step(*sent)
+    for enclosing in outside:
+        note(enclosing, y, iterator, reached, functools.partial(_refused, where, user_frame()))
+    return y
+
+
+def followed(tape: Tape, x: Any) -> Any:
+    """What is iterated over in place of an iterator ``x``."""
+    return x if _is_recorded_throughout(tape, x) else _taken(tape, x)
+
+
+def _is_recorded_throughout(tape: Tape, x: Any) -> bool:
+    enclosing: Tape | None = tape
+    while enclosing is not None:
+        if not is_recorded(enclosing, x):
+            return False
+        enclosing = enclosing.parent
+    return True
+
+
+def _taken(tape: Tape, x: Any) -> Iterator[Any]:
+    send = getattr(x, "send", None)
+    value = None
+    while True:
+        try:
+            y = take(tape, x, next, x) if send is None or value is None else take(tape, x, send, value)
+        except StopIteration as end:
+            return end.value
+        value = yield y
+
+
+def _where(iterator: Any) -> str:
+    if type(iterator) is GeneratorType and iterator.gi_frame is not None:
+        code = iterator.gi_code
+        return f"the generator {iterator.__qualname__} ({code.co_filename}:{iterator.gi_frame.f_lineno})"
+    return f"an iterator of {type(iterator).__module__}.{type(iterator).__qualname__}".replace("builtins.", "")
+
+
+def _refused(what: str, taken: tuple[str, int]) -> str:
+    return (
+        f"{what} was made before the function that is differentiated ran, so what it computes is not recorded; a value taken "
+        f"from it at {taken[0]}:{taken[1]} depends on what is differentiated and influences the output. Make it inside of that "
+        "function, or let it read only morula.stop_gradient of what is differentiated."
+    )

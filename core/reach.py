@@ -1,0 +1,119 @@
+"""What code can reach: the containers, objects, variables and iterators that some values and functions lead to."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections import deque
+from collections.abc import Iterator
+from types import CellType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .opaque import NUMBER_TYPES
+from .tape import attributes
+from .values import PASSIVE
+
+MOST_REACHED = 10_000
+"""Objects that are looked at; what leads to more is not followed to its end."""
+
+EMPTY = object()
+"""In place of the contents of a variable that is not assigned."""
+
+LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
+"""Packages whose global variables are no part of the program."""
+
+LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType}
+
+
+class Reach:
+    """What can be reached from some values, as it is now."""
+
+    def __init__(self, *roots: Any) -> None:
+        self.held: list[tuple[Any, Any]] = []  # each container, object and variable with its entries
+        self.values: list[Any] = []  # numbers and arrays
+        self.iterators: list[Any] = []
+        self.is_whole = True  # whether all was looked at
+        seen: set[int] = set()
+        waiting: list[Any] = [*roots]
+        while waiting:
+            x = waiting.pop()
+            kind = type(x)
+            if kind in NUMBER_TYPES or isinstance(x, np.ndarray):
+                self.values.append(x)
+                if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+                    waiting += x.ravel().tolist()
+                continue
+            if kind in LEAVES or id(x) in seen:
+                continue
+            seen.add(id(x))
+            if len(seen) > MOST_REACHED:
+                self.is_whole = False
+                return
+            if kind is tuple:
+                waiting += x
+            elif isinstance(x, FunctionType):
+                waiting += [*(x.__closure__ or ()), x.__defaults__, x.__kwdefaults__]
+                self.visit_globals(x.__code__, x.__globals__, waiting)
+            elif isinstance(x, MethodType):
+                waiting += [x.__self__, x.__func__]
+            elif isinstance(x, functools.partial):
+                waiting += [x.func, x.args, x.keywords]
+            elif isinstance(x, (np.generic, type, ModuleType)) or is_of_engine(kind.__module__):
+                continue
+            elif isinstance(x, GeneratorType):
+                self.iterators.append(x)
+                if x.gi_frame is not None:
+                    waiting += [*x.gi_frame.f_locals.values(), x.gi_yieldfrom]
+                    self.visit_globals(x.gi_code, x.gi_frame.f_globals, waiting)
+            elif isinstance(x, Iterator) or kind.__module__ == "itertools":
+                self.iterators.append(x)
+                waiting += gc.get_referents(x)
+            else:
+                entries = entries_of(x)
+                self.held.append((x, entries))
+                waiting += entries.values() if isinstance(entries, dict) else entries
+
+    def visit_globals(self, code: CodeType, scope: dict[str, Any], waiting: list[Any]) -> None:
+        module = scope.get("__name__", "")
+        if is_of_engine(module) or module.partition(".")[0] in LIBRARIES:
+            return
+        variables = Variables(scope, [name for name in _names(code) if name in scope])
+        self.held.append((variables, entries_of(variables)))
+        waiting += (scope[name] for name in variables.names)
+
+
+class Variables:
+    """Some of the global variables of a module."""
+
+    def __init__(self, scope: dict[str, Any], names: list[str]) -> None:
+        self.scope, self.names = scope, names
+
+
+def is_of_engine(module: str | None) -> bool:
+    return (module or "").startswith(f"{__package__}.")
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
+    return {*code.co_names}.union(*inner)
+
+
+def entries_of(x: Any) -> Any:
+    """The entries of a container, the attributes of an object, the contents of a variable."""
+    if isinstance(x, (list, deque)):
+        return list(x)
+    if isinstance(x, dict):
+        return dict(dict.items(x))
+    if isinstance(x, (set, frozenset)):
+        return list(x)
+    if isinstance(x, CellType):
+        try:
+            return [x.cell_contents]
+        except ValueError:
+            return [EMPTY]
+    if type(x) is Variables:
+        return {name: x.scope[name] for name in x.names if name in x.scope}
+    return dict(attributes(x))
