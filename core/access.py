@@ -6,6 +6,7 @@ protocol into the class's own methods.
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import weakref
 from collections import defaultdict
@@ -15,6 +16,7 @@ from types import (
     ClassMethodDescriptorType,
     FunctionType,
     GetSetDescriptorType,
+    MemberDescriptorType,
     MethodDescriptorType,
     ModuleType,
     WrapperDescriptorType,
@@ -30,12 +32,17 @@ from .integers import carries, lose
 from .known import MISSING, class_attribute
 from .memory import flat_index, rebased
 from .opaque import is_foreign, note
+from .raw_memory import ADDRESSES, FLOATS, expose
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import NO_KEYWORDS
 
 Operation = Callable[..., Any]
+
+
+class _Structure(ctypes.Structure):
+    _fields_ = (("field", ctypes.c_double),)
 
 
 def getitem(tape: Tape, a: Any, i: Any) -> Any:
@@ -52,8 +59,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if isinstance(a, np.flatiter):
         return getitem(tape, a.base, flat_index(a, i))
     if kind is memoryview:
-        y = getitem(tape, np.asarray(a), i)
-        return tape.call(np.ndarray.item, y) if isinstance(y, np.generic) else y
+        return a[i] if a.format not in FLOATS or type(i) is slice else _entry(tape, np.asarray(a), i)
     if isinstance(a, np.void) and a.dtype.names:  # a row of a structured array shares its memory
         part = np.asarray(a)[a.dtype.names[i] if isinstance(i, int) else i]
         return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
@@ -69,6 +75,11 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
+
+
+def _entry(tape: Tape, a: np.ndarray, i: Any) -> Any:
+    """An entry of an array as a Python number."""
+    return tape.call(np.ndarray.item, getitem(tape, a, i))
 
 
 def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
@@ -118,6 +129,8 @@ def iterate(tape: Tape, x: Any) -> Any:
     if isinstance(x, np.ndenumerate):
         array: Any = x.iter.base  # type: ignore[attr-defined]
         return ((i, getitem(tape, array, i)) for i in np.ndindex(array.shape))
+    if isinstance(x, memoryview) and x.format in FLOATS and x.ndim == 1:
+        return (_entry(tape, np.asarray(x), i) for i in range(len(x)))
     own = special(kind, "__iter__")
     if own is not None:
         iterator = tape.call(own, x)
@@ -266,6 +279,8 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
     function = ATTRIBUTES.get(name)
     if function is not None and name != "flat" and isinstance(x, (np.inexact, np.ndarray)):
         record_rule(tape, RULES[function], y, (plain_arrays(x),), NO_KEYWORDS)
+    elif name in ADDRESSES:
+        expose(tape, x, getattr(np.ndarray, name))
     elif type(x) is np.ndarray:
         known.is_plain("load", np.ndarray, name)
     return y
@@ -318,6 +333,10 @@ def special(kind: type, name: str) -> Any:
     return None if raw is MISSING or raw is None or isinstance(raw, WRITTEN_IN_C) else Special(kind, raw)
 
 
+FIELDS = (GetSetDescriptorType, MemberDescriptorType, type(_Structure.field))
+"""Descriptors of what objects of classes written in C hold."""
+
+
 def _after(cls: type, base: type) -> tuple[type, ...]:
     """The classes among which ``super(base, instance of cls)`` looks."""
     return cls.__mro__[cls.__mro__.index(base) + 1 :]
@@ -347,10 +366,10 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
             return stored[name]
         return tape.call(getter, raw, instance, type(instance))
     y = plainly(x, name)
-    if kind is GetSetDescriptorType and is_foreign(type(x)):
+    if isinstance(raw, FIELDS) and is_foreign(type(x)):
         note(tape, (y, *(v for _, v in attributes(y))), raw, (x,))
     elif instance is x and not isinstance(x, type) and not (
-        kind is classmethod and not isinstance(raw.__func__, FunctionType)
+        isinstance(raw, classmethod) and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip
         known.is_plain("load", type(x), name)
     return y

@@ -13,7 +13,7 @@ from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, follow
 from .object_arrays import computes, holds_objects, is_by_entries, record_objects
-from .opaque import is_foreign, note
+from .opaque import is_foreign, note, note_as_bytes
 from .records import holds_numbers, moved_by
 from .rules.table import Rule, pull, scaling
 from .source import user_frame
@@ -42,6 +42,8 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         if y.dtype.kind == "O":
             return record_objects(tape, y, rule, args, kwargs)
         if y.dtype.kind not in "fcV":
+            if y.base is not None:
+                note_as_bytes(tape, y, rule.function)
             return follow(tape, rule, y, args, kwargs)
         if y.base is not None:
             place = owner(y)

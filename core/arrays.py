@@ -20,6 +20,7 @@ from .object_arrays import by_entries, computes, is_by_entries, is_computing
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS
 from .overwrite import apply_overwriting, overwritten
+from .raw_memory import array_on, shows_memory
 from .rules.methods import METHODS, UFUNC_METHODS
 from .rules.table import RULES
 from .stores import array_setitem, setitem
@@ -50,6 +51,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
+            if not isinstance(x, (np.ndarray, np.generic)) and shows_memory(x):
+                return call_rule(tape, rule, (*args[:i], array_on(tape, x), *args[i + 1 :]), kwargs)
             if is_by_entries(rule) and not kwargs and computes(x):
                 return by_entries(tape, rule.function, args)
             converted = x if rule.is_zero else _as_number(tape, rule.function, x)

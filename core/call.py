@@ -421,7 +421,7 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
 
 def enter(tape: Tape, manager: Any) -> Any:
     """The context manager of a ``with`` statement, its methods recorded if they are Python."""
-    if special(type(manager), "__enter__") is not None:
+    if special(type(manager), "__enter__") is not None or type(manager).__exit__ in HANDLERS:
         return _Entered(tape, manager)
     return manager
 
@@ -431,7 +431,7 @@ class _Entered:
         self.tape, self.manager = tape, manager
 
     def __enter__(self) -> Any:
-        return call(self.tape, special(type(self.manager), "__enter__"), self.manager)
+        return call(self.tape, special(type(self.manager), "__enter__") or type(self.manager).__enter__, self.manager)
 
     def __exit__(self, *exception: Any) -> Any:
         return call(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ def owner(x: np.ndarray) -> Any:
         elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
             base = base.base
         elif isinstance(base, memoryview):
-            base = base.obj
+            base = exporter(base)
         elif isinstance(base, np.void) and base.base is not None:  # a row of a structured array
             base = base.base
         else:
@@ -41,12 +40,34 @@ def is_known(holder: Any) -> bool:
     return type(holder.base).__name__ == "PyCapsule" and sys.getrefcount(holder.base) <= 2
 
 
+def exporter(view: memoryview) -> Any:
+    """The object whose memory a view shows; None if the view has been released."""
+    try:
+        return view.obj
+    except ValueError:
+        return None
+
+
 def _buffer(holder: Any) -> np.ndarray | None:
     """The bytes of an object that is no array; None if it does not show them."""
     try:
         return np.frombuffer(holder, np.uint8)
     except (TypeError, ValueError, BufferError):
         return None
+
+
+def pinned(y: np.ndarray) -> np.ndarray:
+    """``y``, made by ``np.ndarray(buffer=...)``, on memory that its holder neither moves nor gives back while ``y`` lives.
+
+    NumPy does not tell the holder, a map or a bytearray, that such an array looks into its memory.
+    """
+    base = exporter(y.base) if isinstance(y.base, memoryview) else y.base
+    whole = None if base is None or isinstance(base, np.ndarray) else _buffer(base)
+    if whole is None or not whole.size:
+        return y
+    view = _laid_over(whole, y, whole)
+    view.flags.writeable = y.flags.writeable
+    return view
 
 
 def rebased(y: Any, operands: tuple[np.ndarray, ...]) -> Any:
@@ -133,15 +154,6 @@ def distinct_entries(x: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]
     if found.size > 1 and np.diff(found).min() < x.itemsize:
         raise NoDerivative("an array whose entries overlap by a part of their bytes has no derivative")
     return np.unravel_index(first, x.shape), places.reshape(-1)
-
-
-def touches_whole_numbers(x: np.ndarray, holder: Any) -> bool:
-    """Whether each entry of ``x``, of a dtype without derivatives, covers numbers of its holder and no part of one."""
-    if not isinstance(holder, np.ndarray) or holder.dtype.kind not in "fc":
-        return True
-    size = _component(holder)
-    places = (x.itemsize, _address(x) - _address(holder), *x.strides)
-    return math.gcd(size, *places) == size
 
 
 @contextmanager

@@ -8,28 +8,23 @@ back what was put into it) has only been moved, and its cotangent passes.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import types
-from collections import deque
-from collections.abc import Callable, Iterator, MappingView
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, lose
+from .memory import pinned, rebased
+from .reachable import NUMBER_TYPES, is_exact, is_foreign, reached
 from .records import numeric_fields
 from .source import describe, example, is_of_exact, user_frame
-from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
+from .tape import Cotangents, Record, Tape, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
 
-NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqpBHILQP"}
-# The modules of built-in classes that hold references to Python objects and compute nothing.
-REFERENCING = {"types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
-REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
-REFERENCING |= {"enum", "_weakrefset", "_frozen_importlib", "_frozen_importlib_external", "_typing"}
 LAZY = {types.GeneratorType, map, filter, zip}
 RANDOM = ("random", "_random", "numpy.random")
 
@@ -85,7 +80,7 @@ def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
 class Opaque:
     """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
 
-    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "says", "where")
+    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "says", "shown", "where")
 
     def __init__(
         self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False, says: Callable[[], str] | None = None
@@ -95,6 +90,7 @@ class Opaque:
             overwrites  # all memory of an argument, so that even an entry that is as it was may be another
         )
         self.says = says  # gives the text of the error, where it is not that of a call
+        self.shown: Any = None  # what holds the memory that the call shows as bytes
         self.where = user_frame()
         self.depends = True  # on an argument of the derivative
         self.active = False  # whether what it gave depended on one before the call
@@ -161,31 +157,39 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         bound = None
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
+    known_addresses = exposed(tape)
+    arrays += [a for a in known_addresses if not any(a is b for b in arrays)] if known_addresses else []
     before = [evaluate(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     caller = function, taken
     drawn: list[Any] = []
     inside = [_drawing(tape.call(iter, a), drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
     y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
+    if function is np.ndarray:
+        y = pinned(y)
     inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))
     recorded = _written_since(tape, first)
     changed = [a.tobytes() != old.tobytes() for a, old in zip(arrays, before)]
     for a, old, surely in zip(arrays, before, changed):
         if id(owner(a)) in recorded:
             continue
-        if surely or y is None and not any(changed) and a.dtype.kind in "fc":
+        may = y is None and not any(changed) and a.dtype.kind in "fc" and not any(a is b for b in known_addresses)
+        if surely or may:
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)), surely)
+    note_as_bytes(tape, y, function)
     same = any(y is a for a in given if type(a) not in PASSIVE)
     if same or isinstance(y, np.ndarray) and any(owner(a) is owner(y) for a in arrays):
         return y
     keeps = bound is not None and _keeps(type(bound)) and any(type(x) not in PASSIVE for x in given[:-1])
     if isinstance(y, (np.ndarray, np.integer, list, tuple)) and carries(tape, given):
-        if not (getattr(function, "__module__", None) or type(bound).__module__).startswith(RANDOM):
+        if not (getattr(function, "__module__", None) or type(bound).__module__ or "").startswith(RANDOM):
             y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
     if y is None:  # it was called for what it does to its arguments
         note(tape, tuple(a for a in args if is_foreign(type(a))), function, inputs)
-    return y
+    if not holds_values(y) and any(map(_may_hold_numbers, inputs)):
+        note_given(tape, function, inputs)
+    return as_view(y, inputs)
 
 
 def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
@@ -207,6 +211,43 @@ def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], says: Calla
         tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says)))
 
 
+def _may_hold_numbers(x: Any) -> bool:
+    return differentiable(x) or type(x) in (bytearray, memoryview) or is_foreign(type(x))
+
+
+def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = None) -> None:
+    """Record that ``function`` was given numbers, though nothing came out that can hold a derivative."""
+    opaque = Opaque(function, snapshot(inputs))
+    opaque.shown = shown
+    tape.records.append((_nothing, (), opaque))
+
+
+def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
+    """Record that ``function`` shows memory that may hold floating-point numbers as numbers without derivatives."""
+    if isinstance(y, np.ndarray) and y.base is not None and y.dtype.kind not in "fcVO":
+        holder = owner(y)
+        if not isinstance(holder, np.ndarray) or holder.dtype.kind in "fc":
+            note_given(tape, function, (holder,), holder)
+
+
+def _nothing(table: Cotangents, record: Record) -> None:
+    """No cotangent reaches a result that holds no number."""
+
+
+def exposed(tape: Tape) -> list[np.ndarray]:
+    """The arrays of which code in C knows the address: it can write to them without being given them."""
+    return tape.memory.get(exposed, [])
+
+
+def as_view(y: Any, inputs: Any) -> Any:
+    """``y``, an array that C code has made on the memory of an array among ``inputs``, as a view of that one."""
+    if not isinstance(y, np.ndarray) or y.base is None or isinstance(y.base, np.ndarray) or owner(y) is not y:
+        return y
+    values: list[Any] = []
+    reached(inputs, set(), values=values)
+    return rebased(y, tuple(x for x in values if isinstance(x, np.ndarray) and np.may_share_memory(x, y)))
+
+
 def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque, surely: bool = True) -> None:
     """Record that a call wrote into the array ``a``, which held ``old``.
 
@@ -226,42 +267,9 @@ def holds_values(y: Any) -> bool:
     return type(y) not in PASSIVE and (differentiable(y) or is_foreign(type(y)))
 
 
-@functools.cache
-def is_foreign(kind: type) -> bool:
-    """Whether objects of a class keep values in C, outside of the built-in containers and numbers."""
-    if issubclass(kind, (np.ndarray, np.number, np.bool_, np.dtype, np.ufunc, np.flatiter)):
-        return False
-    if is_exact(kind):
-        return True
-    for cls in kind.__mro__:
-        if any(_is_compiled_method(cls, v) for v in vars(cls).values()):
-            return not _is_builtin(cls) and cls.__module__ not in REFERENCING
-    return False
-
-
 def _keeps(kind: type) -> bool:
     """Whether an object may keep in C the values that it is given; a random generator keeps its state only."""
-    return is_foreign(kind) and not kind.__module__.startswith(RANDOM)
-
-
-def _is_compiled_method(cls: type, v: Any) -> bool:
-    if isinstance(v, (types.WrapperDescriptorType, types.MethodDescriptorType)):
-        return v.__objclass__ is cls
-    return type(v).__name__ == "cython_function_or_method" and v.__qualname__.startswith(f"{cls.__qualname__}.")
-
-
-def _is_builtin(cls: type) -> bool:
-    """Whether a class is one of Python's own; an extension's also says "builtins" if it names no module."""
-    if cls.__module__ != "builtins":
-        return False
-    own = vars(builtins).get(cls.__name__) is cls or cls in vars(types).values()
-    return own or issubclass(cls, (Iterator, MappingView))
-
-
-@functools.cache
-def is_exact(kind: type) -> bool:
-    """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
-    return any(map(is_of_exact, kind.__mro__))
+    return is_foreign(kind) and not (kind.__module__ or "").startswith(RANDOM)
 
 
 def _no_derivative(table: Cotangents, record: Record) -> None:
@@ -281,9 +289,21 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
         for e, de in zip(y, dy):
             _pass_on(table, e, de, opaque)
     elif opaque.moved and (id(owner(y)) if isinstance(y, np.ndarray) else id(y)) in opaque.moved:
-        table.add(y, dy)
-    elif opaque.depends and _not_zero(dy):
+        if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # of memory that is no array's
+            table.arrays[id(y)] = dy
+        else:
+            table.add(y, dy)
+    elif _not_zero(dy):
+        refuse(table, y, dy, opaque)
+
+
+def refuse(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
+    """Refuse the cotangent ``dy`` of ``y``, which an opaque call gave, if ``y`` may depend on an argument."""
+    if opaque.depends:
         raise refusal(opaque)
+    from .raw_memory import refuse_if_given  # which itself needs what stands here
+
+    refuse_if_given(table, y, dy, opaque.where)
 
 
 def _not_zero(g: Any) -> bool:
@@ -303,8 +323,8 @@ def _overwritten(table: Cotangents, record: Record) -> None:
     if _not_zero(np.asarray(window)):
         if opaque.moved is None:
             judge(table.tape)
-        if (surely or not opaque.active) and opaque.depends:
-            raise refusal(opaque)
+        if surely or not opaque.active:
+            refuse(table, table.redo[-1][2] if surely else a, np.asarray(window), opaque)
     if surely:
         table.write(window, ..., np.zeros((), window.dtype))
 
@@ -362,71 +382,6 @@ def judge(tape: Tape | None) -> None:
         if depends:
             active |= given
         known |= taken | given
-
-
-def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[Any] | None = None) -> None:
-    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds; to ``values`` themselves, of
-    the objects those that keep what they hold in C."""
-    kind = type(x)
-    if kind in NUMBER_TYPES or isinstance(x, np.ndarray) and x.dtype.kind != "O":
-        found.add(id(x) if kind in NUMBER_TYPES else id(owner(x)))
-        if values is not None:
-            values.append(x)
-        return
-    if kind in PASSIVE and kind is not FunctionType and kind is not bytes:
-        return
-    seen = set() if seen is None else seen
-    if id(x) in seen or len(seen) > 10_000:
-        return
-    seen.add(id(x))
-    parts: Any = ()
-    if isinstance(x, (tuple, list, set, frozenset, deque)):
-        parts = list(x)
-    elif isinstance(x, dict):
-        parts = list(x.values())
-    elif isinstance(x, np.ndarray):
-        parts = x.ravel().tolist()
-    elif isinstance(x, (type, ModuleType)):
-        return
-    elif kind is Recording:
-        parts = [x.function]
-    elif kind.__module__.startswith(f"{__package__}."):
-        return
-    else:
-        found.add(id(x))
-        if values is not None and is_foreign(kind):
-            values.append(x)
-        parts = _held(x)
-    for part in parts:
-        reached(part, found, seen, values)
-
-
-def _held(x: Any) -> list[Any]:
-    """What an object of no container class refers to."""
-    if isinstance(x, FunctionType):
-        cells = [c.cell_contents for c in x.__closure__ or () if _is_filled(c)]
-        return [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
-    if isinstance(x, MethodType):
-        return [x.__self__, x.__func__]
-    if isinstance(x, functools.partial):
-        return [x.func, *x.args, *x.keywords.values()]
-    if isinstance(x, BuiltinFunctionType):
-        return [x.__self__]
-    if isinstance(x, np.flatiter):
-        return [x.base]
-    if isinstance(x, memoryview):
-        return [x.obj]
-    if isinstance(x, types.GeneratorType):
-        return [] if x.gi_frame is None else list(x.gi_frame.f_locals.values())
-    return [value for _, value in attributes(x)]
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:

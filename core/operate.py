@@ -18,7 +18,7 @@ from .access import PROXIES, iterate, pairs, referent, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
-from .opaque import is_exact, is_foreign, note
+from .opaque import call_opaque, is_exact, is_foreign, note
 from .rules.table import RULES
 from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
@@ -223,6 +223,8 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
             return a
         if type(a) in NUMBERS or not hasattr(type(a), method) or isinstance(a, list) and _takes_over(b, method):
             return plain(tape, a, b)
+        if is_foreign(type(a)):
+            return call_opaque(tape, function, (a, b), {})
         return function(a, (pairs if isinstance(a, dict) else iterate)(tape, b))
 
     return operation

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import caches, iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
+from . import buffers, caches, iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
 from .call import HANDLERS, call, parameters
 from .captured import is_constant
@@ -21,6 +21,7 @@ from .errors import BadInput
 from .held import Held, exposed, globals_of
 from .instrument import instrument
 from .operate import evaluate
+from .raw_memory import refuse_leftovers
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
 from .tape import Cotangents, Tape, sweep
@@ -76,7 +77,7 @@ class Back:
         table.tape = self.tape
         seed(table, self.y, dy)
         with few_collections(), nullcontext() if self.held is None else self.held.restored(parent):
-            sweep(self.tape, table)
+            sweep(self.tape, table, refuse_leftovers)
         return self.arguments.gradients(table)
 
 

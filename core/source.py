@@ -8,6 +8,7 @@ import inspect
 import linecache
 import os
 import sys
+import sysconfig
 import time
 from dis import get_instructions
 from functools import lru_cache
@@ -87,18 +88,26 @@ def describe(function: object) -> str:
 
 
 def user_frame() -> tuple[str, int]:
-    """File and line of the innermost frame that is not morula's own."""
-    frame = _frame_of_user()
+    """File and line of the innermost frame that is neither morula's nor a library's; of a library's if all others are."""
+    innermost = frame = program_frame(sys._getframe(1)) or sys._getframe(1)
+    while frame is not None and _is_of_library(frame.f_code.co_filename):
+        frame = program_frame(frame.f_back)
+    frame = frame or innermost
     return frame.f_code.co_filename, frame.f_lineno
+
+
+@lru_cache(maxsize=4096)
+def _is_of_library(filename: str) -> bool:
+    """Whether a file belongs to Python's standard library or to an installed package."""
+    return filename.startswith((*_LIBRARIES, "<frozen "))
+
+
+_LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")})
 
 
 def user_module() -> str:
     """The name of the module in which that frame runs."""
-    return _frame_of_user().f_globals.get("__name__", "")
-
-
-def _frame_of_user() -> FrameType:
-    return program_frame(sys._getframe(1)) or sys._getframe(1)
+    return (program_frame(sys._getframe(1)) or sys._getframe(1)).f_globals.get("__name__", "")
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:

@@ -51,7 +51,6 @@ for _function in (
     issubclass,
     id,
     range,
-    memoryview,
     callable,
     property,
     staticmethod,

@@ -7,20 +7,21 @@ other references afterwards.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from . import known
-from .access import PROXIES, class_attribute, get_attribute, getitem, is_property, iterate, referent, special
+from .access import FIELDS, PROXIES, class_attribute, get_attribute, getitem, is_property, iterate, referent, special
 from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
 from .memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, rebased
-from .opaque import is_foreign, note
+from .opaque import call_opaque, is_foreign
+from .raw_memory import cut
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 
@@ -50,9 +51,11 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
         setitem(tape, np.asarray(a), i, v)
     else:
-        a[i] = iterate(tape, v) if type(i) is slice else v
+        v = iterate(tape, v) if type(i) is slice else v
         if is_foreign(type(a)):
-            note(tape, a, operator.setitem, (a, v))
+            call_opaque(tape, operator.setitem, (a, i, list(v) if isinstance(v, Iterator) else v), {})
+        else:
+            a[i] = v
 
 
 def _kept_index(i: Any) -> Any:
@@ -195,7 +198,7 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
         if not table.reached(a):
             return
         if a.dtype.kind not in "fc":
-            table.cut(a, index)
+            cut(table, a, index, old, v)
         else:
             window = table.window(a)
             g = window[index]
@@ -209,7 +212,7 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
     if not table.reached(a):
         return
     if a.dtype.kind not in "fc":
-        table.cut(a, index)
+        cut(table, a, index, old, v)
         return
     window = table.window(a)
     g = table.run(_read, window, index)
@@ -273,9 +276,10 @@ def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, A
     elif isinstance(getattr(type(raw), "__set__", None), FunctionType):
         tape.call(type(raw).__set__, raw, x, v)
     else:
+        if isinstance(raw, FIELDS) and is_foreign(type(x)):
+            call_opaque(tape, plainly, (x, name, v), {})
+            return False
         plainly(x, name, v)
-        if isinstance(raw, (GetSetDescriptorType, MemberDescriptorType)) and is_foreign(type(x)):
-            note(tape, x, raw, (x, v))
         return True
     return False
 

@@ -27,7 +27,6 @@ from .memory import (
     made_writeable,
     overlaps_itself,
     owner,
-    touches_whole_numbers,
 )
 from .source import describe, example
 
@@ -258,15 +257,6 @@ class Cotangents:
         windows[id(x)] = found
         return found
 
-    def cut(self, x: np.ndarray, index: Any) -> None:
-        """``x[index]``, of a dtype without derivatives, was written: numbers in the same memory are new ones."""
-        holder = owner(x)
-        if not touches_whole_numbers(x, holder):
-            raise NoDerivative(
-                f"a part of the bytes of numbers is written through an array of dtype {x.dtype}, which has no derivative"
-            )
-        self.write(self.window(x), index, np.zeros((), x.dtype))
-
     def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
         """Give ``x`` another shape in place, and with it its cotangent."""
         self.run(setattr, x, "shape", shape)
@@ -291,12 +281,17 @@ class Cotangents:
         return function(*args) if self.evaluate is None else self.evaluate(function, *args)
 
 
-def sweep(tape: Tape, table: Cotangents) -> None:
-    """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them."""
+def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | None = None) -> None:
+    """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them.
+
+    ``last`` is called at the beginning of the tape, while arrays hold what they held before the run.
+    """
     enclosing, table.tape = table.tape, tape
     try:
         for record in reversed(tape.records):
             record[0](table, record)
+        if last is not None:
+            last(table)
     finally:
         table.tape = enclosing
         for target, index, value in reversed(table.redo):

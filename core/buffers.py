@@ -1,0 +1,83 @@
+"""Bytes, byte arrays and memory views in recorded code."""
+
+from __future__ import annotations
+
+import io
+import mmap
+from typing import Any
+
+import numpy as np
+
+from .access import iterate, special
+from .call import HANDLERS, call, handles
+from .opaque import call_opaque
+from .raw_memory import FLOATS, expose
+from .tape import Tape
+
+
+@handles(memoryview)
+def memoryview_(tape: Tape, x: Any) -> memoryview:
+    expose(tape, x, memoryview)
+    return memoryview(x)
+
+
+def _bytes(cls: type) -> Any:
+    def handler(tape: Tape, x: Any = b"", /, *args: Any, **kwargs: Any) -> Any:
+        own = special(type(x), "__bytes__") if cls is bytes else None
+        if own is not None:
+            return call(tape, own, x)
+        if _has_buffer(x):
+            return call_opaque(tape, cls, (x, *args), kwargs)
+        if isinstance(x, (int, str)) or hasattr(type(x), "__index__"):
+            return cls(x, *args, **kwargs)
+        return cls(iterate(tape, x), *args, **kwargs)
+
+    return handler
+
+
+def _has_buffer(x: Any) -> bool:
+    try:
+        memoryview(x).release()
+    except (TypeError, ValueError, BufferError):
+        return False
+    return True
+
+
+for _cls in (bytes, bytearray):
+    HANDLERS[_cls] = _bytes(_cls)
+
+
+@handles(memoryview.tolist)
+def tolist(tape: Tape, x: memoryview) -> list[Any]:
+    return call(tape, np.ndarray.tolist, np.asarray(x)) if x.format in FLOATS else x.tolist()
+
+
+@handles(memoryview.tobytes)
+def tobytes(tape: Tape, x: memoryview, order: Any = "C") -> bytes:
+    return call_opaque(tape, x.tobytes, (order,), {})
+
+
+def _opaquely(function: Any) -> Any:
+    return lambda tape, *args, **kwargs: call_opaque(tape, function, args, kwargs)
+
+
+for _function in (io.BytesIO, io.BytesIO.write, io.BytesIO.writelines):
+    HANDLERS[_function] = _opaquely(_function)
+for _kind in (io.BytesIO, io.FileIO, io.BufferedReader, io.BufferedRandom):
+    for _name in ("readinto", "readinto1"):
+        if hasattr(_kind, _name):  # what is read replaces what an array held
+            HANDLERS[getattr(_kind, _name)] = _opaquely(getattr(_kind, _name))
+
+
+@handles(mmap.mmap.close)
+def close(tape: Tape, x: mmap.mmap) -> None:
+    """Close a map, or leave that to the end of the tape if arrays on the tape look into it."""
+    try:
+        x.close()
+    except BufferError:
+        tape.memory.setdefault(close, []).append(x)
+
+
+@handles(mmap.mmap.__exit__)
+def exit_(tape: Tape, x: mmap.mmap, *exception: Any) -> None:
+    close(tape, x)
