@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BadInput
-from .structure import blank
+from .holders import blank
 from .tape import attributes
 
 SMALL = 1 << 63

@@ -2,207 +2,275 @@
 
 A value is known by its identity, so an argument must not be the same object as a constant of the program: ``w`` may be
 the argument and a global at once, and the two entries of ``[1.0, 1.0]`` are one object.  Numbers and arrays are
-therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects, which stay the
-caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
+therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects (``holders``), which
+stay the caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
+
+Within one argument an array or an object is one variable, in however many places it stands: all of them hold one fresh
+array, and one gradient.  A number is a value: each place has its own.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .errors import BadInput
+from .holders import CONSTANTS, OBJECTS, Kind, Recursion, kind_of, unrolled
+from .opaque import is_foreign
 from .stores import setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
 from .values import NUMBERS, PASSIVE, evaluate
 
-Collect = Callable[[Cotangents, dict[int, Any]], Any]
-OPAQUE = (type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype, np.ufunc, type(np.sum))
+__all__ = [
+    "Arguments",
+    "as_gradient",
+    "as_it_is",
+    "is_structure_of_numbers",
+    "map_container",
+    "plain",
+    "same_number",
+]
+
+Leaf = tuple[Callable[[Cotangents, Any, Any], Any], Any, Any]
+"""A number or an array: how its gradient is taken, the fresh one, and the caller's."""
+
+
+class Node:
+    """A container or an object in an argument."""
+
+    __slots__ = ("has_leaves", "holder", "keys", "kind", "parts", "within")
+
+    def __init__(self, holder: Any, kind: Kind) -> None:
+        self.holder, self.kind = holder, kind
+        self.keys: list[Any] = []
+        self.parts: list[Part] = []
+        self.within: list[Node] = []
+        self.has_leaves = False
+
+    def mark(self) -> None:
+        """It holds leaves, and so does everything that holds it."""
+        nodes = [self]
+        while nodes:
+            node = nodes.pop()
+            if not node.has_leaves:
+                node.has_leaves = True
+                nodes += node.within
+
+
+Part = Leaf | Node | None
 
 
 class Arguments:
     """The differentiated arguments of one run."""
 
-    references = 4  # to each array with a fresh identity: in inputs, in arrays, in originals, in its collector
+    references = 4  # to each array with a fresh identity: in inputs, in arrays, in originals, in its leaf
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.inputs = tape.inputs = []
-        self.collectors: list[Collect] = []
-        self.entered: list[Any] = []  # containers and objects with entries that were replaced
+        self.parts: list[Part] = []
+        self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
         self.originals: dict[
             int, tuple[Any, Any]
-        ] = {}  # the caller's object and the fresh one, by identity of the latter
+        ] = {}  # the caller's value and the fresh one, by identity of the latter
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
-        self.known: dict[int, tuple[Any, Collect]] = {}
+        self.known: dict[int, tuple[Any, Part]] = {}  # of the argument that is being entered: what is one variable
 
     def enter(self, x: Any) -> Any:
         """``x`` with a fresh identity, for the function to be called with."""
-        self.known = {}
-        fresh, collect = self.freshen(x)
-        self.collectors.append(collect)
+        fresh, part = self.leaf(x) or unrolled(self.freshened(x))
+        self.known.clear()
+        self.parts.append(part)
         return fresh
 
     def leave(self) -> None:
         """Put the caller's objects back; arrays that the run wrote to take over what was written."""
+        self.known.clear()
         seen: set[int] = set()
-        for x in self.entered:
-            self.restore(x, seen)
-        owners = [id(owner(original)) for original, _ in self.arrays]
-        for (original, fresh), key in zip(self.arrays, owners):
-            if id(fresh) in self.tape.written:
-                if owners.count(key) > 1:
-                    raise BadInput(
-                        "the function writes into an array that is given to it twice, or that shares memory with "
-                        "another differentiated argument; give it separate copies"
-                    )
-                if self.tape.parent is None:
-                    original[...] = fresh
-                else:
-                    setitem(self.tape.parent, original, ..., fresh)
+        for node in self.entered.values():
+            self.restore(node.holder, seen)
+        written = [(original, fresh) for original, fresh in self.arrays if id(fresh) in self.tape.written]
+        if not written:
+            return
+        owners = Counter(id(owner(original)) for original, _ in self.arrays)
+        for original, fresh in written:
+            if owners[id(owner(original))] > 1:
+                raise BadInput(
+                    "the function writes into an array that is given to it twice, or that shares memory with "
+                    "another differentiated argument; give it separate copies"
+                )
+            if self.tape.parent is None:
+                original[...] = fresh
+            else:
+                setitem(self.tape.parent, original, ..., fresh)
 
     def restore(self, x: Any, seen: set[int]) -> Any:
         """The caller's own in place of ``x``, and in the containers and objects that it holds, wherever it is now."""
+        found = self.restored_leaf(x, seen)
+        return unrolled(self.restored(x, seen)) if found is None else found[0]
+
+    def restored_leaf(self, x: Any, seen: set[int]) -> tuple[Any] | None:
         found = self.originals.get(id(x))
         if found is not None:
-            return found[0]
+            return found[:1]
         kind = type(x)
         if kind is Int:
-            return int(x) if self.tape.parent is None else x
-        if kind in NUMBERS or kind in PASSIVE or isinstance(x, (*OPAQUE, np.ndarray)) or id(x) in seen:
-            return x
+            return (int(x) if self.tape.parent is None else x,)
+        if kind in NUMBERS or kind in PASSIVE or id(x) in seen or kind_of(kind) is None:
+            return (x,)
+        return None
+
+    def restored(self, x: Any, seen: set[int]) -> Recursion:
         seen.add(id(x))
-        if isinstance(x, tuple):
-            entries = [self.restore(e, seen) for e in x]
-            same = all(a is b for a, b in zip(entries, x))
-            return x if same or not isinstance(x, tuple) else getattr(x, "_make", kind)(entries)
-        for key, value in _entries(x):
-            new = self.restore(value, seen)
+        kind: Any = kind_of(type(x))
+        entries = kind.entries(x)
+        values = []
+        changed = False
+        for key, value in entries:
+            found = self.restored_leaf(value, seen)
+            new = (yield self.restored(value, seen)) if found is None else found[0]
+            values.append(new)
             if new is not value:
-                _put(x, key, new)
-        return x
+                changed = True
+                if kind.is_mutable:
+                    kind.put(x, key, new)
+        return x if kind.is_mutable or not changed else kind.made(x, values)
 
     def gradients(self, table: Cotangents) -> tuple[Any, ...]:
-        return tuple(collect(table, {}) for collect in self.collectors)
+        return tuple(unrolled(_gradient(part, table, {})) for part in self.parts)
 
-    def freshen(self, x: Any) -> tuple[Any, Collect]:
-        fresh, collect = self.freshened(x)
-        if fresh is not x:
-            self.originals[id(fresh)] = x, fresh
-        return fresh, collect
-
-    def freshened(self, x: Any) -> tuple[Any, Collect]:
-        kind: Any = type(x)
-        if kind is np.ndarray and x.dtype.kind in "fc":
-            fresh: Any = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
-            self.arrays.append((x, fresh))
-            self.inputs.append(fresh)
-            return fresh, lambda table, done: _array(table, fresh)
-        if isinstance(x, (bool, np.bool_)) or x is None or isinstance(x, OPAQUE):
-            return x, _nothing
-        if isinstance(x, int) and kind in (int, Int):
-            fresh = evaluate(self.tape.parent, Int, x)
-            self.inputs.append(fresh)
-            return fresh, lambda table, done: _number(table, fresh, x)
-        if kind in PASSIVE:
-            return x, _nothing
-        if kind in (float, complex) or isinstance(x, np.inexact):
-            fresh = evaluate(self.tape.parent, same_number, x)
-            self.inputs.append(fresh)
-            return fresh, lambda table, done: _number(table, fresh, x)
+    def leaf(self, x: Any) -> tuple[Any, Part] | None:
+        """A leaf with a fresh identity, a constant as it is; None for what holds others."""
+        kind = type(x)
+        if kind in PASSIVE and kind is not int:
+            return x, None
+        if kind is float or kind is complex or kind is np.float64:
+            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+        if kind is int or kind is Int:
+            return self.variable(x, evaluate(self.tape.parent, Int, x), _number)
         if isinstance(x, np.ndarray):
             if x.dtype.kind not in "fc":
-                return x, _nothing
-            fresh = evaluate(self.tape.parent, copy.copy, x)  # of its own class
-            self.arrays.append((x, fresh))
-            self.inputs.append(fresh)
-            return fresh, lambda table, done: _array(table, fresh)
-        if id(x) in self.known:
-            return self.known[id(x)]
-        if isinstance(x, tuple):
-            parts = [self.freshen(e) for e in x]
-            elements = [p[0] for p in parts]
-            fresh = getattr(x, "_make", tuple)(elements)
-            return fresh, lambda table, done: _same_tuple(kind, [collect(table, done) for _, collect in parts])
-        return self.freshen_mutable(x)
-
-    def freshen_mutable(self, x: Any) -> tuple[Any, Collect]:
-        """Lists, dicts and objects keep their identity; their entries are replaced one by one."""
-        collectors: dict[Any, Collect] = {}
-        kind = "list" if isinstance(x, list) else "dict" if isinstance(x, dict) else "object"
-        entries = _entries(x)
-        if kind == "object" and not entries and not hasattr(x, "__dict__"):
-            return x, _nothing
-
-        def collect(table: Cotangents, done: dict[int, Any]) -> Any:
-            if id(x) in done:
-                return done[id(x)]
-            if kind == "list":
-                done[id(x)] = found = []
-                found.extend(c(table, done) for c in collectors.values())
-            elif kind == "dict":
-                done[id(x)] = found = {}
-                found.update((k, c(table, done)) for k, c in collectors.items())
+                return x, None
+            found = self.known.get(id(x))
+            if found is not None:
+                return found
+            if kind is not np.ndarray:  # of its own class
+                fresh = evaluate(self.tape.parent, copy.copy, x)
             else:
-                done[id(x)] = found = blank(type(x))
-                for name, c in collectors.items():
-                    object.__setattr__(found, name, c(table, done))
+                fresh = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
+            self.arrays.append((x, fresh))
+            found = self.known[id(x)] = self.variable(x, fresh, _array)
             return found
+        if isinstance(x, np.inexact):
+            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+        found = self.known.get(id(x))
+        return (x, None) if found is None and kind_of(kind) is None else found
 
-        self.known[id(x)] = x, collect
+    def variable(self, x: Any, fresh: Any, gradient: Callable[[Cotangents, Any, Any], Any]) -> tuple[Any, Part]:
+        self.inputs.append(fresh)
+        self.originals[id(fresh)] = x, fresh
+        return fresh, (gradient, fresh, x)
+
+    def freshened(self, x: Any) -> Recursion:
+        """Tuples and other immutable holders are made anew of fresh parts; in others the entries are replaced."""
+        kind: Any = kind_of(type(x))
+        node = Node(x, kind)
+        if kind.is_mutable:
+            other = self.entered.get(id(x))
+            if other is not None and other.has_leaves:
+                raise BadInput(
+                    f"two differentiated arguments hold the same {type(x).__name__}, which would have to be two variables; "
+                    "give them separate copies (copy.deepcopy), or differentiate one of them"
+                )
+            self.known[id(x)] = x, node
+            self.entered[id(x)] = node
+        entries = kind.entries(x)
+        values = []
+        changed = False
         for key, value in entries:
-            fresh, collectors[key] = self.freshen(value)
+            fresh, part = self.leaf(value) or (yield self.freshened(value))
+            values.append(fresh)
+            node.keys.append(key)
+            node.parts.append(part)
+            if type(part) is Node:
+                part.within.append(node)
+                if part.has_leaves:
+                    node.mark()
+            elif part is not None and not node.has_leaves:
+                node.mark()
             if fresh is not value:
-                _put(x, key, fresh)
-        self.entered.append(x)
-        return x, collect
+                changed = True
+                if kind.is_mutable:
+                    kind.put(x, key, fresh)
+        if changed and not kind.is_mutable:
+            made = kind.made(x, values)
+            self.originals[id(made)] = x, made
+            return made, node
+        return x, node
 
 
-def _entries(x: Any) -> list[tuple[Any, Any]]:
-    """What a list, a dict or an object holds, with the keys; methods of a class of its own are not asked."""
-    if isinstance(x, list):
-        return list(enumerate(list.__iter__(x)))
-    return list(dict.items(x)) if isinstance(x, dict) else attributes(x)
+def _gradient(part: Part, table: Cotangents, done: dict[int, Any]) -> Recursion:
+    if part is None:
+        return None
+    if not isinstance(part, Node):
+        take, fresh, x = part
+        if take is not _array:
+            return take(table, fresh, x)
+        if id(fresh) not in done:
+            done[id(fresh)] = take(table, fresh, x)
+        return done[id(fresh)]
+    if id(part) in done:
+        return done[id(part)]
+    kind = part.kind
+    if kind.only_with_leaves and not part.has_leaves:
+        return None
+    new = None
+    if kind.is_mutable:
+        new = done[id(part)] = kind.blank(part.holder)
+    values = []
+    for inner in part.parts:
+        values.append(None if inner is None else (yield _gradient(inner, table, done)))
+    if not kind.is_mutable:
+        return kind.made(part.holder, values)
+    kind.fill(new, part.keys, values)
+    return new
 
 
-def _put(x: Any, key: Any, value: Any) -> None:
-    if isinstance(x, list):
-        list.__setitem__(x, key, value)
-    elif isinstance(x, dict):
-        dict.__setitem__(x, key, value)
-    else:
-        object.__setattr__(x, key, value)
-
-
-def as_it_is(x: Any, done: dict[int, Any] | None = None) -> Any:
+def as_it_is(x: Any) -> Any:
     """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
     kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, np.generic, float, complex, *OPAQUE)):
+    if kind in NUMBERS or kind in PASSIVE or kind_of(kind) is None:
         return x
-    done = {} if done is None else done
+    return unrolled(_as_it_is(x, {}))
+
+
+def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
+    if kind_of(type(x)) is None:
+        return x
     if id(x) in done:
         return done[id(x)]
     if isinstance(x, tuple):
-        return tuple([as_it_is(e, done) for e in x])
-    held: Any = [] if isinstance(x, list) else {} if isinstance(x, dict) else SimpleNamespace()
-    done[id(x)] = held
+        parts = []
+        for e in x:
+            parts.append((yield _as_it_is(e, done)))
+        return tuple(parts)
     if isinstance(x, list):
-        held.extend(as_it_is(e, done) for e in x)
-    elif isinstance(x, dict):
-        held.update((k, as_it_is(e, done)) for k, e in x.items())
-    else:
-        vars(held).update((name, as_it_is(e, done)) for name, e in attributes(x))
+        held: Any = []
+        done[id(x)] = held
+        for e in x:
+            held.append((yield _as_it_is(e, done)))
+        return held
+    held = {} if isinstance(x, dict) else SimpleNamespace()
+    done[id(x)] = held
+    into = held if isinstance(x, dict) else vars(held)
+    for key, e in list(x.items()) if isinstance(x, dict) else attributes(x):
+        into[key] = yield _as_it_is(e, done)
     return held
-
-
-def blank(cls: Any) -> Any:
-    """An instance without attributes, its ``__init__`` not run."""
-    made_in_python = cls.__flags__ & (1 << 9)
-    return object.__new__(cls) if made_in_python and cls.__new__ is object.__new__ else cls.__new__(cls)
 
 
 def same_number(x: Any) -> Any:
@@ -211,20 +279,33 @@ def same_number(x: Any) -> Any:
 
 
 def is_structure_of_numbers(x: Any) -> bool:
-    """Whether ``x`` holds anything that a gradient can be taken of."""
+    """Whether ``x`` may hold anything that a gradient can be taken of.
+
+    What is empty may; an object that keeps its values in C, where no gradient can find them, may not.
+    """
     if type(x) is float:
         return True
-    if isinstance(x, (bool, np.bool_, *OPAQUE)) or x is None:
-        return False
-    if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, np.integer):
-        return True
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "fc"
-    if isinstance(x, (list, tuple)):
-        return any(map(is_structure_of_numbers, x)) or not x
-    if isinstance(x, dict):
-        return any(map(is_structure_of_numbers, x.values())) or not x
-    return hasattr(x, "__dict__") or bool(attributes(x))
+    may = keeps_in_c = False
+    stack, seen = [x], set()
+    while stack:
+        x = stack.pop()
+        kind = type(x)
+        if kind in PASSIVE and kind is not int:
+            continue
+        if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, CONSTANTS):
+            return True
+        if isinstance(x, np.ndarray):
+            if x.dtype.kind in "fc":
+                return True
+            continue
+        holder = kind_of(kind)
+        if holder is None or holder is OBJECTS:
+            keeps_in_c = keeps_in_c or is_foreign(kind)
+        if holder is not None and id(x) not in seen:
+            seen.add(id(x))
+            may = may or not isinstance(x, (list, tuple, dict)) or not x
+            stack += (value for _, value in holder.entries(x))
+    return may and not keeps_in_c
 
 
 def plain(x: Any) -> Any:
@@ -241,10 +322,6 @@ def map_container(function: Callable[[Any], Any], x: Any) -> Any:
         entries = [function(e) for e in x]
         return type(x)(entries) if any(a is not b for a, b in zip(entries, x)) else x
     return x
-
-
-def _nothing(table: Cotangents, done: dict[int, Any]) -> None:
-    return None
 
 
 def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
@@ -264,7 +341,7 @@ def as_gradient(g: Any, x: Any) -> Any:
     return type(x)(g)
 
 
-def _array(table: Cotangents, fresh: np.ndarray) -> np.ndarray:
+def _array(table: Cotangents, fresh: np.ndarray, x: np.ndarray) -> np.ndarray:
     shared = id(fresh) not in table.exclusive
     g = table.take(fresh)
     if g is None:
@@ -274,7 +351,3 @@ def _array(table: Cotangents, fresh: np.ndarray) -> np.ndarray:
         # What is handed out is the caller's alone.
         return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g
     return g
-
-
-def _same_tuple(kind: type, parts: list[Any]) -> Any:
-    return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)

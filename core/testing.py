@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BadInput
-from .structure import blank
+from .holders import blank
 
 Path = tuple[tuple[str, Any], ...]
 

@@ -8,9 +8,9 @@ from types import MethodType
 from typing import Any
 
 from ..errors import BadInput
+from ..holders import blank
 from ..ir import Value
 from ..layout import held_by
-from ..structure import blank
 from ..traced import Array, Trace, Traced
 from .merging import is_instance
 from .python_functions import python_function
