@@ -217,10 +217,16 @@ def plain_number(tape: Tape, x: Any) -> Any:
     """A number of a class derived from ``float`` or ``complex`` as one of that class itself."""
     if type(x) in NUMBERS or not isinstance(x, (float, complex)):
         return x
-    base: Any = float if isinstance(x, float) else complex
-    y = base(x) if tape.parent is None else plain_number(tape.parent, x)
+    y = stored_number(x) if tape.parent is None else plain_number(tape.parent, x)
     tape.records.append((pass_on, y, x))
     return y
+
+
+def stored_number(x: float | complex) -> float | complex:
+    """The value that a number of a derived class holds, whatever its ``__float__`` says."""
+    if isinstance(x, float):
+        return float.__mul__(x, 1.0)
+    return complex(complex.real.__get__(x), complex.imag.__get__(x))  # type: ignore[attr-defined]
 
 
 def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

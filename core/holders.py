@@ -246,7 +246,7 @@ def kind_of(cls: type) -> Kind | None:
 
 
 def _kind_of(cls: type) -> Kind | None:
-    if issubclass(cls, (*CONSTANTS, np.ndarray, np.generic)) or is_exact(cls):
+    if issubclass(cls, (*CONSTANTS, np.ndarray, np.generic, float, complex)) or is_exact(cls):
         return None
     for base, kind in KINDS:
         if issubclass(cls, base):

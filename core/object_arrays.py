@@ -115,8 +115,8 @@ def holds_objects(x: Any) -> bool:
 
 def _is_convertible(x: Any) -> bool:
     kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or isinstance(x, np.ndarray):
-        return False
+    if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, float, complex)):
+        return False  # of a class derived from float NumPy reads the number itself
     return is_exact(kind) or any(isinstance(getattr(kind, name, None), FunctionType) for name in CONVERSIONS)
 
 

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import pass_on, stored_number
 from .errors import BadInput
-from .holders import CONSTANTS, OBJECTS, Kind, Recursion, kind_of, unrolled
+from .holders import CONSTANTS, OBJECTS, Kind, Recursion, kind_of, set_entry, unrolled
 from .opaque import is_foreign
 from .stores import setitem
 from .tape import Cotangents, Int, Tape, attributes, owner
@@ -168,8 +169,22 @@ class Arguments:
             return found
         if isinstance(x, np.inexact):
             return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+        if isinstance(x, (float, complex)):
+            return self.variable(x, self.of_its_class(x), _number)
         found = self.known.get(id(x))
         return (x, None) if found is None and kind_of(kind) is None else found
+
+    def of_its_class(self, x: Any) -> Any:
+        """An equal number of a class derived from ``float`` or ``complex``, with the same attributes."""
+        kind: Any = type(x)
+        fresh = (float if isinstance(x, float) else complex).__new__(kind, stored_number(x))
+        for name, value in attributes(x):
+            set_entry(fresh, name, value)
+        tape = self.tape.parent
+        while tape is not None:
+            tape.records.append((pass_on, fresh, x))
+            tape = tape.parent
+        return fresh
 
     def variable(self, x: Any, fresh: Any, gradient: Callable[[Cotangents, Any, Any], Any]) -> tuple[Any, Part]:
         self.inputs.append(fresh)
@@ -327,18 +342,25 @@ def map_container(function: Callable[[Any], Any], x: Any) -> Any:
 def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
     g = table.take(fresh)
     if g is None:
-        return type(x)(0)
+        return _class_of_number(x)(0)
     table.check(g)
     if table.evaluate is not None:
-        return table.run(as_gradient, g, x) if type(x) in (float, complex) and type(g) is not type(x) else g
+        return table.run(as_gradient, g, x) if isinstance(x, (float, complex)) and type(g) is not type(x) else g
     return as_gradient(g, x)
 
 
 def as_gradient(g: Any, x: Any) -> Any:
-    """A cotangent as a number of the type of ``x``; that of an integer may be a float."""
+    """A cotangent as a number of the type of ``x``, a plain one; that of an integer may be a float."""
     if isinstance(x, int):
         return int(g) if isinstance(g, (int, np.integer)) else float(g)
-    return type(x)(g)
+    return _class_of_number(x)(g)
+
+
+def _class_of_number(x: Any) -> Any:
+    kind = type(x)
+    if kind in NUMBERS or kind is int or isinstance(x, np.generic):
+        return kind
+    return float if isinstance(x, float) else complex
 
 
 def _array(table: Cotangents, fresh: np.ndarray, x: np.ndarray) -> np.ndarray:
