@@ -16,6 +16,7 @@ from typing import Any
 
 from .fusible import fuse
 from .known import classes, methods
+from .private_names import PrivateNames
 from .source import owner_class
 
 Node = Any
@@ -303,7 +304,13 @@ class Expressions(ast.NodeTransformer):
         node.value = self.runtime("iterate", self.visit(node.value), at=node)
         return node
 
+    def name_privately(self, function: Node) -> None:
+        """A function within a method is compiled here, outside of the class."""
+        if self.owner:
+            PrivateNames(self.mangle).visit(function)
+
     def visit_Lambda(self, node: ast.Lambda) -> Node:
+        self.name_privately(node)
         self.defaults(node.args)
         return node
 

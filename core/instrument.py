@@ -21,7 +21,7 @@ from . import access, known, matching, operate, stores
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .rewrite import Rewriter, type_parameters
-from .source import describe, syntax_tree
+from .source import describe, future_flags, syntax_tree
 from .values import AGAIN, NUMBERS, PASSIVE
 from .vocabulary import hold
 
@@ -135,7 +135,7 @@ def _compile(function: FunctionType) -> Template:
     )
     module = ast.Module([ast.copy_location(factory, definition)], [])
     ast.fix_missing_locations(module)
-    compiled = compile(module, code.co_filename, "exec", flags=_future_flags(code), dont_inherit=True)
+    compiled = compile(module, code.co_filename, "exec", flags=future_flags(code), dont_inherit=True)
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
     inner = _renamed(inner, f"{inner.co_qualname}.<locals>.", f"{code.co_qualname}.<locals>.")
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
@@ -158,12 +158,6 @@ def _renamed(code: CodeType, prefix: str, own: str) -> CodeType:
 def _is_taken(name: str, names: dict[str, object]) -> bool:
     """Whether rewritten functions give a meaning to a name (after their prefix)."""
     return name in names or re.fullmatch(r"tape|t\d+|site\d+|(load|store|own|method)_.*", name) is not None
-
-
-def _future_flags(code: CodeType) -> int:
-    import __future__
-
-    return code.co_flags & __future__.annotations.compiler_flag
 
 
 def _code_constant(code: CodeType, name: str) -> CodeType:

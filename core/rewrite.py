@@ -70,8 +70,13 @@ class Rewriter(Patterns):
 
     def visit_FunctionDef(self, node: Any) -> Node:
         """The body of a nested function stays as it was written; it is instrumented when it is called."""
+        self.name_privately(node)
         self.defaults(node.args)
-        return self.decorated(node)
+        private = self.mangle(node.name)
+        if private == node.name:
+            return self.decorated(node)
+        named = ast.Assign([ast.Name(private, ast.Store())], ast.Name(node.name, ast.Load()))
+        return self.decorated(node, located(named, node))
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

@@ -1,6 +1,7 @@
 """The syntax tree of a function, found from its code object."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
@@ -13,6 +14,7 @@ import time
 from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 from .bytecode import definition_of
 from .errors import BadInput, NoDerivative
@@ -61,7 +63,17 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         node = copy.deepcopy(_find_lambda(code, "".join(lines)))
     else:
         node = _parse_definition(code, lines)
-    return _formula(function) if node is None else node
+    if node is None:
+        return _formula(function)
+    if _is_of_user(code) and not is_compiled_from(function, node) and not _is_in_module(function, node, "".join(lines)):
+        definition = definition_of(code)
+        if definition is None:
+            raise NoSource(
+                f"the code that runs for {describe(function)} is not what its source compiles to: its __code__ has been "
+                "replaced. Differentiate a function that is written so, or give it a derivative with @morula.adjoint"
+            )
+        return definition
+    return node
 
 
 def _formula(function: FunctionType) -> ast.FunctionDef:
@@ -72,9 +84,11 @@ def _formula(function: FunctionType) -> ast.FunctionDef:
 
 
 def owner_class(function: FunctionType) -> str | None:
-    """The class in whose body ``function`` was written, for the mangling of private names."""
+    """The innermost class in whose body ``function`` was written, for the mangling of private names."""
     parts = function.__qualname__.split(".")
-    return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else None
+    while len(parts) > 2 and parts[-2] == "<locals>":  # a function within a function
+        parts = parts[:-2]
+    return parts[-2] if len(parts) > 1 else None
 
 
 def describe(function: object) -> str:
@@ -147,6 +161,84 @@ def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
     return lines
 
 
+INSTALLED = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+def _is_of_user(code: CodeType) -> bool:
+    """Whether a file is none of Python's own or of an installed package, whose functions are not looked over."""
+    return not code.co_filename.startswith((*INSTALLED, "<frozen "))
+
+
+def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether a definition, compiled where it stands, gives the code of ``function``."""
+    code = function.__code__
+    arguments = node.args
+    bare = ast.arguments(
+        *([ast.arg(a.arg) for a in found] for found in (arguments.posonlyargs, arguments.args)),
+        arguments.vararg and ast.arg(arguments.vararg.arg),
+        [ast.arg(a.arg) for a in arguments.kwonlyargs],
+        [None for _ in arguments.kwonlyargs],
+        arguments.kwarg and ast.arg(arguments.kwarg.arg),
+        [],
+    )
+    parameters: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    inner: ast.stmt
+    if isinstance(node, ast.Lambda):
+        inner = ast.Expr(ast.copy_location(ast.Lambda(bare, node.body), node))
+    else:
+        inner = type(node)(node.name, bare, node.body, [], None, **parameters)
+    inner = ast.copy_location(inner, node)
+    owner = owner_class(function)
+    if owner is not None:
+        inner = ast.ClassDef(owner, [], [], [inner], [], **parameters)
+    cells = ast.arguments([], [ast.arg(n) for n in code.co_freevars if n != "__class__"], None, [], [], None, [])
+    module = ast.Module([ast.FunctionDef("factory", cells, [inner], [], None, **parameters)], [])
+    ast.fix_missing_locations(module)
+    try:
+        compiled = compile(module, code.co_filename, "exec", flags=future_flags(code), dont_inherit=True)
+        for _ in range(2 if owner is None else 3):
+            compiled = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    except (SyntaxError, ValueError, StopIteration):
+        return False
+    return _does_the_same(code, compiled)
+
+
+def _does_the_same(a: CodeType, b: CodeType) -> bool:
+    names = a.co_names == b.co_names and a.co_varnames == b.co_varnames and a.co_freevars == b.co_freevars
+    if names and a.co_code == b.co_code and _plain_constants(a) == _plain_constants(b):
+        return True
+    return _instructions(a) == _instructions(b)
+
+
+def _plain_constants(code: CodeType) -> list[object]:
+    return [_exactly(c) for c in code.co_consts if not isinstance(c, CodeType)]
+
+
+def _is_in_module(function: FunctionType, node: ast.AST, text: str) -> bool:
+    """Whether the module of ``function`` has its code, as an import hook may have compiled it from other text."""
+    code = function.__code__
+    if any(_does_the_same(code, c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())):
+        return True
+    loader = function.__globals__.get("__loader__")
+    get_code = getattr(loader, "get_code", None)
+    if get_code is None:  # pytest's, which rewrites assertions
+        return loader is not None and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+    try:
+        return code in _all_code(get_code(function.__globals__.get("__name__")))
+    except (ImportError, OSError, SyntaxError):
+        return False
+
+
+def _all_code(code: CodeType | None) -> list[CodeType]:
+    if code is None:
+        return []
+    return [code, *(c for inner in code.co_consts if isinstance(inner, CodeType) for c in _all_code(inner))]
+
+
+def future_flags(code: CodeType) -> int:
+    return code.co_flags & __future__.annotations.compiler_flag
+
+
 def _is_of_now(code: CodeType, text: str) -> bool:
     """Whether a file still has the code that was compiled from it: asked where it was written to after Python started."""
     try:
@@ -161,11 +253,16 @@ def _is_of_now(code: CodeType, text: str) -> bool:
 def _instructions(code: CodeType) -> list[tuple[str, object]]:
     """What a function does; how a method is loaded and called depends on whether the module's text has its import."""
     return [
-        ("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, i.argval)
+        ("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, _exactly(i.argval))
         for i in get_instructions(code)
         if i.opname not in ("PUSH_NULL", "PRECALL") and "JUMP" not in i.opname and i.opname != "FOR_ITER"
         if not isinstance(i.argval, CodeType)
     ]
+
+
+def _exactly(x: object) -> object:
+    """What tells a constant apart from those that are equal to it."""
+    return x if isinstance(x, (str, frozenset)) else (type(x), repr(x))
 
 
 @lru_cache(maxsize=8)

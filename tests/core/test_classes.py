@@ -967,3 +967,45 @@ def test_a_class_derived_from_property(check):
         return kept.square + kept.deleted
 
     check(f, 1.5)
+
+
+def test_private_names_in_functions_within_methods(check):
+    class Spring:
+        def __init__(self, k):
+            self.__k = k
+
+        def by_a_lambda(self, x):
+            return sum(map(lambda u: u * self.__k, [x, 2 * x]))
+
+        def by_a_function(self, x):
+            def __force(u, __scale=2.0, *, __offset=0.5):
+                def inner(v):
+                    return v * self.__k + __offset
+
+                return [inner(u) * __scale for _ in range(2)]
+
+            return sum(__force(x)) + __force(x, _Spring__offset=x)[0]
+
+        def by_a_generator(self, x):
+            def powers():
+                try:
+                    yield x * self.__k
+                except ValueError as __e:
+                    raise __e from None
+                self.__k *= x
+                yield self.__k
+
+            return sum(powers()) + self.__k
+
+        def by_a_class(self, x):
+            class Other:
+                def __init__(self, k):
+                    self.__k = k * x
+
+                def get(self):
+                    return (lambda: self.__k)()
+
+            return Other(self.__k).get() * self.__k
+
+    for name in ("by_a_lambda", "by_a_function", "by_a_generator", "by_a_class"):
+        check(lambda k, x: getattr(Spring(k), name)(x), 0.7, 1.3)  # noqa: B023

@@ -1,0 +1,32 @@
+"""Private names of a class in the functions within its methods: ``__x`` as ``_Class__x``, as Python compiles them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+
+class PrivateNames(ast.NodeTransformer):
+    """Replaces the names in a nested function; a class in it has private names of its own."""
+
+    def __init__(self, mangle: Callable[[str], str]) -> None:
+        self.mangle = mangle
+
+    def generic_visit(self, node: Any) -> Any:
+        for field in ("id", "attr", "arg", "name", "rest"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and not isinstance(node, (ast.alias, ast.FunctionDef, ast.AsyncFunctionDef)):
+                setattr(node, field, self.mangle(name))
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            node.names = [*map(self.mangle, node.names)]
+        elif isinstance(node, ast.MatchClass):
+            node.kwd_attrs = [*map(self.mangle, node.kwd_attrs)]
+        return super().generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.name = self.mangle(node.name)
+        node.bases = [self.visit(b) for b in node.bases]
+        node.keywords = [self.visit(k) for k in node.keywords]
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        return node

@@ -1,0 +1,140 @@
+"""The code that runs is the code that is differentiated, also where a function was given other code than its source has."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+import morula as mo
+
+
+def with_constant(f, old, new):
+    """The code of ``f`` with another constant."""
+    return f.__code__.replace(co_consts=tuple(new if c == old else c for c in f.__code__.co_consts))
+
+
+def with_name(f, old, new):
+    return f.__code__.replace(co_names=tuple(new if c == old else c for c in f.__code__.co_names))
+
+
+class Model:
+    def scaled(self, x):
+        return x * x * 3
+
+
+@pytest.mark.parametrize("wrap", [lambda y: y, lambda y: [y][0]], ids=["structured", "recorded"])
+def test_a_formula_is_read_from_the_code_that_runs(wrap):
+    def plain(x):
+        return x * x * 3
+
+    def in_a_list(x):
+        return [x * x * 3][0]
+
+    for f in (plain, in_a_list):
+        assert mo.grad(lambda x: wrap(f(x)))(2.0) == 12.0  # noqa: B023
+        original = f.__code__
+        f.__code__ = with_constant(f, 3, 5)
+        assert f(2.0) == 20.0 and mo.grad(f)(2.0) == 20.0
+        assert mo.grad(lambda x: wrap(f(x)))(2.0) == 20.0  # noqa: B023
+        f.__code__ = original
+        assert mo.grad(f)(2.0) == 12.0
+        assert mo.grad(lambda x: wrap(f(x)))(2.0) == 12.0  # noqa: B023
+
+
+def test_another_global_name():
+    def f(x):
+        return abs(x) * x
+
+    f.__code__ = with_name(f, "abs", "float")
+    assert f(-3.0) == 9.0 and mo.grad(f)(-3.0) == -6.0
+
+
+def test_a_function_of_other_code():
+    def f(x):
+        return x * x
+
+    f.__code__ = (lambda x: x * x * x).__code__
+    assert mo.grad(f)(3.0) == 27.0
+
+    def g(x):
+        return x
+
+    other = types.FunctionType(with_constant(Model.scaled, 3, 5), globals(), "other")
+    assert mo.grad(lambda x: other(None, x) + g(x))(2.0) == 21.0
+
+
+def test_a_method():
+    original = Model.scaled.__code__
+    try:
+        Model.scaled.__code__ = with_constant(Model.scaled, 3, 5)
+        assert mo.grad(Model().scaled)(2.0) == 20.0
+    finally:
+        Model.scaled.__code__ = original
+    assert mo.grad(Model().scaled)(2.0) == 12.0
+
+
+def test_an_equal_constant_of_another_type():
+    def f(x):
+        return 1.0 if isinstance(3, int) else x
+
+    def g(x, n=2):
+        return x * x * 4 // 3
+
+    g.__code__ = with_constant(g, 4, 4.0)
+    assert type(g(2)) is float and type(mo.value_and_grad(g)(2)[0]) is float
+
+
+def test_a_loop_is_refused_with_the_place_and_the_remedy():
+    def f(x):
+        total = 0.0
+        for k in (1, 2):
+            try:
+                total += x**k * 3
+            except ValueError:
+                pass
+        return total
+
+    assert mo.grad(f)(2.0) == 15.0
+    f.__code__ = with_constant(f, 3, 5)
+    with pytest.raises(mo.BadInput, match="its __code__ has been replaced") as error:
+        mo.grad(f)(2.0)
+    assert f"{__file__}:{f.__code__.co_firstlineno}" in str(error.value) and "@morula.adjoint" in str(error.value)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_compiled(target):
+    def f(x):
+        return x * x * 3
+
+    f.__code__ = with_constant(f, 3, 5)
+    assert mo.jit(mo.grad(f), target=target)(2.0) == 20.0
+
+
+def test_unusual_but_unchanged_code_is_taken_from_its_source(check):
+    """Private names, ``super``, closures, ``nonlocal``, annotations, decorators, defaults and assertions."""
+
+    class Base:
+        def scale(self, x):
+            return x * 2
+
+    class Derived(Base):
+        def __init__(self):
+            self.__k = 3.0
+
+        def __twice(self, x, *, times: int = 2, **rest: float) -> float:
+            y: float = x * times
+            assert y == y
+            return super().scale(y) * self.__k
+
+        def scale(self, x, /, *more):
+            """A docstring."""
+
+            def inner(u, __v=1.0):
+                nonlocal x
+                x = u * self.__k
+                return [self.__twice(w * x) for w in (u, __v)]
+
+            return sum(inner(x)) + x
+
+    check(lambda x: Derived().scale(x), 0.7)
