@@ -108,7 +108,7 @@ class Sweep:
         with self.builder.writing(before):
             keep(saved)
         for op in again:
-            copied = without_checks(Copy().operation(op))
+            copied = without_checks(_RunAgain(self.replaced).operation(op))
             source = self.source(op)
             if source is not None:
                 copied.operands[0] = source
@@ -259,6 +259,17 @@ class Sweep:
         self.home[made] = block
         self.producer[made] = op
         return made
+
+
+class _RunAgain(Copy):
+    """Copies operations of the forward sweep, in which some values stand for others; both may be inside of a loop that is copied."""
+
+    def __init__(self, replaced: dict[Value, Value]) -> None:
+        super().__init__()
+        self.replaced = replaced
+
+    def value(self, value: Value) -> Value:
+        return super().value(last(self.replaced, value))
 
 
 def nested(blocks: Sequence[Block]) -> Iterator[Block]:

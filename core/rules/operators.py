@@ -62,6 +62,9 @@ def shares(dy: Any, y: Any, first: Any, *others: Any) -> tuple[Any, ...]:
     >>> shares(1.0, 3.0, 3.0, 2.0, 3)
     (0.5, 0.0, 0.5)
     """
+    if len(others) == 1:
+        second = (others[0] == y) * (1 - 0.5 * (first == others[0]))
+        return dy * (1 - second), dy * second
     equal = [(first == y) | (y != y), *[x == y for x in others]]
     share = dy / sum(equal)
     return tuple([share * e for e in equal])
