@@ -56,7 +56,8 @@ operation in the syntax tree by one that also goes on a ``tape``, ``operate`` an
 ``standard_library`` and ``mutation`` know Python's and NumPy's own functions, ``fused`` makes one operation of an
 expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which arrays share theirs, and
 ``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a call, ``held`` keeps for it what
-others may overwrite, ``custom`` holds derivatives given by hand, and ``api`` is what users see.
+others may overwrite, ``strong_zero`` has the products of the second sweep that follows a gradient of NaN, ``custom`` holds
+derivatives given by hand, and ``api`` is what users see.
 
 ``jit`` compiles a function for the types of its arguments.  ``specialise`` runs the syntax tree on values of which only dtype and
 shape are known (``traced``; ``surface`` says what NumPy does on them) and writes *typed* IR, of numbers and arrays alone:

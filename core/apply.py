@@ -15,8 +15,9 @@ from .integers import carries, follow
 from .object_arrays import computes, holds_objects, is_by_entries, record_objects
 from .opaque import is_foreign, note, note_as_bytes
 from .records import holds_numbers, moved_by
-from .rules.table import Rule, pull, scaling
+from .rules.table import Rule, pull, pull_strongly, scaling
 from .source import user_frame
+from .strong_zero import is_zero
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
 
@@ -143,9 +144,14 @@ def pull_back(table: Cotangents, record: Record) -> None:
     if dy is None:
         return
     try:
-        cotangents = (
-            pull(rule, dy, y, args, kwargs) if table.evaluate is None else table.run(pull, rule, dy, y, args, kwargs)
-        )
+        if table.evaluate is None:
+            cotangents = pull(rule, dy, y, args, kwargs)
+        elif table.is_strong:
+            if table.parent is None and is_zero(dy):  # beneath another derivative it may be zero only by chance
+                return
+            cotangents = table.run(pull_strongly, rule, dy, y, args, kwargs)
+        else:
+            cotangents = table.run(pull, rule, dy, y, args, kwargs)
     except SINGULAR:
         cotangents = table.run(pull_limits, rule, dy, y, args, kwargs)
     for x, g in zip(args, cotangents):
@@ -176,7 +182,7 @@ def pull_back_binary(table: Cotangents, record: Record) -> None:
         return
     if table.evaluate is not None:
         try:
-            cotangents = table.run(pull, rule, dy, y, (a, b), NO_KEYWORDS)
+            cotangents = table.run(pull_strongly if table.is_strong else pull, rule, dy, y, (a, b), NO_KEYWORDS)
         except SINGULAR:
             cotangents = table.run(pull_limits, rule, dy, y, (a, b), NO_KEYWORDS)
         for x, g in zip((a, b), cotangents):
@@ -199,7 +205,7 @@ def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict
 
     A constant of the program may stand there, which wants no cotangent, and none goes on where none arrives.
     """
-    if not isinstance(dy, (tuple, list)) and np.ndim(dy) == 0 and dy == 0:
+    if is_zero(dy):
         return [None for _ in args]
     try:
         with np.errstate(all="ignore"):

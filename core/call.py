@@ -319,9 +319,14 @@ def _pull_compiled(table: Cotangents, record: Record) -> None:
     dy = table.take(y)
     if dy is None:
         return
+    if table.is_strong and _is_as_it_was(function, values):
+        _pull_recorded(table, function, values, dy)
+        return
     try:
         gradients = iter(table.run(compiled.pull, saved, dy, y))
     except SINGULAR:
+        if not _is_as_it_was(function, values):
+            raise
         _pull_recorded(table, function, values, dy)
         return
     for x, is_active in zip(values, compiled.active):
@@ -332,10 +337,13 @@ def _pull_compiled(table: Cotangents, record: Record) -> None:
 def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any, ...], dy: Any) -> None:
     """The pullback of a compiled call by recording it again: the tape knows what to do at an infinite slope."""
     args = values[: function.__code__.co_argcount]
-    now = parameters(function, args)
-    if now is None or any(a is not b for a, b in zip(values, now)):
-        raise  # noqa: PLE0704  the closure has changed since: the error that led here stands
     pull_again(table, lambda again: instrument(function)(again, *args), dy)
+
+
+def _is_as_it_was(function: FunctionType, values: tuple[Any, ...]) -> bool:
+    """Whether the closure of a compiled function holds what it held when it was called."""
+    now = parameters(function, values[: function.__code__.co_argcount])
+    return now is not None and all(a is b for a, b in zip(values, now))
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

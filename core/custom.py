@@ -18,6 +18,7 @@ from .errors import BadInput
 from .operate import evaluate
 from .pullback import check_function, kind_of
 from .source import describe
+from .strong_zero import is_zero
 from .structure import as_it_is, same_number
 from .structured import forget
 from .tape import Cotangents, Int, Record, Tape
@@ -94,6 +95,8 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
     _, y, f, back, args = record
     dy = table.take(y)
     if dy is None:
+        return
+    if table.is_strong and table.parent is None and is_zero(dy):
         return
     cotangents = one_for_each(f, table.run(back, dy), args)
     for i, (x, g) in enumerate(zip(args, cotangents)):

@@ -304,6 +304,10 @@ def _text(
         back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
         back += ["    if dy is None:", "        return"]
     back += ["    try:", "        if table.evaluate is not None:"]
+    back += [
+        "            if table.is_strong:",
+        f"                return pull_apart({', '.join(['table', 'dy', *leaves])})",
+    ]
     back.append(f"            gradients = table.run(pull, dy, {held})")
     back.append(f"            for x, g in zip([{', '.join(x for x, _ in pairs)}], gradients):")
     back += ["                table.add(x, table.run(conform, g, x))", "            return"]

@@ -81,7 +81,7 @@ def _implicit_back(table: Cotangents, record: Record) -> None:
 
 def _row(table: Cotangents, x: Any, r: Any, i: int, evaluation: Tape) -> Any:
     """The derivative of the i-th entry of ``r`` in ``x``, as a vector."""
-    local = Cotangents(table.evaluate)
+    local = Cotangents(table.evaluate, table.parent, table.is_strong)
     local.unknown = table.unknown
     unit = np.zeros(np.shape(r))
     unit.flat[i] = 1.0

@@ -96,7 +96,7 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
         judge(table.tape)
     if not opaque.depends:
         return
-    parent = table.evaluate.args[0] if table.evaluate is not None else None  # type: ignore[attr-defined]
+    parent = table.parent
     try:
         computed, back = record(parent, model.program, args, kwargs, active)
     except (TypeError, ValueError, IndexError, AttributeError) as error:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .opaque import is_exact, note
-from .rules.table import Rule, pull
+from .rules.table import Rule, pull, pull_strongly
 from .tape import Cotangents, Record, Tape, attributes
 from .values import NUMBERS, PASSIVE
 
@@ -175,7 +175,8 @@ def _pull_objects(table: Cotangents, record: Record) -> None:
         if dy is None:
             return
     values = tuple(_as_numbers(table, x) for x in args)
-    for x, g in zip(args, table.run(pull, rule, dy, _as_numbers(table, y), values, kwargs)):
+    pulled = pull_strongly if table.is_strong else pull
+    for x, g in zip(args, table.run(pulled, rule, dy, _as_numbers(table, y), values, kwargs)):
         table.add(x, g)
 
 

@@ -22,9 +22,10 @@ from .held import Held, exposed, globals_of
 from .instrument import instrument
 from .operate import evaluate
 from .raw_memory import refuse_leftovers
+from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
-from .tape import Cotangents, Tape, sweep
+from .tape import Cotangents, NotANumber, Tape, sweep
 from .tracebacks import prune
 
 Function = Callable[..., Any]
@@ -73,10 +74,20 @@ class Back:
         return set()
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
-        table = Cotangents(None if parent is None else functools.partial(call, parent))
+        try:
+            return self.sweep(Cotangents(None if parent is None else functools.partial(call, parent), parent), dy)
+        except NotANumber:
+            return self.sweep_strongly(parent, dy)
+
+    def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        """The cotangents, with products in which a cotangent of zero gives zero."""
+        with np.errstate(all="ignore"):  # the sweep that gave NaN has warned
+            return self.sweep(Cotangents(functools.partial(evaluate, parent), parent, is_strong=True), dy)
+
+    def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
         table.tape = self.tape
         seed(table, self.y, dy)
-        with few_collections(), nullcontext() if self.held is None else self.held.restored(parent):
+        with few_collections(), nullcontext() if self.held is None else self.held.restored(table.parent):
             sweep(self.tape, table, refuse_leftovers)
         return self.arguments.gradients(table)
 
@@ -120,9 +131,13 @@ class CompiledBack:
     def pull(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         try:
-            found = iter(() if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y))
+            found = () if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y)
         except SINGULAR:  # the tape knows what to do at an infinite slope
             return self.again(parent)[1].run(parent, dy)
+        for g in found:
+            if g != g if type(g) is float else is_nan(g):
+                return self.again(parent)[1].sweep_strongly(parent, dy)
+        found = iter(found)
         pulled = [next(found, None) if is_active else None for is_active in self.active]
         gradients: list[Any] = []
         taken = list(_arrays_in(dy))

@@ -24,7 +24,7 @@ from .opaque import NUMBER_TYPES, Opaque
 from .pullback import check_function, seed
 from .reach import EMPTY, Reach, Variables, entries_of
 from .source import describe
-from .tape import Cotangents, Record, Tape, attributes, owner, snapshot, sweep
+from .tape import Cotangents, Record, Tape, attributes, owner, snapshot, sweep_within
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -70,7 +70,7 @@ def _run_again(table: Cotangents, record: Record) -> None:
     dy = table.take(y)
     if dy is None:
         return
-    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
+    again = Tape(table.parent)
     again.integers = None if table.tape is None else table.tape.integers
     with state.restored():
         try:
@@ -80,11 +80,7 @@ def _run_again(table: Cotangents, record: Record) -> None:
         if not _same(found, y):
             raise _differs(f)
         seed(table, found, dy)
-        written, table.redo = table.redo, []
-        try:
-            sweep(again, table)
-        finally:
-            table.redo = written
+        sweep_within(again, table, found)
 
 
 def _differs(f: Any) -> NoDerivative:

@@ -24,6 +24,7 @@ from .errors import BadInput
 from .holders import CONSTANTS, OBJECTS, Kind, Recursion, kind_of, set_entry, unrolled
 from .opaque import is_foreign
 from .stores import setitem
+from .strong_zero import is_nan
 from .tape import Cotangents, Int, Tape, attributes, owner
 from .values import NUMBERS, PASSIVE, evaluate
 
@@ -343,8 +344,9 @@ def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
     g = table.take(fresh)
     if g is None:
         return _class_of_number(x)(0)
-    table.check(g)
-    if table.evaluate is not None:
+    if g != g:
+        table.check(g)
+    if table.parent is not None:
         return table.run(as_gradient, g, x) if isinstance(x, (float, complex)) and type(g) is not type(x) else g
     return as_gradient(g, x)
 
@@ -368,8 +370,9 @@ def _array(table: Cotangents, fresh: np.ndarray, x: np.ndarray) -> np.ndarray:
     g = table.take(fresh)
     if g is None:
         return np.zeros_like(fresh)
-    table.check(g)
-    if table.evaluate is None:
+    if is_nan(g):
+        table.check(g)
+    if table.parent is None:
         # What is handed out is the caller's alone.
         return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g
     return g

@@ -71,10 +71,14 @@ Evaluate = Callable[..., Any]
 Window = tuple[np.ndarray, np.ndarray, bool]
 
 
+class NotANumber(Exception):
+    """A gradient came out NaN: the backward sweep is to be repeated with strong products."""
+
+
 class Cotangents:
     """Cotangents of numbers by identity, and of arrays by the memory that they own or look into."""
 
-    def __init__(self, evaluate: Evaluate | None) -> None:
+    def __init__(self, evaluate: Evaluate | None, parent: Tape | None = None, is_strong: bool = False) -> None:
         self.numbers: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}  # by the identity of the array that owns the memory
         self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
@@ -82,9 +86,12 @@ class Cotangents:
         self.windows: dict[int, dict[int, Window]] = {}
         self.redo: list[tuple[Any, Any, Any]] = []
         self.tape: Tape | None = None  # that is being swept
+        self.alive: list[Any] = []  # values of tapes that were swept within this sweep and are gone
         # Functions met whose derivative in some argument nobody knows (NaN marks it), and where they were called.
         self.unknown: dict[Any, tuple[str, int] | None] = {}
         self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
+        self.parent = parent
+        self.is_strong = is_strong  # whether products follow ``strong_zero``; ``evaluate`` is then given
 
     def take(self, y: Any) -> Any:
         """The cotangent of a result, removed from the table; None if nothing has reached it."""
@@ -218,8 +225,15 @@ class Cotangents:
             self.write(window, index, self.run(_add, self.run(_getitem, window, index), g))
 
     def check(self, g: Any) -> None:
-        """Refuse a gradient that is made of a derivative that nobody knows."""
-        if self.unknown and bool(np.isnan(g).any()):
+        """Say what a gradient that is NaN means.
+
+        Raises:
+            NotANumber: the sweep multiplied plainly, so a zero cotangent may have met an infinite slope.
+            NoDerivative: the gradient is made of a derivative that nobody knows.
+        """
+        if not self.is_strong:
+            raise NotANumber
+        if self.unknown:
             function, place = next(iter(self.unknown.items()))
             name = getattr(function, "__name__", "f")
             called = "" if place is None else f", called at {place[0]}:{place[1]},"
@@ -310,11 +324,39 @@ def pass_on(table: Cotangents, record: Record) -> None:
 
 def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
     """The pullback of what was recorded as one operation, by running it again with each of its operations apart."""
-    again = Tape(None if table.evaluate is None else table.evaluate.args[0])  # type: ignore[attr-defined]
-    table.add(run(again), dy)
+    again = Tape(table.parent)
+    y = run(again)
+    table.add(y, dy)
+    sweep_within(again, table, y)
+
+
+def sweep_within(again: Tape, table: Cotangents, y: Any) -> None:
+    """Sweep a tape with the result ``y`` that was recorded on the way back and is dropped before the table is.
+
+    A value is known by its identity, so a value whose cotangent stays in the table is kept alive with it.
+    """
     written, table.redo = table.redo, []
-    sweep(again, table)
-    table.redo = written
+    try:
+        sweep(again, table)
+    finally:
+        table.redo = written
+
+    def keep(x: Any) -> None:
+        if type(x) in (tuple, list):
+            for e in x:
+                keep(e)
+        elif type(x) is dict:
+            for e in x.values():
+                keep(e)
+        elif isinstance(x, np.ndarray):
+            if id(owner(x)) in table.arrays:
+                table.alive.append(owner(x))
+        elif id(x) in table.numbers:
+            table.alive.append(x)
+
+    keep(y)
+    for record in again.records:
+        keep(record)
 
 
 def snapshot(x: Any) -> Any:

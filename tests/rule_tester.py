@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from strong_zero_tester import check_strong_zero
 
 from morula.core.rules.table import RULES, pull
 from morula.core.testing import check_pullback, gradient_program, leaves, numerical_vjp, rebuild
@@ -70,6 +71,7 @@ def check_rule(
         vanishing = table(_combine(lambda a, b: 0 * a, dy, dy))
         for g in [vanishing[i] for i in known]:
             assert all(np.all(np.asarray(x) == 0) for _, x in leaves(g)), f"{f}: a zero cotangent gives {g}"
+        check_strong_zero(rule, y, dy, args, kwargs, known, max(rtol, 1e-9))
         _assert_same(before, (y, args, kwargs), f"the rule of {f} has changed its arguments")
         if complex_step:
             _check_complex_step(f, args, kwargs, gradients, dy, known)

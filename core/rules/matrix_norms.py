@@ -119,7 +119,7 @@ vjp(np.linalg.matrix_norm, matrix_norm_pullback)
 
 def cond_pullback(dy: Any, y: Any, x: Any, p: Any = None) -> Any:
     x = np.asarray(x)
-    dy = np.asarray(dy)
+    dy = np.asanyarray(dy)
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
         first = np.arange(s.shape[-1]) == 0

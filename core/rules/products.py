@@ -19,7 +19,7 @@ from .transposes import scatter, unbroadcast, widen
 
 def hermitian(x: Any) -> Any:
     """The conjugate transpose of a stack of matrices."""
-    return np.swapaxes(conjugate(np.asarray(x)), -1, -2)
+    return np.swapaxes(conjugate(np.asanyarray(x)), -1, -2)
 
 
 # matmul: vectors, matrices, and stacks of them that broadcast
@@ -225,7 +225,7 @@ def in_space(x: Any) -> Any:
 def normal_or_vector(dy: Any, a: Any, b: Any, axis: int) -> Any:
     """The cotangent of ``cross`` as vectors of space; for two vectors of the plane it is a number, along the normal."""
     if a.shape[-1] == 3 or b.shape[-1] == 3:
-        return np.moveaxis(np.asarray(dy), axis, -1)
+        return np.moveaxis(dy, axis, -1)
     z = np.expand_dims(dy, -1)
     return np.concatenate((np.zeros_like(z), np.zeros_like(z), z), axis=-1)
 

@@ -47,6 +47,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from ..cotangents import conform, scale, scale_masked
+from ..strong_zero import conjugate_product, strong, weak
 
 Function = Callable[..., Any]
 
@@ -213,6 +214,22 @@ def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, A
         return [g if g is None else conform(g, x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
     return [
         None if p is None or p == 0 else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)
+    ]
+
+
+def pull_strongly(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """``pull`` with products in which a cotangent of zero gives zero: see ``strong_zero``."""
+    if rule.partials:
+        return [
+            None if p is None or p == 0 else conform(conjugate_product(dy, p(y, *args)), x)
+            for p, x in zip(rule.partials, args)
+        ]  # fmt: skip
+    dy = strong(dy)
+    if rule.together is not None:
+        return [g if g is None else conform(weak(g), x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
+    return [
+        None if p is None or p == 0 else conform(weak(p(dy, y, *args, **kwargs)), x)
+        for p, x in zip(rule.pullbacks, args)
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..strong_zero import like
 from .table import vjp
 
 
@@ -37,7 +38,7 @@ def scatter(dy: Any, index: Any, shape: tuple[int, ...], unique: bool = False) -
         np.add.at(x.reshape(-1), places.reshape(-1), np.broadcast_to(dy, (*index.shape, *shape[1:])).reshape(-1))
     else:
         np.add.at(x, index, dy)
-    return x
+    return like(x, dy)
 
 
 def _names_each_once(index: Any) -> bool:
@@ -88,7 +89,7 @@ def widen(x: Any, shape: tuple[int, ...]) -> Any:
     """
     wide = np.empty(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.result_type(x))
     wide[...] = x
-    return wide
+    return like(wide, x)
 
 
 vjp(unbroadcast, lambda dx, x, g, shape: widen(dx, np.shape(g)))
