@@ -286,7 +286,7 @@ def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: 
     if places.size == 0:
         return
     operands = tuple(
-        tape.call(np.reshape, tape.call(np.broadcast_to, tape.call(np.asarray, b), named.shape), -1) for b in operands
+        tape.call(np.reshape, tape.call(np.broadcast_to, _apart(tape, a, b), named.shape), -1) for b in operands
     )
     by_place = np.argsort(places, kind="stable")
     changes = np.r_[True, np.diff(places[by_place]) != 0]
@@ -298,3 +298,9 @@ def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: 
         entries = np.unravel_index(places[turn], a.shape)
         new = tape.call(ufunc, getitem(tape, a, entries), *(getitem(tape, b, turn) for b in operands))
         setitem(tape, a, entries, new)
+
+
+def _apart(tape: Tape, a: np.ndarray, b: Any) -> Any:
+    """An operand as it is before ``a`` changes: NumPy copies one that shares its memory."""
+    b = tape.call(np.asarray, b)
+    return tape.call(np.copy, b) if isinstance(b, np.ndarray) and np.may_share_memory(a, b) else b
