@@ -5,13 +5,15 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-thirdparty lint format bench clean help
+.PHONY: demo test test-thirdparty test-peers fuzz lint format bench clean help
 .NOTPARALLEL:
 
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
 	@echo "make test-thirdparty  differentiate packages that were never written for it"
+	@echo "make test-peers       run the tests of HIPS/autograd, with morula in the place of its engine"
+	@echo "make fuzz             judge random programs, from where the last run ended; FUZZ='--help' says more"
 	@echo "make lint             check style, formatting and types"
 	@echo "make format           put the sources into the formatter's form"
 	@echo "make bench            time the eager and the compiled path against their peers"
@@ -26,6 +28,12 @@ test: .venv/installed-test
 
 test-thirdparty: .venv/installed-test .venv/installed-thirdparty
 	$(BIN)/pytest -n 2 tests/thirdparty
+
+test-peers: .venv/installed-test
+	PYTHONPATH=tests $(BIN)/python -m peers
+
+fuzz: .venv/installed-test
+	PYTHONPATH=tests OPENBLAS_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -42,7 +50,7 @@ bench: .venv/installed-bench .venv/installed-thirdparty
 	$(BIN)/python -m benchmarks.jit
 
 clean:
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .fuzz .peers
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "morula needs Python 3.11 or newer; none was found. Install one, or name it: make PYTHON=/path/to/python"; exit 1; }

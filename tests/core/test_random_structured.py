@@ -7,26 +7,15 @@ that it is the derivative.
 from __future__ import annotations
 
 import random
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from fuzz.families.structured import case, compile_program
+from fuzz.judge import recording
 from hypothesis import HealthCheck, given, note, settings, strategies as st
-from structured_programs import case, compile_program
 
 import morula as mo
-from morula.core import call, pullback
 from morula.core.structured import compiled_for
-
-
-@contextmanager
-def recording():
-    """Everything goes to the tape."""
-    call.compiled_for = pullback.compiled_for = lambda *args: None
-    try:
-        yield
-    finally:
-        call.compiled_for = pullback.compiled_for = compiled_for
 
 
 def differences(f, args: tuple, direction: tuple, h: float) -> float:

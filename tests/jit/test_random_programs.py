@@ -7,9 +7,9 @@ import random
 
 import numpy as np
 import pytest
+from fuzz.families.structured import case, compile_program
 from hypothesis import HealthCheck, assume, given, note, settings, strategies as st
 from path_tester import assert_same
-from structured_programs import case, compile_program
 
 import morula as mo
 from morula.core.evaluate import evaluate

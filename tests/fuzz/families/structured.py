@@ -1,4 +1,4 @@
-"""Random programs of numbers and arrays, with branches, loops and calls: texts, functions, arguments."""
+"""Numbers and arrays with branches, loops and calls: what the structured tier and the compilers take."""
 
 from __future__ import annotations
 
@@ -258,3 +258,30 @@ def arguments(choices: random.Random) -> tuple:
 
 def case(choices: random.Random) -> tuple[str, tuple, tuple]:
     return Program(choices).text, arguments(choices), arguments(choices)
+
+
+class Structured:
+    """These programs as a family."""
+
+    name, refused, tiers = "structured", 0.0, ("native", "xla")
+
+    def write(self, seed: int) -> str:
+        text, args, _ = case(random.Random(seed))
+        return module_of(text, dict(zip(ARGUMENTS, args)))
+
+
+def module_of(text: str, leaves: dict) -> str:
+    """The text of a program with its leaves, which are its arguments."""
+    values = ", ".join(f"{name}={literal(x)}" for name, x in leaves.items())
+    names = ", ".join(leaves)
+    return f"{text}\n\nLEAVES = dict({values})\n\n\ndef arguments({names}):\n    return ({names},)\n"
+
+
+def literal(x) -> str:
+    if not isinstance(x, np.ndarray):
+        return repr(x)
+    order = ", order='F'" if x.ndim > 1 and not x.flags.c_contiguous else ""
+    return f"np.array({x.tolist()!r}, {x.dtype.name!r}{order})"
+
+
+FAMILIES = (Structured(),)

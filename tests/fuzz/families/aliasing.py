@@ -1,9 +1,7 @@
-"""Random programs of writes, views and reads over a few arrays, against plain execution and differences.
+"""Writes, views and reads over a few arrays, whose names alias each other in every way that NumPy knows.
 
 A program is written line by line and run after each, so that the next line knows what every name holds: its shape and
-dtype, and whether it may be written to.  Names alias each other in every way that NumPy knows.  The value, what the
-arguments and a global array hold afterwards, an exception that leaves the program, and the derivative along random
-directions must be what plain Python gives.
+dtype, and whether it may be written to.
 """
 
 from __future__ import annotations
@@ -11,15 +9,11 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-import linecache
 import random
 
 import numpy as np
-import pytest
-from hypothesis import HealthCheck, given, note, settings, strategies as st
 
-import morula as mo
-from morula.core.testing import ridders
+from .structured import module_of
 
 PRELUDE = """\
 import math
@@ -96,21 +90,14 @@ def program(a, b, m, z, x):
 """
 
 FUNCTIONS = ["np.tanh", "np.sin", "np.cos"]
-files = itertools.count()
-
-
-def load(text, scope):
-    """Run a source text, which tracebacks and the engine can read back, in a scope; gives that."""
-    name = f"<random aliasing {next(files)}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    exec(compile(text, name, "exec"), scope)
-    return scope
 
 
 @functools.cache
-def world(name):
+def world():
     """What the programs call and change; what one of them leaves there, the next one sets anew."""
-    return load(PRELUDE, {"__name__": f"random_aliasing_{name}"})
+    scope = {"__name__": "random_aliasing"}
+    exec(PRELUDE, scope)
+    return scope
 
 
 def point(choices):
@@ -141,7 +128,7 @@ class Writer:
     def run(self, more):
         """The names after ``more`` lines; None if they fail or grow."""
         lines = [*self.body, *more, "return dict(locals())"]
-        scope = world("plain")
+        scope = world()
         exec(self.text(lines), scope)
         try:
             with np.errstate(all="raise"):
@@ -610,123 +597,15 @@ class Writer:
         self.source = self.text(self.body)
 
 
-def outcome(f, args):
-    """The value of a call, or the exception that it raises."""
-    try:
-        return f(*args)
-    except KeyError as error:
-        return type(error), error.args
+class Aliasing:
+    """These programs as a family; one of eight is differentiated twice."""
+
+    name, refused, tiers = "aliasing", 0.3, ()
+
+    def write(self, seed: int) -> str:
+        writer = Writer(random.Random(seed))
+        order = "ORDER = 2\n" if seed % 8 == 0 else ""
+        return module_of(order + PRELUDE + writer.source, dict(zip("abmzx", writer.args)))
 
 
-def directions(choices, args):
-    return [choices.gauss(0, 1) if np.ndim(x) == 0 else np.array([choices.gauss(0, 1) for _ in range(x.size)]).reshape(x.shape)
-            + (1j * choices.gauss(0, 1) if np.iscomplexobj(x) else 0) for x in args]  # fmt: skip
-
-
-def moved(args, along, t):
-    """``args + t along``, in the memory layout that they have."""
-    result = []
-    for x, d in zip(args, along):
-        result.append(x + t * d if not isinstance(x, np.ndarray) else np.add(x, t * d, out=x.copy(order="K")))
-    return result
-
-
-def inner(gradient, along):
-    return sum(float(np.sum(np.real(np.conj(d) * g))) for g, d in zip(gradient, along))
-
-
-def equal(x, y):
-    if isinstance(x, tuple):
-        return type(y) is tuple and len(x) == len(y) and all(map(equal, x, y))
-    return type(x) is type(y) and np.array_equal(x, y, equal_nan=not isinstance(x, type))
-
-
-def check(source, args, choices, second):
-    """Assert that a program is differentiated as Python runs it; gives what was compared."""
-    plain, recorded = (load(source, world(name)) for name in ("plain", "recorded"))
-    f, program = plain["program"], recorded["program"]
-    expected_args, given_args = moved(args, args, 0.0), moved(args, args, 0.0)
-    expected = outcome(f, expected_args)
-
-    def same_world(when):
-        for name, one, other in (*zip("abmzx", given_args, expected_args), ("G", recorded["G"], plain["G"])):
-            assert equal(one, other), f"{when}, {name} is {one!r}; Python leaves {other!r}"
-
-    if isinstance(expected, tuple):
-        try:
-            found = outcome(lambda *xs: mo.vjp(program, *xs), given_args)
-        except mo.NoDerivative as refusal:
-            return f"refused: {refusal}"
-        assert equal(found, expected)
-        same_world("after the exception")
-        return "raised"
-    try:
-        y, back = mo.vjp(program, *given_args)
-    except mo.NoDerivative as refusal:
-        return f"refused: {refusal}"
-    assert equal(y, expected), f"the value is {y!r}, Python's is {expected!r}"
-    same_world("after the run")
-    try:
-        gradient = back(1.0)
-    except mo.NoDerivative as refusal:
-        same_world("after the refusal")
-        return f"refused: {refusal}"
-    same_world("after the backward sweep")
-    assert all(map(equal, gradient, back(1.0))), "going back a second time gave another gradient"
-    compared = "nothing"
-    for _ in range(2):
-        along = directions(choices, args)
-        slope, error = ridders(lambda t: float(f(*moved(args, along, t))), 1e-2, levels=6)  # noqa: B023
-        if error < 1e-6 * max(1.0, abs(slope)):
-            found = inner(gradient, along)
-            assert abs(found - slope) < 1e-5 * max(1.0, abs(slope)), f"along {along}: {found}, differences give {slope}"
-            compared = "first order"
-    if second and compared != "nothing":
-        one, two = directions(choices, args), directions(choices, args)
-        slope, error = ridders(lambda t: inner(mo.gradient(program, *moved(args, two, t)), one), 1e-2, levels=6)
-
-        def along_one(*xs):
-            return sum(np.sum(np.real(np.conj(d) * g)) for g, d in zip(mo.gradient(program, *xs), one))
-
-        if error < 1e-5 * max(1.0, abs(slope)):
-            found = inner(mo.gradient(along_one, *moved(args, two, 0.0)), two)
-            assert abs(found - slope) < 1e-4 * max(1.0, abs(slope)), (
-                f"second derivative {found}, differences give {slope}"
-            )
-            return "second order"
-    return compared
-
-
-SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
-
-
-@settings(max_examples=15, **SETTINGS)
-@given(st.integers(0, 2**32))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_random_program_of_aliases_is_right_or_refused(seed):
-    choices = random.Random(seed)
-    writer = Writer(choices)
-    note(writer.source)
-    note(str(writer.args))
-    check(writer.source, writer.args, choices, second=False)
-
-
-@settings(max_examples=2, **SETTINGS)
-@given(st.integers(0, 2**32))
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_random_program_of_aliases_has_second_derivatives(seed):
-    choices = random.Random(seed)
-    writer = Writer(choices)
-    note(writer.source)
-    note(str(writer.args))
-    check(writer.source, writer.args, choices, second=True)
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_few_of_these_programs_are_refused():
-    outcomes = []
-    for seed in range(10):
-        choices = random.Random(seed)
-        writer = Writer(choices)
-        outcomes.append(check(writer.source, writer.args, choices, second=False))
-    assert sum(found == "first order" for found in outcomes) >= 6, outcomes
+FAMILIES = (Aliasing(),)

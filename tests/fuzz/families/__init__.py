@@ -1,0 +1,25 @@
+"""The families of random programs, by name.
+
+A family has a ``name``; ``write(seed)``, the text of a program; ``refused``, the largest share of its programs that may be
+refused; and ``tiers``, the compiled ones for which its programs are made.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from . import aliasing, arrays, flow, mutation, nested, objects, sharing, structured
+
+
+class AnyFamily(Protocol):
+    name: str
+    refused: float
+
+    @property
+    def tiers(self) -> tuple[str, ...]: ...
+
+    def write(self, seed: int) -> str: ...
+
+
+MODULES = (structured, mutation, aliasing, nested, objects, flow, arrays, sharing)
+FAMILIES: dict[str, AnyFamily] = {family.name: family for module in MODULES for family in module.FAMILIES}

@@ -1,0 +1,341 @@
+"""The verdict on a program: its derivative is right, refused, wrong, or the engine fails.
+
+The reference is the plain program: its value or exception, what it leaves in its arguments, and its slopes along random
+directions by differences extrapolated to step zero.  Float32 leaves move in double precision, so that the slopes are exact.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+import signal
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import morula as mo
+from morula.core import call, pullback
+from morula.core.structured import compiled_for
+from morula.core.testing import ridders
+
+from .case import Module, copied, moved, totals, world
+from .duals import MATH, DualNumPy, transforms
+
+REFUSALS = (mo.NoDerivative, mo.BadInput)
+TIERS = ("eager", "recorded", "native", "xla")
+
+
+class Outcome(enum.Enum):
+    """What became of a program.  INVALID: it fails, overflows or does not end in plain Python, and says nothing."""
+
+    RIGHT = "right"
+    REFUSED = "refused"
+    WRONG = "WRONG"
+    CRASH = "CRASH"
+    INVALID = "invalid"
+
+    @property
+    def is_failure(self) -> bool:
+        return self in (Outcome.WRONG, Outcome.CRASH)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    outcome: Outcome
+    message: str = ""
+    compared: int = 0
+    """Along how many directions the derivative was compared."""
+
+
+class Slow(Exception):
+    """A program runs for longer than a random program should."""
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Everything goes to the tape."""
+    call.compiled_for = pullback.compiled_for = lambda *args: None
+    try:
+        yield
+    finally:
+        call.compiled_for = pullback.compiled_for = compiled_for
+
+
+@contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise Slow(f"still running after {seconds} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def judge(text: str, tier: str = "eager", seconds: float = 60.0) -> Verdict:
+    """Run a program plainly and differentiated, and compare."""
+    try:
+        with limit(seconds), np.errstate(all="ignore"):
+            return _judge(text, tier)
+    except Slow as slow:
+        return Verdict(Outcome.CRASH, str(slow))
+
+
+def _judge(text: str, tier: str) -> Verdict:
+    try:
+        module = Module(text)
+        is_dual = module.setting("DUALS", False)
+        reference = Module(text, {"mo": transforms, **({"np": DualNumPy(), "math": MATH} if is_dual else {})})
+        leaves = module.leaves
+        plain = reference.fresh()
+        expected_args = plain["arguments"](**copied(leaves))
+        with limit(5.0):
+            expected = outcome(lambda: plain["program"](*expected_args))
+    except Exception as error:
+        return Verdict(Outcome.INVALID, f"{type(error).__name__}: {error}")
+    raises = isinstance(expected, _Raised)
+    if not raises and not (isinstance(expected, (int, float, np.number)) and np.all(abs(expected) < 1e8)):
+        return Verdict(Outcome.INVALID, f"the value is {expected!r}")
+    try:
+        found, run = differentiated(module, copied(leaves), tier)
+    except REFUSALS as refusal:
+        return Verdict(Outcome.REFUSED, f"{type(refusal).__name__}: {refusal}")
+    except Exception:
+        return Verdict(Outcome.CRASH, traceback.format_exc(limit=-6))
+    try:
+        exact = tier in ("eager", "recorded") and not is_dual
+        _assert_same(found.value, expected, exact, "the value")
+        _assert_same(run.args, expected_args, exact, "the arguments afterwards")
+        if not is_dual:
+            _assert_same(world(run.scope), world(plain), exact, "the module afterwards")
+        if raises:
+            return Verdict(Outcome.RIGHT, "raised")
+        gradient = run.gradient()
+        slopes = totals(run.scope["arguments"], leaves, gradient)
+        _assert_same(run.args, expected_args, exact, "the arguments after the backward sweep")
+        compared = _compare(reference, module, leaves, slopes)
+        if module.setting("THREADS", 0):
+            _compare_threads(module, leaves, gradient, module.setting("THREADS", 0))
+        if module.setting("ORDER", 1) > 1 and tier == "eager":
+            _compare_second(module, leaves)
+    except REFUSALS as refusal:
+        return Verdict(Outcome.REFUSED, f"{type(refusal).__name__}: {refusal}")
+    except AssertionError as error:
+        return Verdict(Outcome.WRONG, str(error))
+    except Slow:
+        raise
+    except Exception:
+        return Verdict(Outcome.CRASH, traceback.format_exc(limit=-6))
+    return Verdict(Outcome.RIGHT, compared=compared)
+
+
+class _Raised:
+    """An exception that left a program."""
+
+    def __init__(self, error: Exception) -> None:
+        self.kind, self.args = type(error).__name__, error.args
+
+    def __repr__(self) -> str:
+        return f"raised {self.kind}{self.args}"
+
+
+@dataclass
+class _Found:
+    value: Any
+
+
+EXPECTED = (KeyError, ZeroDivisionError, ValueError, IndexError, OverflowError, RuntimeError)
+
+
+def outcome(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except EXPECTED as error:
+        return _Raised(error)
+
+
+class _Run:
+    """One differentiated run: the arguments after it, and the gradient when asked."""
+
+    def __init__(self, scope: dict[str, Any], args: Any, back: Callable[..., Any] | None) -> None:
+        self.scope, self.args, self.back = scope, args, back
+
+    def gradient(self) -> tuple[Any, ...]:
+        gradient = self.back(1.0)
+        again = self.back(1.0)
+        assert repr(gradient) == repr(again) or _equal(gradient, again), "going back twice gives two gradients"
+        return gradient
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        _assert_same(a, b, True, "")
+    except AssertionError:
+        return False
+    return True
+
+
+def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_Found, _Run]:
+    scope = module.fresh()
+    args = scope["arguments"](**leaves)
+    program = scope["program"]
+    try:
+        if tier == "recorded":
+            with recording():
+                value, back = mo.vjp(program, *args)
+                gradients = back(1.0)
+            return _Found(value), _Run(scope, args, lambda dy: gradients)
+        if tier == "eager":
+            value, back = mo.vjp(program, *args)
+            return _Found(value), _Run(scope, args, back)
+        compiled = mo.jit(mo.value_and_grad(program, tuple(range(len(args)))), target=tier)
+        value, gradients = compiled(*args)
+        return _Found(value), _Run(scope, args, lambda dy: gradients)
+    except REFUSALS:
+        raise
+    except EXPECTED as error:
+        return _Found(_Raised(error)), _Run(scope, args, None)
+
+
+def _direction(leaves: dict[str, Any], r: random.Random, ties: bool) -> dict[str, Any]:
+    """A random displacement of every leaf; with ``ties``, the same one for equal numbers."""
+    drawn: dict[float, float] = {}
+    draw = (lambda v: drawn.setdefault(float(v), r.gauss(0, 1))) if ties else (lambda v: r.gauss(0, 1))
+    along: dict[str, Any] = {}
+    for name, x in leaves.items():
+        if isinstance(x, np.ndarray) and x.dtype.kind in "fc":
+            real = np.array([draw(v) for v in np.real(x).ravel()]).reshape(x.shape)
+            along[name] = real + 1j * np.array([draw(v) for v in np.imag(x).ravel()]).reshape(x.shape) if x.dtype.kind == "c" else real  # fmt: skip  # noqa: E501
+        elif isinstance(x, complex):
+            along[name] = complex(draw(x.real), draw(x.imag))
+        elif isinstance(x, (float, int, np.floating)) and not isinstance(x, bool):
+            along[name] = draw(x)
+    return along
+
+
+def _compare(reference: Module, module: Module, leaves: dict[str, Any], slopes: dict[str, Any]) -> int:
+    """Assert that the slopes along random directions are those of differences; return how many could be compared."""
+    r = random.Random(zlib.crc32(module.text.encode()))
+    single = any(np.asarray(x).dtype in (np.float32, np.complex64) for x in leaves.values())
+    rtol, compared = 2e-3 if single else 1e-5, 0
+    for _ in range(2):
+        along = _direction(leaves, r, module.setting("TIES", False))
+        whole = [name for name, x in leaves.items() if isinstance(x, int)]
+        slope, error = _slope(reference, leaves, along)
+        if not error < 0.1 * rtol * max(1.0, abs(slope)) and whole:  # an int that counts cannot be moved
+            for name in whole:
+                along.pop(name)
+            slope, error = _slope(reference, leaves, along)
+        if not error < 0.1 * rtol * max(1.0, abs(slope)):
+            continue
+        found = _inner(slopes, along)
+        if not abs(found - slope) <= rtol * max(1.0, abs(slope)):
+            again, _ = _slope(reference, leaves, along, 7e-4)
+            if not abs(again - slope) <= rtol * max(1.0, abs(slope)):
+                continue  # the program oscillates, or a branch switches: differences prove nothing
+        compared += 1
+        assert abs(found - slope) <= rtol * max(1.0, abs(slope)), (
+            f"along {along} the slope is {found!r}; differences give {slope!r} (error {error:.0e}); gradient {slopes!r}"
+        )
+    return compared
+
+
+def _slope(reference: Module, leaves: dict[str, Any], along: dict[str, Any], step: float = 1e-2) -> tuple[float, float]:
+    def phi(t: float) -> float:
+        try:
+            return float(np.real(reference.call(moved(leaves, along, t))))
+        except Exception:  # it takes another path there
+            return float("nan")
+
+    return ridders(phi, step, levels=7)
+
+
+def _inner(slopes: dict[str, Any], along: dict[str, Any]) -> float:
+    return sum(float(np.sum(np.real(np.conj(d) * slopes[name]))) for name, d in along.items() if name in slopes)
+
+
+def _compare_threads(module: Module, leaves: dict[str, Any], gradient: tuple[Any, ...], count: int) -> None:
+    """Assert that threads which differentiate the same arguments at once all find the same gradient."""
+    scope = module.fresh()
+    args = scope["arguments"](**copied(leaves))
+    with ThreadPoolExecutor(count) as pool:
+        for found in pool.map(lambda _: mo.gradient(scope["program"], *args), range(2 * count)):
+            _assert_same(found, gradient, False, "the gradient in a thread")
+
+
+def _compare_second(module: Module, leaves: dict[str, Any]) -> None:
+    """Assert that second derivatives are the differences of first ones, which have been compared already."""
+    r = random.Random(zlib.crc32(module.text.encode()) + 1)
+    real = {name: x for name, x in leaves.items() if not np.iscomplexobj(x)}
+    one, two = (_direction(real, r, module.setting("TIES", False)) for _ in range(2))
+
+    def first(leaves: dict[str, Any]) -> float:
+        scope = module.fresh()
+        gradient = mo.gradient(scope["program"], *scope["arguments"](**leaves))
+        return _inner(totals(scope["arguments"], leaves, gradient), one)
+
+    scope = module.fresh()
+    program, names = scope["program"], list(leaves)
+
+    def along_one(*values: Any) -> Any:
+        inner = lambda *xs: program(*scope["arguments"](**dict(zip(names, xs))))  # noqa: E731
+        total = 0.0
+        for name, g in zip(names, mo.gradient(inner, *values)):
+            if name in one:
+                total = total + np.sum(g * one[name])
+        return total
+
+    def phi(t: float) -> float:
+        try:
+            return first(moved(leaves, two, t))
+        except REFUSALS:
+            raise
+        except Exception:
+            return float("nan")
+
+    slope, error = ridders(phi, 1e-2, levels=5)
+    if error < 1e-5 * max(1.0, abs(slope)):
+        found = _inner(dict(zip(names, mo.gradient(along_one, *copied(leaves).values()))), two)
+        assert abs(found - slope) <= 1e-4 * max(1.0, abs(slope)), (
+            f"the second derivative is {found!r}; differences of the first give {slope!r}"
+        )
+
+
+def _assert_same(found: Any, expected: Any, exact: bool, what: str) -> None:
+    """Equality down to types, dtypes and bits; to rounding where the program is compiled."""
+    if isinstance(expected, _Raised) or isinstance(found, _Raised):
+        assert isinstance(found, _Raised) and isinstance(expected, _Raised), f"{what}: {found!r}, not {expected!r}"
+        assert found.kind == expected.kind, f"{what}: {found!r}, not {expected!r}"
+        if exact and any(isinstance(x, float) for x in expected.args):  # the program's own, not a text of NumPy's
+            assert repr(found.args) == repr(expected.args), f"{what}: {found!r}, not {expected!r}"
+        return
+    if isinstance(expected, (list, tuple)):
+        assert type(found) is type(expected) and len(found) == len(expected), f"{what}: {found!r}, not {expected!r}"
+        for a, b in zip(found, expected):
+            _assert_same(a, b, exact, what)
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected), f"{what}: {found!r}, not {expected!r}"
+        for key in expected:
+            _assert_same(found[key], expected[key], exact, f"{what}[{key!r}]")
+    elif isinstance(expected, (int, float, complex, np.ndarray, np.generic)):
+        if exact:
+            assert type(found) is type(expected), (
+                f"{what} is {found!r}, a {type(found).__name__}; Python's {expected!r}"
+            )
+            assert np.asarray(found).dtype == np.asarray(expected).dtype, f"{what} is {found!r}, not {expected!r}"
+            assert np.array_equal(found, expected, equal_nan=True), f"{what} is {found!r}; Python's is {expected!r}"
+        else:
+            single = np.asarray(expected).dtype in (np.float32, np.complex64)
+            rtol = 1e-4 if single else 1e-8
+            assert np.allclose(found, expected, rtol, rtol, equal_nan=True), f"{what} is {found!r}, not {expected!r}"
+    elif type(found).__name__ == type(expected).__name__ and hasattr(expected, "__dict__"):
+        _assert_same(vars(found), vars(expected), exact, what)

@@ -1,0 +1,58 @@
+"""Some hundreds of random programs of every family, and the programs that were found wrong once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz.families import FAMILIES
+from fuzz.judge import Outcome, judge
+
+PROGRAMS = {"aliasing": 8}
+SETTLED = (
+    "structured",
+    "mutation",
+    "pure",
+    "aliasing",
+    "nested",
+    "generators",
+    "exceptions",
+    "closures",
+    "indices",
+    "kinks",
+)
+SETTLED += ("single", "same_arguments", "checkpoints")
+KEPT = sorted((Path(__file__).parent / "kept").glob("*.py"))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SETTLED)
+def test_programs_of_this_family_are_right_or_refused(name):
+    family, programs = FAMILIES[name], PROGRAMS.get(name, 20)
+    refused = compared = 0
+    for seed in range(programs):
+        text = family.write(seed)
+        for tier in ("eager", "recorded") if seed % 4 == 0 else ("eager",):
+            verdict = judge(text, tier)
+            assert not verdict.outcome.is_failure, f"{tier}: {verdict.message}\n{text}"
+        refused += verdict.outcome is Outcome.REFUSED
+        compared += verdict.compared > 0
+    assert refused <= family.refused * programs
+    assert compared >= 0.6 * programs
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("tier", ["native", "xla"])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if FAMILIES[name].tiers])
+def test_programs_that_compile_are_right(name, tier):
+    text = FAMILIES[name].write(0)
+    verdict = judge(text, tier)
+    assert not verdict.outcome.is_failure, f"{verdict.message}\n{text}"
+
+
+@pytest.mark.parametrize("tier", ["eager", "recorded"])
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_a_program_that_was_wrong_once_is_right(path, tier):
+    verdict = judge(path.read_text(), tier)
+    assert verdict.outcome is Outcome.RIGHT, verdict.message
