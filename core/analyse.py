@@ -14,8 +14,6 @@ import builtins
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -328,11 +326,13 @@ class Inference:
         if rule is not None:
             if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
                 self.fail("this keyword")
-            if len(op.positional) > position_of_out(callee):
+            if rule.is_universal and {"order", "subok", "signature"} & set(op.keywords):
+                self.fail("this keyword")
+            if len(op.positional) > rule.position_of_out:
                 self.fail("an array to write to")
             unknown = [x for x, given in zip(op.positional, rule.given) if given is None]
             unknown += op.operands[len(op.positional) :]
-            if any(not x.is_constant and x.type.kind in ("real", "array", "number") for x in unknown):
+            if any(not x.is_constant and x.type.kind in ("real", "array", "number", "tuple") for x in unknown):
                 self.fail(f"an argument of {callee_name(callee)} in which no derivative is known")
             if callee in (larger, smaller, largest, smallest) and kinds != {"real"}:
                 self.fail("the larger of other things than numbers")
@@ -404,18 +404,6 @@ def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ..
         return np.broadcast_to(0.0, shape)[index.constant].shape
     except IndexError:
         return None
-
-
-@lru_cache(maxsize=1024)
-def position_of_out(callee: Any) -> int:
-    """Where a function takes ``out``, if it is given by position; beyond any argument, if it takes none."""
-    if isinstance(callee, np.ufunc):
-        return callee.nin
-    try:
-        names = list(signature(callee).parameters)
-    except (TypeError, ValueError):
-        return 64
-    return names.index("out") if "out" in names else 64
 
 
 def is_differentiable(op: Operation, index: int) -> bool:

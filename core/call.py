@@ -18,7 +18,7 @@ import numpy as np
 from . import known
 from .access import class_attribute, entry_of, get_attribute, getitem, iterate, pairs, referent, special
 from .apply import SINGULAR
-from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number, ufunc_method
+from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .dispatch import dispatched
@@ -33,6 +33,7 @@ from .source import InIntegers, NoSource
 from .stores import setitem
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
+from .ufunc_methods import ufunc_method
 from .unread import call_unread
 from .values import NUMBERS, REAL, evaluate
 
@@ -110,10 +111,12 @@ def _of_zero(rule: Any) -> Handler:
     """A call of a function whose derivative is zero: of plain numbers there is nothing to record."""
 
     def call_zero(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return call_rule(tape, rule, args, kwargs)
         for x in args:
             if type(x) not in REAL:
                 return call_rule(tape, rule, args, kwargs)
-        return rule.function(*args, **kwargs)
+        return rule.function(*args)
 
     return call_zero
 

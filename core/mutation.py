@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .access import array_getitem, getitem
-from .arrays import ADD_AT, MUTATORS
+from .arrays import MUTATORS
 from .call import HANDLERS, Handler, call, handles
 from .cotangents import conform
 from .errors import NoDerivative
@@ -18,6 +18,7 @@ from .integers import carries, enlist
 from .operate import OPERATORS
 from .stores import array_setitem, set_attribute, setitem
 from .tape import Cotangents, Record, Tape, owner
+from .ufunc_methods import ADD_AT
 from .values import evaluate
 
 
@@ -52,13 +53,14 @@ def fill(tape: Tape, a: np.ndarray, value: Any) -> None:
 
 @mutator("sort")
 def sort(tape: Tape, a: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None, **stable: Any) -> None:
-    array_setitem(tape, a, ..., call(tape, np.sort, a, axis=axis, kind=kind, order=order, **stable))
+    array_setitem(tape, a, ..., call(tape, np.sort, a, axis=operator.index(axis), kind=kind, order=order, **stable))
 
 
 @mutator("partition")
 def partition(
     tape: Tape, a: np.ndarray, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
 ) -> None:
+    axis = operator.index(axis)
     places = np.argpartition(a, kth, axis=axis, kind=kind, order=order)
     array_setitem(tape, a, ..., call(tape, np.take_along_axis, a, places, axis=axis))
 

@@ -34,6 +34,8 @@ CALLERS[np.ufunc] = call_ufunc
 def clip(tape: Tape, a: Any, *bounds: Any, **kwargs: Any) -> Any:
     """The bounds have other names as keywords, and either may be left out."""
     if not {"min", "max"}.isdisjoint(kwargs):
+        if bounds or not {"a_min", "a_max"}.isdisjoint(kwargs):
+            np.clip(a, *bounds, **kwargs)  # raises what NumPy raises
         bounds = kwargs.pop("min", None), kwargs.pop("max", None)
     return call_rule(tape, RULES[np.clip], (a, *bounds), kwargs)
 

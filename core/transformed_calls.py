@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import api, custom, transforms
-from .analyse import position_of_out
 from .builder import text_of_shape
 from .custom import ADJOINTS
 from .errors import BadInput
@@ -119,7 +118,7 @@ def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[
     if not BY_RULE[function](*args, **kwargs):
         return NotImplemented
     args, kwargs = rule.positional(args, kwargs)
-    place = position_of_out(function)
+    place = rule.position_of_out
     out = args[place] if len(args) > place else kwargs.get("out")
     args = args[:place] + ((None, *args[place + 1 :]) if len(args) > place + 1 else ())
     if out is not None:

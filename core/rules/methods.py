@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .reductions import attained
+from .reductions import UNSET, attained
 from .table import vjp
 from .transposes import assemble, scatter, unstack
 
@@ -37,9 +37,19 @@ def permuted(x: Any, *axes: Any) -> Arguments:
     return (x, axes[0] if len(axes) == 1 else axes or None), {}
 
 
-def clipped(x: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Arguments:
+def clipped(x: Any, min: Any = None, max: Any = None, *args: Any, **kwargs: Any) -> Arguments:
     """The method may be given one bound only."""
-    return (x, min, max), kwargs
+    return (x, min, max, *args), kwargs
+
+
+def of_truth(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any) -> Arguments:
+    """The methods ``all`` and ``any`` have a ``dtype`` before ``out``."""
+    return (x, axis, out, *args), kwargs if dtype is None else {**kwargs, "dtype": dtype}
+
+
+def chosen_from(x: Any, *choices: Any, **kwargs: Any) -> Arguments:
+    """Several arrays are the choices, as a list of them is."""
+    return (x, choices[0] if len(choices) == 1 else choices), kwargs
 
 
 def second(x: Any, first: Any, *args: Any, **kwargs: Any) -> Arguments:
@@ -134,14 +144,14 @@ vjp((real_number, complex_number), lambda dy, y, x: np.reshape(dy, np.shape(x)))
 
 
 METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
-    "all": (np.all, None),
-    "any": (np.any, None),
+    "all": (np.all, of_truth),
+    "any": (np.any, of_truth),
     "argmax": (np.argmax, None),
     "argmin": (np.argmin, None),
     "argpartition": (np.argpartition, None),
     "argsort": (np.argsort, None),
     "astype": (astype, None),
-    "choose": (np.choose, None),
+    "choose": (np.choose, chosen_from),
     "clip": (np.clip, clipped),
     "compress": (np.compress, second),
     "conj": (np.conj, None),
@@ -196,11 +206,6 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {
 # Methods of ufuncs, which work along the first axis where the functions take all
 
 
-def extremum(function: Any, array: Any, axis: Any = 0, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """``np.maximum.reduce`` and its relatives, as a function that takes no ``dtype``."""
-    return function(array if dtype is None else np.asarray(array, dtype), axis, *args, **kwargs)
-
-
 def running_extremum(ufunc: Any, array: Any, axis: int = 0) -> Any:
     """The greatest (``np.maximum``) or least (``np.minimum``) element so far along ``axis``."""
     return ufunc.accumulate(array, axis)
@@ -219,16 +224,25 @@ def running_extremum_pullback(dy, y, ufunc, array, axis=0):
 vjp(running_extremum, None, running_extremum_pullback)
 
 
-def fold(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def fold(ufunc: Any, array: Any, axis: Any = 0, keepdims: bool = False, initial: Any = UNSET, where: Any = True) -> Any:
     """``ufunc.reduce``: the elements along ``axis`` combined from the left."""
     array = np.asarray(array)
     axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(i % array.ndim for i in axes)
     kept = tuple(i for i in range(array.ndim) if i not in axes)
-    lines = np.reshape(np.transpose(array, axes + kept), (-1, *(array.shape[i] for i in kept)))
-    y = lines[0]
-    for i in range(1, len(lines)):
-        y = ufunc(y, lines[i])
+    shape = tuple(array.shape[i] for i in kept)
+    lines = np.reshape(np.transpose(array, axes + kept), (-1, *shape))
+    chosen = (
+        None
+        if where is True
+        else np.reshape(np.transpose(np.broadcast_to(where, array.shape), axes + kept), lines.shape)
+    )
+    begun = initial is not UNSET and initial is not None
+    if chosen is not None and not begun:
+        initial, begun = ufunc.identity, True
+    y = np.full(shape, initial, array.dtype) if begun else lines[0]
+    for i in range(0 if begun else 1, len(lines)):
+        y = ufunc(y, lines[i]) if chosen is None else np.where(chosen[i], ufunc(y, lines[i]), y)
     return np.reshape(y, tuple(1 if i in axes else n for i, n in enumerate(array.shape))) if keepdims else y
 
 
@@ -241,7 +255,7 @@ def running(ufunc: Any, array: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(found), 0, axis)
 
 
-def by_segments(ufunc: Any, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+def by_segments(ufunc: Any, array: Any, indices: Any, axis: int = 0) -> Any:
     """``ufunc.reduceat``: a segment runs to the next index, or holds one element if that is not beyond it."""
     lines = np.moveaxis(np.asarray(array), axis, 0)
     ends = [*indices[1:], len(lines)]
@@ -254,11 +268,11 @@ def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
     return ufunc(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
-def add_reduceat(array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    return np.add.reduceat(array, indices, axis, dtype)
+def add_reduceat(array: Any, indices: Any, axis: int = 0) -> Any:
+    return np.add.reduceat(array, indices, axis)
 
 
-def add_reduceat_pullback(dy, y, array, indices, axis=0, dtype=None):
+def add_reduceat_pullback(dy, y, array, indices, axis=0):
     """A segment runs to the next index, or holds one element if the next index is not beyond it."""
     shape = np.shape(array)
     axis = axis % len(shape)
@@ -286,12 +300,12 @@ for _ufunc in sorted(_binary, key=lambda f: f.__name__):  # the same order in ev
 UFUNC_METHODS |= {
     (np.add, "reduce"): np.sum,
     (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): partial(extremum, np.max),
-    (np.minimum, "reduce"): partial(extremum, np.min),
-    (np.fmax, "reduce"): partial(extremum, np.nanmax),
-    (np.fmin, "reduce"): partial(extremum, np.nanmin),
-    (np.logical_and, "reduce"): partial(extremum, np.all),
-    (np.logical_or, "reduce"): partial(extremum, np.any),
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.fmax, "reduce"): np.nanmax,
+    (np.fmin, "reduce"): np.nanmin,
+    (np.logical_and, "reduce"): np.all,
+    (np.logical_or, "reduce"): np.any,
     (np.add, "accumulate"): np.cumsum,
     (np.multiply, "accumulate"): np.cumprod,
     (np.maximum, "accumulate"): partial(running_extremum, np.maximum),

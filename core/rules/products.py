@@ -241,18 +241,31 @@ vjp(
 # vecdot, matvec, vecmat; vecdot and vecmat conjugate their first argument
 
 
-def vecdot_left(dy, y, x1, x2, *, axis=-1, **kwargs):
+def vecdot_left(dy, y, x1, x2, *, axis=-1, keepdims=False, **kwargs):
+    if keepdims:
+        dy, kwargs = without_vectors(dy, axis, kwargs)
     if kwargs.get("axes") is not None:
         return on_usual_axes(vecdot_left, dy, x1, x2, kwargs["axes"], 0)
     g = conjugate(np.expand_dims(dy, -1)) * np.moveaxis(np.asarray(x2), axis, -1)
     return along_axis(g, x1, axis)
 
 
-def vecdot_right(dy, y, x1, x2, *, axis=-1, **kwargs):
+def vecdot_right(dy, y, x1, x2, *, axis=-1, keepdims=False, **kwargs):
+    if keepdims:
+        dy, kwargs = without_vectors(dy, axis, kwargs)
     if kwargs.get("axes") is not None:
         return on_usual_axes(vecdot_right, dy, x1, x2, kwargs["axes"], 1)
     g = np.expand_dims(dy, -1) * np.moveaxis(np.asarray(x1), axis, -1)
     return along_axis(g, x2, axis)
+
+
+def without_vectors(dy: Any, axis: int, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """``dy`` without the axis that ``keepdims`` has left in place of the vectors."""
+    axes = kwargs.get("axes")
+    if axes is None:
+        return np.squeeze(dy, axis), kwargs
+    place = axes[2] if len(axes) > 2 else axes[0]
+    return np.squeeze(dy, place), {**kwargs, "axes": axes[:2]}
 
 
 def along_axis(g: Any, x: Any, axis: int) -> Any:

@@ -46,6 +46,8 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
+
 from ..cotangents import conform, scale, scale_masked
 from ..strong_zero import conjugate_product, strong, weak
 
@@ -72,6 +74,27 @@ class Rule:
     def may_write(self) -> bool:
         """Whether a call may write into an argument, by position."""
         return bool(self.writes) or any(name.startswith("overwrite_") for name in self.parameters)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments that may stand by position."""
+        try:
+            given = signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return self.parameters
+        return tuple(p.name for p in given if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD))
+
+    @cached_property
+    def position_of_out(self) -> int:
+        """Where the function takes ``out``, if it is given by position; beyond any argument, if it takes none."""
+        if isinstance(self.function, np.ufunc):
+            return self.function.nin
+        return self.names.index("out") if "out" in self.names else 64
+
+    @cached_property
+    def is_universal(self) -> bool:
+        """Whether the function takes the keywords of ufuncs."""
+        return isinstance(self.function, np.ufunc) or self.function is np.clip
 
     @property
     def is_zero(self) -> bool:
