@@ -198,7 +198,9 @@ class Expressions(ast.NodeTransformer):
             if function.id in FRAME_BOUND:
                 return self.generic_visit(node)
             if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
-                scopes = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
+                scopes: list[Node] = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
+                if len(node.args) > 1:  # they are given
+                    scopes = [ast.Constant(None), ast.Constant(None)]
                 return self.runtime("text", function, *scopes, *map(self.visit, node.args), at=node)
             if function.id == "super" and not node.args:
                 names: list[Node] = [ast.Name("__class__", ast.Load()), ast.Name(str(self.first), ast.Load())]

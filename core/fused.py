@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,11 @@ from .frontend import lower
 from .fusible import Tree
 from .instrument import instrument
 from .ir import Block, Function, Operation, Value, verify
+from .passing import forgets, pass_by
 from .reverse import reverse
 from .rules import find_rule
 from .tape import Cotangents, Tape, pull_again
-from .values import AGAIN, NO_KEYWORDS, REAL
+from .values import AGAIN, NO_KEYWORDS, NUMBERS, REAL
 from .vocabulary import hold
 
 MOST_SITES = 4096
@@ -64,8 +65,8 @@ class Site:
             (key,) = key
         variant = self.variants.get(key)
         if variant is None:
-            if len(self.variants) > MOST_VARIANTS:
-                return AGAIN
+            if len(self.variants) > MOST_VARIANTS or not all(type(x) in NUMBERS for x in leaves):
+                return AGAIN  # a class of the user's may come and go
             variant = self.variants[key] = self._variant(leaves)
         return AGAIN if variant is AGAIN else variant(tape, *leaves)
 
@@ -149,10 +150,17 @@ def body(function: FunctionType, general: Callable[..., Any], given: int) -> Cal
         if len(_bodies) > MOST_SITES:
             _bodies.clear()
         _bodies[key] = made, run
+        pass_by(function)
     return run
 
 
 _bodies: dict[Any, tuple[Body | None, Callable[..., Any] | None]] = {}
+
+
+@forgets
+def _forget(code: CodeType, scope: int) -> None:
+    for key in [k for k in _bodies if k[:2] == (code, scope)]:
+        del _bodies[key]
 
 
 @lru_cache(maxsize=MOST_SITES)

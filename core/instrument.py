@@ -20,6 +20,7 @@ import numpy as np
 from . import access, known, matching, operate, stores
 from .errors import NoDerivative
 from .opaque import evaluate_text
+from .passing import forgets, pass_by
 from .rewrite import Rewriter, type_parameters
 from .source import describe, future_flags, syntax_tree
 from .values import AGAIN, NUMBERS, PASSIVE
@@ -59,6 +60,11 @@ class Template:
 _templates: dict[tuple[CodeType, int], Template] = {}
 
 
+@forgets
+def _forget(code: CodeType, scope: int) -> None:
+    _templates.pop((code, scope), None)
+
+
 def instrument(function: FunctionType) -> FunctionType:
     """``function`` with a tape as its first argument.
 
@@ -73,6 +79,7 @@ def template_of(function: FunctionType) -> Template:
     template = _templates.get(key)
     if template is None or not template.is_current():
         template = _templates[key] = _compile(function)
+        pass_by(function)
     return template
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .passing import is_of_module
+
 HASHABLE = {FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum)}
 """Classes of callable objects that are equal only to themselves."""
 
@@ -57,7 +59,7 @@ class Functions(dict[Any, Callable[..., Any]]):
     def settle(self, function: FunctionType, found: Callable[..., Any], is_current: Callable[[], bool]) -> None:
         """From now on ``found`` is called in place of ``function``, in later runs too as long as it ``is_current``."""
         self[function] = found
-        if function.__closure__ is None and "<locals>" not in function.__qualname__:
+        if function.__closure__ is None and "<locals>" not in function.__qualname__ and is_of_module(function):
             if len(self.lasting) > MOST_LASTING:
                 self.lasting.clear()
             code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__

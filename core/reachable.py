@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .memory import exporter
+from .passing import per_class
 from .source import is_of_exact
 from .tape import Int, attributes, owner
 from .values import PASSIVE
@@ -86,7 +87,7 @@ def _is_filled(cell: types.CellType) -> bool:
     return True
 
 
-@functools.cache
+@per_class
 def is_foreign(kind: type) -> bool:
     """Whether objects of a class keep values in C, outside of the built-in containers and numbers."""
     if issubclass(kind, (np.ndarray, np.number, np.bool_, np.dtype, np.ufunc, np.flatiter)):
@@ -113,7 +114,7 @@ def _is_builtin(cls: type) -> bool:
     return own or issubclass(cls, (Iterator, MappingView))
 
 
-@functools.cache
+@per_class
 def is_exact(kind: type) -> bool:
     """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
     return any(map(is_of_exact, kind.__mro__))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from .cotangents import parts_of
 from .emit.python import build
 from .frontend import STATIC, lower
 from .ir import Operation, verify
+from .passing import forgets, pass_by
 from .reverse import Link, reverse
 from .source import NoSource
 from .values import NUMBERS
@@ -107,6 +108,7 @@ def _compile_for(
     function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None, key: Key, shaped: bool
 ) -> Compiled | None:
     code = function.__code__
+    pass_by(function)
     found = _compiled.get(key)
     if type(found) is Compiled and found.is_current():
         return found  # another thread was faster
@@ -136,6 +138,15 @@ def _compile_for(
         _compiled[key] = str(reason)
         return None
     return found
+
+
+@forgets
+def _forget(code: CodeType, scope: int) -> None:
+    for key in [k for k in _compiled if k[:2] == (code, scope)]:
+        del _compiled[key]
+    for about in (_unstructured, _variants, _outdated):
+        about.pop(code, None)
+    _of_many_shapes.discard(code)
 
 
 def is_structured(function: FunctionType) -> bool:

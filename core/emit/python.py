@@ -11,6 +11,7 @@ import keyword
 import linecache
 import math
 import operator
+import weakref
 from collections import Counter
 from types import FunctionType
 from typing import Any
@@ -324,8 +325,12 @@ def unused_name(taken: set[str], base: str) -> str:
 def load(name: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     """``namespace`` with what ``text`` defines; tracebacks show the lines, and they can be differentiated again."""
     filename = f"<morula {name} {next(_serial)}>"
+    before = {*namespace}
     exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    made = next((x for key, x in namespace.items() if key not in before and isinstance(x, FunctionType)), None)
+    if made is not None:
+        weakref.finalize(made, linecache.cache.pop, filename, None).atexit = False
     return namespace
 
 

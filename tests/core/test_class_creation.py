@@ -96,3 +96,19 @@ def test_what_the_body_of_a_class_computes_keeps_its_derivative(check):
         return Made().m() + Made.c[0] * Made.d + type("T", (Hooked,), {"e": x * x}).e
 
     check(f, 1.5, 0.7)
+
+
+def test_a_decorator_that_is_imported_within_the_function(check):
+    def f(x):
+        from dataclasses import dataclass
+
+        @dataclass
+        class Pair:
+            a: float
+            b: float = 2.0
+
+        names = {"y": x}
+        exec("z = y", {}, names)
+        return Pair(x).a * Pair(x, x).b * names["z"]
+
+    check(f, 1.3)
