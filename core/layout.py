@@ -236,10 +236,10 @@ def objects_of(x: Any) -> list[Any]:
 class Describe:
     """Finds the layout of one value; ``leaves`` are its leaves, ``objects`` what has a number.
 
-    Where leaves are not ``shared``, an array that occurs twice is two leaves, and holders alone have numbers.
+    A leaf of the classes ``shared`` that occurs twice is one leaf, with a number.
     """
 
-    def __init__(self, leaf: type | tuple[type, ...] = (), shared: bool = True) -> None:
+    def __init__(self, leaf: type | tuple[type, ...] = (), shared: type | tuple[type, ...] = object) -> None:
         self.leaf, self.shared = leaf, shared
         self.seen: dict[int, Any] = {}
         self.objects: list[Any] = []
@@ -250,7 +250,7 @@ class Describe:
         if kind is np.ndarray or kind not in STATIC and self.leaf and isinstance(x, self.leaf):
             if kind is np.ndarray and not x.dtype.isnative:  # the key holds the dtype: asked once for each
                 _refuse_array(x)
-            if not self.shared:
+            if not isinstance(x, self.shared):
                 return self.hole(x)
             if id(x) in self.seen:
                 return self.seen[id(x)]

@@ -45,7 +45,7 @@ _in_programs(custom.nestlevel)(lambda trace: trace.level)
 
 def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
     """The values of the traced leaves of x, the leaves, and the layout around them."""
-    found = Describe(Traced, shared=False)
+    found = Describe(Traced, shared=())
     layout = found.describe(x)
     return [trace.value(leaf) for leaf in found.leaves if isinstance(leaf, Traced)], found.leaves, layout
 
@@ -205,7 +205,7 @@ def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
         return [g for e, de in zip(x, parts) for g in _cotangents(trace, e, de, what)]
     if isinstance(x, dict):
         return [g for k, e in x.items() for g in _cotangents(trace, e, None if dx is None else dx.get(k), what)]
-    found = Describe(Traced, shared=False)
+    found = Describe(Traced, shared=())
     found.describe(x)
     if not any(isinstance(leaf, Traced) and leaf.type.is_inexact for leaf in found.leaves):
         return []

@@ -33,7 +33,7 @@ class Entered:
 
     def __init__(self, trace: Trace, x: Any) -> None:
         self.trace, self.x = trace, x
-        found = Describe(Traced, shared=False)
+        found = Describe(Traced, shared=(Array, np.ndarray))
         self.layout, self.leaves, self.holders = found.describe(x), found.leaves, found.objects
         self.types = [differentiable(leaf) for leaf in self.leaves]
         self.parameters = [Value("x", t) for t in self.types if t is not None]

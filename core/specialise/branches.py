@@ -9,7 +9,8 @@ from typing import Any
 from ..errors import BadInput
 from ..ir import Block, Value
 from ..traced import Array, Storage, Trace
-from .merging import Merger, is_instance
+from .instances import held_by_instance, is_instance
+from .merging import Merger
 from .outside import Outside
 from .scopes import UNBOUND, Scope
 from .state import After, Changes, put
@@ -224,4 +225,4 @@ class Branches(Trace):
 def _held(holder: Any) -> Any:
     if isinstance(holder, Storage):
         return holder.value
-    return holder.__dict__ if is_instance(holder) and not isinstance(holder, (dict, list, set)) else holder
+    return held_by_instance(holder) if is_instance(holder) and not isinstance(holder, (dict, list, set)) else holder

@@ -22,7 +22,7 @@ from .branches import Ended
 from .builtin_functions import SPECIAL
 from .expressions import Generator
 from .impure import refuse_impure
-from .merging import is_instance
+from .instances import is_instance
 from .objects import LIBRARIES, Objects, TracedMethod
 from .recursion import Recursions
 from .scopes import UNBOUND, Closure, Conflict, Scope, definition_of, local_names

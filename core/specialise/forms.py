@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..holders import blank
 from ..traced import Array, Scalar
-from .merging import NUMBERS, is_instance, same_constant
+from .instances import held_by_instance, hold, is_instance
+from .merging import NUMBERS, same_constant
 from .scopes import Conflict, Late
 
 
@@ -21,7 +23,7 @@ def leaves(x: Any, found: list[Any]) -> list[Any]:
         for e in x.values():
             leaves(e, found)
     elif is_instance(x) and not isinstance(x, (Conflict, Late)):
-        leaves(x.__dict__, found)
+        leaves(held_by_instance(x), found)
     return found
 
 
@@ -36,7 +38,7 @@ def containers(x: Any, found: list[Any]) -> list[Any]:
     """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
     if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
         found.append(x)
-        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else x.__dict__).values()
+        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
         parts = x if isinstance(x, tuple) else ()
     for e in parts:
@@ -54,8 +56,8 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     if isinstance(x, dict):
         return keep(type(x)((k, rebuilt(e, parts, keep)) for k, e in x.items()))
     if is_instance(x) and not isinstance(x, (Conflict, Late)):
-        made = object.__new__(type(x))
-        made.__dict__.update({k: rebuilt(e, parts, keep) for k, e in x.__dict__.items()})
+        made = blank(type(x))
+        hold(made, {k: rebuilt(e, parts, keep) for k, e in held_by_instance(x).items()})
         return keep(made)
     return x
 
@@ -76,7 +78,8 @@ def same_form(a: Any, b: Any) -> bool:
     if isinstance(a, (Conflict, Late)):
         return False
     if is_instance(a):
-        return list(a.__dict__) == list(b.__dict__) and all(same_form(x, b.__dict__[k]) for k, x in a.__dict__.items())
+        x, y = held_by_instance(a), held_by_instance(b)
+        return list(x) == list(y) and all(same_form(x[k], y[k]) for k in x)
     return same_constant(a, b)
 
 

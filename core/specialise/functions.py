@@ -18,6 +18,7 @@ from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, walk
 from ..traced import Array, Scalar, Storage, Trace
 from ..typed import STACK, ArrayType, Dim, custom
+from .instances import held_by_instance, is_instance
 from .state import put
 
 _LEAVES = (
@@ -140,8 +141,8 @@ class _Left:
                 waiting += x.values()
             elif isinstance(x, MethodType):
                 waiting.append(x.__self__)
-            elif hasattr(x, "__dict__"):
-                waiting += x.__dict__.values()
+            elif hasattr(x, "__dict__") or is_instance(x):
+                waiting += held_by_instance(x).values()
 
     def note(self, x: Array) -> None:
         if x.storage.value not in self.inner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..traced import Array, Storage
-from .merging import is_instance
+from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
 
 
@@ -38,7 +38,7 @@ def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
             return any(map(found, x))
         if isinstance(x, dict):
             return entries(x, x)
-        return is_instance(x) and entries(x, x.__dict__)
+        return is_instance(x) and entries(x, held_by_instance(x))
 
     def entries(owner: Any, held: dict[Any, Any]) -> bool:
         return any(found(e) for k, e in held.items() if owner is not holder or k != key)

@@ -25,7 +25,8 @@ from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
 from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
 from .identity import has_other_name
-from .merging import convert, describe, is_instance, join, remedy, same_constant
+from .instances import held_by_instance, hold_part, is_instance
+from .merging import convert, describe, join, remedy, same_constant
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, value_after
 
@@ -107,7 +108,7 @@ class Loop:
         if isinstance(holder, Storage):
             return Array(Storage(x if x is not None else holder.value))
         if x is None:
-            x = holder if isinstance(holder, (dict, list, set)) else holder.__dict__
+            x = holder if isinstance(holder, (dict, list, set)) else held_by_instance(holder)
         if slot.key is None:  # a whole list
             return list(x)
         assert isinstance(x, dict)
@@ -121,11 +122,7 @@ class Loop:
         elif slot.key is None:
             holder[:] = x
         else:
-            place = holder if isinstance(holder, dict) else holder.__dict__
-            if x is UNBOUND:
-                place.pop(slot.key, None)
-            else:
-                place[slot.key] = x
+            hold_part(holder, slot.key, x)
 
     def general(self, slot: Slot) -> Any:
         """The object of a slot at the start of an iteration, on new parameters."""

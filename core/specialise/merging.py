@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..builder import Builder, result_dtype, text_of_shape
+from ..holders import blank
 from ..ir import Block, Operation, Value
 from ..traced import Array, Scalar, Storage
 from ..typed import STACK, ArrayType
+from .instances import held_by_instance, hold, is_instance
 from .scopes import UNBOUND, Conflict, Late
 from .state import After, value_after
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
 CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
-OF_PYTHON = 1 << 9
-"""A flag of classes that are made when a program runs, and are not C's own."""
 
 
 def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
@@ -48,16 +47,6 @@ def same_constant(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_constant, a, b))
     return isinstance(a, CONSTANTS) and bool(a == b) and repr(a) == repr(b)
-
-
-def is_instance(x: Any) -> bool:
-    """Whether x is an object of a class written in Python, with attributes."""
-    kind = type(x)
-    if not hasattr(x, "__dict__") or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
-        return False
-    if hasattr(kind, "__morula_trace__"):  # a function of some kind
-        return False
-    return bool(kind.__flags__ & OF_PYTHON) and kind.__module__ not in ("functools", "types")
 
 
 class Merger:
@@ -127,8 +116,8 @@ class Merger:
             if isinstance(a, dict) and x.keys() == y.keys():
                 return self.tied(type(a)((k, self.merge(x[k], y[k], name)) for k in x), a, b, name)
             if is_instance(a) and not isinstance(a, (list, dict, set)) and x.keys() == y.keys():
-                made = object.__new__(type(a))
-                made.__dict__.update({k: self.merge(x[k], y[k], k) for k in x})
+                made = blank(type(a))
+                hold(made, {k: self.merge(x[k], y[k], k) for k in x})
                 return self.tied(made, a, b, name)
         return self.conflict(a, b, name)
 
@@ -136,7 +125,7 @@ class Merger:
         """What a container or an object holds after a branch: a list, or a dict of its entries or attributes."""
         if id(x) in self.afters[side]:
             return self.afters[side][id(x)][1]
-        return x if isinstance(x, (list, dict, set)) or not is_instance(x) else x.__dict__
+        return x if isinstance(x, (list, dict, set)) or not is_instance(x) else held_by_instance(x)
 
     def tied(self, made: Any, a: Any, b: Any, name: str) -> Any:
         """A container or object that is one of two.  Those that are older than the branches have other names too."""

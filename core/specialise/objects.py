@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadInput
 from ..traced import ATTRIBUTES, METHODS, Traced, current
 from .builtin_functions import python_type
+from .instances import Slots, is_instance
 from .loop_statements import LoopStatements
 from .scopes import UNBOUND
 from .sequences import Sequence
@@ -89,7 +90,7 @@ class Objects(LoopStatements):
                 x = self.call(f.default_factory)
             else:
                 continue
-            made.__dict__[f.name] = x
+            object.__setattr__(made, f.name, x)
         for name, kind in getattr(cls, "__annotations__", {}).items():
             if isinstance(kind, dataclasses.InitVar) and name in bound:
                 later.append(bound[name])
@@ -132,7 +133,9 @@ class Objects(LoopStatements):
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
                 return self.call_function(lookup, (x, name), {})
-        return getattr(x, name)
+        found = getattr(x, name)
+        is_slot = isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x)
+        return self.outside.read(self, Slots(x), name, found) if is_slot else found
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         if isinstance(x, Traced):
@@ -150,8 +153,8 @@ class Objects(LoopStatements):
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
             self.call_function(setter, (x, name, value), {})
             return
-        if not hasattr(x, "__dict__"):
-            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which has __slots__")
+        if not is_instance(x) and not hasattr(x, "__dict__"):
+            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which keeps them in C")
         self.touch(x)
         setattr(x, name, value)
 

@@ -19,8 +19,8 @@ from ..layout import Build, layout_of, names_of_arguments, scan
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
 from .branches import Ended
+from .instances import is_instance
 from .matching import Matching
-from .merging import is_instance
 from .outside import Outside, Source
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
@@ -214,7 +214,7 @@ def specialise(
             y = trace.call(f, *inside, **by_name)
         except Ended:
             y = None
-        plan, updates = results.plan(y), results.updates()
+        plan, updates = results.plan_of_result(y), results.updates()
         written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:
         sys.setrecursionlimit(limit)

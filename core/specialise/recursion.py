@@ -17,7 +17,8 @@ from ..traced import Array, Scalar, Storage
 from .branches import Branches, NotKnownYet
 from .expressions import Generator
 from .forms import leaves, rebuilt
-from .merging import NUMBERS, convert, is_instance, join
+from .instances import held_by_instance, is_instance
+from .merging import NUMBERS, convert, join
 from .scopes import Closure, Conflict
 
 Key = tuple[Any, ...]
@@ -55,7 +56,7 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
         return (type(x), *(signature(e, around) for e in x))
     if isinstance(x, dict):
         return (dict, *((k, signature(e, around)) for k, e in x.items()))
-    return (type(x), signature(x.__dict__, around)) if is_instance(x) else ("object", id(x))
+    return (type(x), signature(held_by_instance(x), around)) if is_instance(x) else ("object", id(x))
 
 
 class Recursions(Branches):

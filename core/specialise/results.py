@@ -12,7 +12,7 @@ from ..holders import blank
 from ..ir import Value
 from ..layout import held_by
 from ..traced import Array, Trace, Traced
-from .merging import is_instance
+from .instances import held_by_instance, is_instance
 from .python_functions import python_function
 from .scopes import UNBOUND, Closure, Conflict, Late
 
@@ -35,6 +35,7 @@ class Results:
         self.knows_objects = False
         self.gives_arguments = False  # an array or a number that was given is in the result
         self.kept: list[Any] = []
+        self.shared: dict[int, _Shared] = {}  # lists, dicts and objects that stand in two places of the result
 
     def note_argument(self, array: Array, parameter: Value) -> None:
         self.storages[id(array.storage)] = self.place[parameter]
@@ -49,6 +50,30 @@ class Results:
             number = self.given[id(x)]
             self.knows_objects = True
             return lambda results, leaves, objects: objects[number]
+        shared = self.shared.get(id(x))
+        if shared is None:
+            return self.plan_of_holder(x)
+        if shared.plan is None:
+            shared.plan = self.plan_of_holder(x)
+        return shared
+
+    def plan_of_result(self, y: Any) -> Plan:
+        """How the result is made; an object that stands in two of its places is one object in what is made."""
+        seen: set[int] = set()
+        waiting = [y]
+        while waiting:
+            x = waiting.pop()
+            if isinstance(x, (list, dict)) or is_instance(x):
+                if id(x) in seen:
+                    self.shared[id(x)] = _Shared(self.shared[id(x)].places + 1 if id(x) in self.shared else 2)
+                    continue
+                seen.add(id(x))
+            elif not isinstance(x, tuple):
+                continue
+            waiting += x if isinstance(x, (list, tuple)) else x.values() if isinstance(x, dict) else _parts(x).values()
+        return self.plan(y)
+
+    def plan_of_holder(self, x: Any) -> Plan:
         if isinstance(x, (list, tuple)):
             parts = [self.plan(e) for e in x]
             kind: Any = getattr(type(x), "_make", type(x))
@@ -122,6 +147,27 @@ class Results:
         return found
 
 
+class _Shared:
+    """Makes one object for several places of a result, each time that one is made."""
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self.plan: Plan | None = None
+        self.made: dict[
+            int, list[Any]
+        ] = {}  # by the identity of a run's results: the object, and in how many places it is
+
+    def __call__(self, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+        found = self.made.get(id(results))
+        if found is None:
+            assert self.plan is not None
+            found = self.made[id(results)] = [self.plan(results, leaves, objects), 0]
+        found[1] += 1
+        if found[1] == self.places:
+            del self.made[id(results)]
+        return found[0]
+
+
 def _update(kind: type, changed: dict[Any, Plan], gone: list[Any]) -> Callable[..., None]:
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
@@ -168,4 +214,4 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
         return True
     if isinstance(x, functools.partial):
         return _holds_traced([x.func, *x.args, *x.keywords.values()], seen)
-    return is_instance(x) and any(_holds_traced(e, seen) for e in x.__dict__.values())
+    return is_instance(x) and any(_holds_traced(e, seen) for e in held_by_instance(x).values())

@@ -6,7 +6,8 @@ import ast
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from ..source import syntax_tree
+from ..private_names import PrivateNames
+from ..source import owner_class, syntax_tree
 from ..traced import current
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -83,8 +84,25 @@ def definition_of(function: FunctionType) -> Definition:
     """
     code = function.__code__
     if code not in _definitions:
-        _definitions[code] = syntax_tree(function)  # type: ignore[assignment]
+        tree = syntax_tree(function)
+        owner = owner_class(function)
+        if owner is not None:
+            tree = _PrivateNames(owner).visit(tree)
+        _definitions[code] = tree  # type: ignore[assignment]
     return _definitions[code]
+
+
+class _PrivateNames(PrivateNames):
+    """Replaces the names in a method, those of functions in it as well."""
+
+    def __init__(self, owner: str) -> None:
+        prefix = f"_{owner.lstrip('_')}"
+        super().__init__(lambda name: prefix + name if name.startswith("__") and not name.endswith("__") else name)
+
+    def generic_visit(self, node: Any) -> Any:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.name = self.mangle(node.name)
+        return super().generic_visit(node)
 
 
 def local_names(node: Any) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..ir import Value
 from ..traced import Array, Storage
+from .instances import held_by_instance, hold
 
 After = dict[int, tuple[Any, Any]]
 """Holders with what they held after a region, by their identities."""
@@ -23,7 +24,7 @@ def content(holder: Any) -> Any:
         return holder.value
     if isinstance(holder, (dict, list, set)):
         return holder.copy() if type(holder) in (dict, list, set) else type(holder).copy(holder)
-    return dict(holder.__dict__)
+    return dict(held_by_instance(holder))
 
 
 def value_after(x: Array, after: After) -> Value:
@@ -42,8 +43,7 @@ def put(holder: Any, held: Any) -> None:
         holder.clear()
         holder.update(held)
     else:
-        holder.__dict__.clear()
-        holder.__dict__.update(held)
+        hold(holder, held)
 
 
 class Changes:

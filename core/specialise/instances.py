@@ -1,0 +1,75 @@
+"""Objects of classes written in Python, as a program that is compiled sees them: what holds attributes, by name."""
+
+from __future__ import annotations
+
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..tape import attributes
+from .scopes import UNBOUND
+
+OF_PYTHON = 1 << 9
+"""The flag of classes that are made by a class statement."""
+
+
+def is_instance(x: Any) -> bool:
+    """Whether x is an object of a class written in Python, with attributes in its ``__dict__`` or in slots."""
+    kind = type(x)
+    if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
+        return False
+    if hasattr(kind, "__morula_trace__"):  # a function of some kind
+        return False
+    return kind.__module__ not in ("functools", "types") and (hasattr(x, "__dict__") or _has_slots(kind))
+
+
+def _has_slots(kind: type) -> bool:
+    return any(cls.__dict__.get("__slots__") for cls in kind.__mro__)
+
+
+def held_by_instance(x: Any) -> dict[str, Any]:
+    """The attributes of an object."""
+    return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
+
+
+def hold(x: Any, held: dict[str, Any]) -> None:
+    """Let an object have these attributes and no others; methods of its class are not run."""
+    if _has_slots(type(x)):
+        for name, _ in attributes(x):
+            if name not in held:
+                object.__delattr__(x, name)
+        for name, value in held.items():
+            object.__setattr__(x, name, value)
+    else:
+        x.__dict__.clear()
+        x.__dict__.update(held)
+
+
+def hold_part(holder: Any, key: Any, x: Any) -> None:
+    """Let a dict or an object hold ``x`` under a key; nothing, where that is unbound."""
+    place: Any = Slots(holder) if not isinstance(holder, dict) else holder
+    if x is not UNBOUND:
+        place[key] = x
+    elif key in place:
+        del place[key]
+
+
+class Slots:
+    """The attributes of an object as the items of a mapping."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __contains__(self, name: str) -> bool:
+        return name in held_by_instance(self.x)
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return object.__getattribute__(self.x, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        object.__setattr__(self.x, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        object.__delattr__(self.x, name)
