@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from types import FunctionType, GeneratorType
 from typing import Any
@@ -27,6 +28,9 @@ LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, *(x for x in OF_I
 
 CALCULATING = (itertools.accumulate,)
 """Those that compute without being given a function."""
+
+RECORDED = "generators that record"
+"""In the memory of a tape: references to them, by identity."""
 
 MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
 """Classes that give back a number, or hold what they are given."""
@@ -77,12 +81,19 @@ def _leads_to(own: Any, tape: Tape) -> bool:
 
 def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any:
     """What ``step(*sent)`` takes out of an iterator; where the iterator runs outside of a tape it is noted there."""
+    seen = tape.memory.get(RECORDED)
+    if seen is not None:
+        reference = seen.get(id(iterator))
+        if reference is not None and reference() is iterator:
+            return step(*sent)
     outside = []
     enclosing: Tape | None = tape
     while enclosing is not None:
         if not is_recorded(enclosing, iterator):
             outside.append(enclosing)
         enclosing = enclosing.parent
+    if not outside and type(iterator) is GeneratorType:
+        tape.memory.setdefault(RECORDED, {})[id(iterator)] = weakref.ref(iterator)
     if not outside:
         return step(*sent)
     reached = tuple(Reach(iterator, sent).values)
