@@ -18,7 +18,7 @@ from .ir import Function as IR, verify
 from .operate import evaluate
 from .pullback import Back, CompiledBack, check_function, kind_of, record
 from .recomputed import checkpoint
-from .source import describe
+from .source import describe, name_of
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
 from .tape import Int, Tape
@@ -48,13 +48,27 @@ Function = Callable[..., Any]
 class _Transformed:
     """A derivative of ``f`` as a function; inside recorded code it is run beneath that code's tape.
 
-    ``trace(trace, args, kwargs)`` is what it does in a program that is being compiled.
+    ``trace(trace, args, kwargs)`` is what it does in a program that is being compiled; ``made`` is the function of this
+    module that makes it, with its arguments.
     """
 
-    def __init__(self, f: Function, run: Function, trace: Function) -> None:
+    def __init__(self, f: Function, run: Function, trace: Function, *made: Any) -> None:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         self.run = run
         self.trace = trace
+        self.made = made
+
+    def __copy__(self) -> _Transformed:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> _Transformed:
+        """As a function it is not copied."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """It is pickled by name where it has one, else made again from the function, which needs one."""
+        transform, *args = self.made
+        return name_of(self, self.__wrapped__) or (transform, tuple(args))  # type: ignore[attr-defined]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -160,7 +174,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         value, gradients = differentiated.trace(trace, args, kwargs)  # type: ignore[attr-defined]
         return (gradients, value[1]) if has_aux else gradients
 
-    return _Transformed(f, run, trace)
+    return _Transformed(f, run, trace, grad, f, argnums, has_aux)
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -185,7 +199,7 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
         y, gradients = trace_value_and_grad(trace, f, positions, has_aux, args, kwargs)
         return y, gradients[0] if single else gradients
 
-    return _Transformed(f, run, trace)
+    return _Transformed(f, run, trace, value_and_grad, f, argnums, has_aux)
 
 
 def _value_and_gradients(
@@ -272,7 +286,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
 
         return trace_jacobian(trace, f, argnums, args, kwargs)
 
-    return _Transformed(f, run, trace)
+    return _Transformed(f, run, trace, jacobian, f, argnums)
 
 
 class _RowBack:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
@@ -20,7 +19,7 @@ from .explain import Lowered, explanation
 from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .pullback import check_function
 from .recompilation import History
-from .source import describe
+from .source import describe, name_of
 from .tape import Tape
 from .tracebacks import prune
 from .traced import Trace
@@ -148,12 +147,8 @@ class Jitted:
     def __reduce__(self) -> Any:
         """It is pickled as the function is, by name; programs are made again."""
         f = self.__wrapped__  # type: ignore[attr-defined]
-        found: Any = sys.modules.get(getattr(f, "__module__", ""))
-        for part in getattr(f, "__qualname__", "").split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return f.__qualname__
-        return Jitted, (f, self.target, self.static, self.static_names, self.bounds_check)
+        made = Jitted, (f, self.target, self.static, self.static_names, self.bounds_check)
+        return name_of(self, f) or made
 
     def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
         """In a program that is being compiled it is a part of it."""

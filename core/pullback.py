@@ -51,7 +51,23 @@ class few_collections:
             gc.set_threshold(*self.thresholds)
 
 
-class Back:
+class _OfOneRun:
+    """A pullback holds what its run has left, and belongs to the process in which it ran."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise BadInput(
+            "a pullback cannot be pickled: it holds the values and the code of one run in this process. Pickle the function and "
+            "its arguments, and call morula.pullback there; or send cotangents to this process"
+        )
+
+
+class Back(_OfOneRun):
     """The pullback of one run: maps a cotangent of the result to the cotangents of the arguments."""
 
     held: Held | None = None  # for a pullback that is called later
@@ -92,7 +108,7 @@ class Back:
         return self.arguments.gradients(table)
 
 
-class CompiledBack:
+class CompiledBack(_OfOneRun):
     """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
 
     def __init__(

@@ -101,6 +101,15 @@ def describe(function: object) -> str:
     return f"{module}.{name}" if module and not name.startswith(module) else str(name)
 
 
+def name_of(x: object, f: object) -> str | None:
+    """The name by which ``x``, made of the function ``f``, is found in the module of that: pickle keeps it by name."""
+    found: Any = sys.modules.get(getattr(f, "__module__", None) or "")
+    name = getattr(f, "__qualname__", "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is x else None
+
+
 def user_frame() -> tuple[str, int]:
     """File and line of the innermost frame that is neither morula's nor a library's; of a library's if all others are."""
     innermost = frame = program_frame(sys._getframe(1)) or sys._getframe(1)
