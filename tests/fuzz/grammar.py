@@ -113,13 +113,20 @@ class Family:
         return Writer(self, random.Random(f"{self.name} {seed}")).text()
 
 
+TIED = (0.5, 0.7, 1.3, -1.1)
+"""Few numbers, so that ties are common; no simple function of one is another, so that equal ones move together."""
+
 DRAW = {
     "f": lambda r: repr(round(r.uniform(-1.5, 1.5), 3)),
     "n": lambda r: str(r.choice([1, 2, 3, -2])),
     "v": lambda r: f"np.array({[round(r.uniform(-1.5, 1.5), 3) for _ in range(3)]})",
     "m": lambda r: f"np.array({[[round(r.uniform(-1.5, 1.5), 3) for _ in range(3)] for _ in range(2)]})",
-    "tie": lambda r: repr(r.choice([0.5, -0.5, 1.0, 0.0])),
-    "ties": lambda r: f"np.array({[r.choice([0.5, -0.5, 1.0, 0.0]) for _ in range(3)]})",
+    "z": lambda r: repr(complex(round(r.uniform(-1.5, 1.5), 3), round(r.uniform(-1.5, 1.5), 3))),
+    "u": lambda r: (
+        f"np.array({[complex(round(r.uniform(-1.5, 1.5), 3), round(r.uniform(-1.5, 1.5), 3)) for _ in range(3)]})"
+    ),  # noqa: E501
+    "tie": lambda r: repr(r.choice(TIED)),
+    "ties": lambda r: f"np.array({[r.choice(TIED) for _ in range(3)]})",
     "single": lambda r: f"np.array({[round(r.uniform(-1.5, 1.5), 3) for _ in range(3)]}, np.float32)",
     "guarded": lambda r: f"np.array({[r.choice([0.0, -1.0, 0.7, 1.3, 2.0]) for _ in range(3)]})",
 }

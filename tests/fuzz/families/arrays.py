@@ -127,7 +127,7 @@ def closure(places):
 PICK = closure([0, 0, 2])
 
 
-def default(x, places=(1, 1, 1)):
+def by_default(x, places=(1, 1, 1)):
     return x[list(places)]
 
 """,
@@ -140,7 +140,7 @@ def default(x, places=(1, 1, 1)):
             "{V}[LAYER.places]",
             "{V}[LAYER.own]",
             "PICK({v})",
-            "default({v})",
+            "by_default({v})",
             "closure([2, 2, 1])({v})",
             "{V}[SLICE]",
             "{M}[PAIR]",
@@ -238,6 +238,7 @@ def guarded(v):
             "max({f}, -math.inf)",
             "math.tanh(700.0 * {f}) * {f}",
             "np.nan_to_num({f} / 0.5)",
+            "(lambda q: math.log(q) if q > 0.2 else 0.0)({f})",
             "np.sum(np.minimum({v}, INF))",
             "np.max(np.where({V} > 0, {v}, -np.inf), initial=-5.0)",
             "np.nanmax({v} * NAN)",
@@ -245,18 +246,18 @@ def guarded(v):
         ],
         "v": [
             "guarded({v})",
-            "np.where({V} > 0, np.sqrt(np.abs({v})), 0.0)",
-            "np.where({V} > 0.2, np.log({v}), {v})",
-            "np.where({V} > 0.2, 1.0 / {V}, 0.0)",
-            "np.divide({v}, {V}, out=np.zeros(3), where={V} > 0.2)",
-            "np.log({V}, out=np.zeros(3), where={V} > 0.2)",
+            "(lambda q: np.where(q > 0.2, np.sqrt(q), 0.0))({v})",
+            "(lambda q: np.where(q > 0.2, np.log(q), {v}))({v})",
+            "(lambda q: np.where(q > 0.2, 1.0 / q, 0.0))({v})",
+            "(lambda q: np.divide({v}, q, out=np.zeros(3), where=q > 0.2))({v})",
+            "(lambda q: np.log(q, out=np.zeros(3), where=q > 0.2))({v})",
             "np.nan_to_num({v} * NAN)",
             "np.where(np.isnan(NAN), {v}, NAN * {v})",
             "np.exp(-INF) * {v}",
             "np.minimum({v}, INF)",
             "np.sqrt(np.maximum({v}, 0.5))",
-            "np.where({V} == 0.0, 1.0, np.sin({v}) / {V})",
-            "np.select([{V} > 0.2, {V} < -0.2], [np.log({V}), 1 / {V}], 0.0)",
+            "(lambda q: np.where(np.abs(q) < 0.1, 1.0, np.sin(q) / q))({v})",
+            "(lambda q: np.select([q > 0.2, q < -0.2], [np.log(q), 1 / q], 0.0))({v})",
             "np.exp(-np.array([1.0, 2.0, np.inf]) * (1.1 + np.tanh({v})))",
         ],
     },

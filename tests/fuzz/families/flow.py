@@ -6,6 +6,7 @@ from ..grammar import Family
 
 GENERATORS = Family(
     "generators",
+    settings=["ORDER = 2?"],
     prelude="""\
 import itertools
 
@@ -191,6 +192,7 @@ def tidy(s, log):
 
 CLOSURES = Family(
     "closures",
+    settings=["ORDER = 2?"],
     prelude="""\
 STATE = {"s": 0.5, "l": [1.0]}
 TOTAL = 0.0
@@ -283,12 +285,12 @@ wave = kept(math.sin)
         "{=add}, {=read} = counter({f})",
         "{S}.append(lambda q, k={f}: q * k)",
         "for {+n} in range(3):\n    {S}.append(lambda q: q * {F} * {1})",
-        "def {+g}(q):\n    r = q * {f}\n    if r > 0.2:\n        return r * {f}\n    return math.sin(r)\n{=f} = {1}({f}) + {1}({f})",
-        "def {+g}(n, q):\n    return q if n == 0 else {1}(n - 1, q * {F}) * 0.5 + {f}\n{=f} = math.tanh({1}(3, {f}))",
-        "{+g} = lambda *a, **k: sum(a) * sum(k.values())\n{=f} = {1}({f}, {f}, p={f})",
+        "def {+y}(q):\n    r = q * {f}\n    if r > 0.2:\n        return r * {f}\n    return math.sin(r)\n{=f} = {1}({f}) + {1}({f})",
+        "def {+y}(n, q):\n    return q if n == 0 else {1}(n - 1, q * {F}) * 0.5 + {f}\n{=f} = math.tanh({1}(3, {f}))",
+        "{+y} = lambda *a, **k: sum(a) * sum(k.values())\n{=f} = {1}({f}, {f}, p={f})",
         "{=f} = math.tanh(STATE.get('s', 0.0) * {f})",
         "{=f} = math.tanh(STATE.pop('q', {f}))\nSTATE['q'] = {f}",
-        "{+d} = {'p': {f}, **STATE}\n{=f} = math.tanh({1}['p'] * {1}['s'])",
+        "{+y} = {'p': {f}, **STATE}\n{=f} = math.tanh({1}['p'] * {1}['s'])",
         "squared.__kwdefaults__ = None",
     ],
     observed={"read": "{x}()", "s": "{x}[-1](0.7)"},

@@ -6,6 +6,7 @@ from ..grammar import Family
 
 CACHES = Family(
     "caches",
+    settings=["ORDER = 2?"],
     prelude="""\
 class Model:
     def __init__(self, w, v):
@@ -106,8 +107,8 @@ def deep(n, x, seen):
         "{O}.memo[{n}] = {f}",
         "{O}.memo.clear()",
         "slow.cache_clear()",
-        "@functools.lru_cache\ndef {+g}(x):\n    return x * {f} + {F}\n{=f} = math.sin({1}({f}) + {1}({f}))",
-        "def {+g}(s):\n    @functools.cache\n    def inner(x):\n        return x * s\n    return inner\n{=f} = math.tanh({1}({f})({f}) + {1}({f})(0.5))",
+        "@functools.lru_cache\ndef {+y}(x):\n    return x * {f} + {F}\n{=f} = math.sin({1}({f}) + {1}({f}))",
+        "def {+y}(s):\n    @functools.cache\n    def inner(x):\n        return x * s\n    return inner\n{=f} = math.tanh({1}({f})({f}) + {1}({f})(0.5))",
         "{=f} = slow({F}) * slow({F})",
         "setattr({O}, 'w', {f})",
     ],
@@ -269,6 +270,7 @@ def compare(a, b):
 
 ATTRIBUTES = Family(
     "attributes",
+    settings=["ORDER = 2?"],
     prelude="""\
 import operator
 from dataclasses import dataclass, field, replace

@@ -271,7 +271,7 @@ def counting(s):
         "mo.checkpoint({L}.append, {f})",
         "mo.checkpoint(setattr, {O}, 's', {f})",
         "for {+n} in range(3):\n    {F} = mo.checkpoint({O}.step, {F})",
-        "def {+g}(q):\n    {O}.h = {O}.h * q\n    return q * {f}\n{=f} = mo.checkpoint({1}, {f})",
+        "def {+y}(q):\n    {O}.h = {O}.h * q\n    return q * {f}\n{=f} = mo.checkpoint({1}, {f})",
         "{O}.s = {f}",
         "{V}[{i}] *= {f}",
         "{L}.append({f})",
