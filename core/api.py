@@ -16,7 +16,7 @@ from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
 from .operate import evaluate
-from .pullback import Back, CompiledBack, check_function, kind_of, record
+from .pullback import Back, CompiledBack, check_function, kind_of, no_pair, no_scalar, nothing_returned, record
 from .recomputed import checkpoint
 from .source import describe, name_of
 from .structure import is_structure_of_numbers, map_container, plain
@@ -216,7 +216,7 @@ def _value_and_gradients(
     y, back = record(parent, f, args, kwargs, argnums)
     if has_aux:
         if not isinstance(y, tuple) or len(y) != 2:
-            raise BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")
+            raise no_pair(f, y)
         gradients = back.run(parent, (_unit(f, y[0]), None))
     else:
         gradients = back.run(parent, _unit(f, y))
@@ -251,10 +251,7 @@ def _unit(f: Function, y: Any) -> Any:
     if isinstance(y, (float, np.floating)):
         return type(y)(1) if isinstance(y, np.floating) else 1.0
     shape = f" of shape {y.shape}" if isinstance(y, np.ndarray) else ""
-    raise BadInput(
-        f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}{shape}; use morula.jacobian for "
-        "arrays, or morula.pullback with a cotangent of the output's structure"
-    )
+    raise no_scalar(f, y, shape)
 
 
 def jacobian(f: Function, argnums: int = 0) -> Function:
@@ -279,6 +276,8 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
                 "gather the parameters in one array"
             )
         y, back = record(parent, f, args, kwargs, (position,))
+        if y is None:
+            raise nothing_returned(f)
         return evaluate(parent, _rows, _RowBack(back, parent), y, y, x)
 
     def trace(trace: Any, args: Any, kwargs: Any) -> Any:

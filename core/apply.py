@@ -16,7 +16,7 @@ from .object_arrays import computes, holds_objects, is_by_entries, record_object
 from .opaque import is_foreign, note, note_as_bytes
 from .records import holds_numbers, moved_by
 from .rules.table import Rule, pull, pull_strongly, scaling
-from .source import user_frame
+from .source import describe, user_frame
 from .strong_zero import is_zero
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
 from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
@@ -94,12 +94,10 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         return y
     if kwargs:
         kwargs = {name: snapshot(x) for name, x in kwargs.items()}
-    if (kwargs or None in rule.given) and unknown_operands(rule, args, kwargs):
-        tape.places[id(y)] = user_frame()
-    if lists:
-        tape.records.append((pull_back, plain_arrays(y), rule, plain_arrays(snapshot(args)), kwargs))
-    else:
-        tape.records.append((pull_back, y if kind in NUMBERS else plain_arrays(y), rule, args, kwargs))
+    known = y if kind in NUMBERS else plain_arrays(y)
+    if rule.may_refuse or (kwargs or None in rule.given) and unknown_operands(rule, args, kwargs):
+        tape.places[id(known)] = user_frame()
+    tape.records.append((pull_back, known, rule, plain_arrays(snapshot(args)) if lists else args, kwargs))
     return y
 
 
@@ -139,6 +137,16 @@ def plain_arrays(x: Any) -> Any:
 
 def pull_back(table: Cotangents, record: Record) -> None:
     """The backward step of an operation with a rule."""
+    try:
+        _pull_back(table, record)
+    except NoDerivative as error:
+        place = table.tape.places.get(id(record[1])) if table.tape is not None else None
+        if place is None or f"{place[0]}:{place[1]}" in str(error):
+            raise
+        raise NoDerivative(f"{error}\n  in {describe(record[2].function)}, called at {place[0]}:{place[1]}") from error
+
+
+def _pull_back(table: Cotangents, record: Record) -> None:
     _, y, rule, args, kwargs = record
     dy = table.take(y)
     if dy is None:

@@ -22,6 +22,7 @@ from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, pl
 from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .dispatch import dispatched
+from .errors import NoDerivative
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all, same_integer
 from .lowered_expressions import STATIC
@@ -327,7 +328,7 @@ def _pull_compiled(table: Cotangents, record: Record) -> None:
         return
     try:
         gradients = iter(table.run(compiled.pull, saved, dy, y))
-    except SINGULAR:
+    except (*SINGULAR, NoDerivative):
         if not _is_as_it_was(function, values):
             raise
         _pull_recorded(table, function, values, dy)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .call import call, handles
 from .errors import NoDerivative
+from .source import user_frame
 from .tape import Tape, owner
 from .values import differentiable
 
@@ -28,8 +29,8 @@ def nditer(tape: Tape, op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> A
     copied = [x for x, y in zip(given, iterator.operands) if x is not None and owner(x) is not owner(y)]
     if any(map(differentiable, given if written and "buffered" in (flags or ()) else copied)):
         raise NoDerivative(
-            "numpy.nditer copies the entries of its operands here (a buffer, or another dtype), where no derivative can "
-            "follow; leave out the flag 'buffered', and give operands of the dtype that is asked for"
+            f"numpy.nditer, called at {':'.join(map(str, user_frame()))}, copies the entries of its operands (a buffer, or another "
+            "dtype), where no derivative can follow; leave out the flag 'buffered', and give operands of the dtype that is asked for"
         )
     return iterator
 
@@ -37,7 +38,10 @@ def nditer(tape: Tape, op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> A
 @handles(np.nested_iters)
 def nested_iters(tape: Tape, op: Any, *args: Any, **kwargs: Any) -> Any:
     if differentiable(op):
-        raise NoDerivative("numpy.nested_iters has no derivative; use nested loops over indices, or numpy.nditer")
+        raise NoDerivative(
+            f"numpy.nested_iters, called at {':'.join(map(str, user_frame()))}, has no derivative; use nested loops over indices, "
+            "or numpy.nditer"
+        )
     return np.nested_iters(op, *args, **kwargs)
 
 

@@ -17,11 +17,12 @@ from .call import HANDLERS, call, parameters
 from .captured import is_constant
 from .construct import give_back
 from .cotangents import conform
-from .errors import BadInput
+from .errors import BadInput, NoDerivative
 from .held import Held, exposed, globals_of
 from .instrument import instrument
 from .operate import evaluate
 from .raw_memory import refuse_leftovers
+from .source import describe
 from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
@@ -148,7 +149,7 @@ class CompiledBack(_OfOneRun):
         dy = check_cotangent(self.y, dy)
         try:
             found = () if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y)
-        except SINGULAR:  # the tape knows what to do at an infinite slope
+        except (*SINGULAR, NoDerivative):  # the tape knows what to do at an infinite slope, and where a call stands
             return self.again(parent)[1].run(parent, dy)
         for g in found:
             if g != g if type(g) is float else is_nan(g):
@@ -279,6 +280,8 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
     """Enter the cotangent of the result, which must have its structure."""
     if dy is None:
         return
+    if y is None:
+        raise result_is_none()
     if isinstance(y, (tuple, list)):
         if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
             raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too, not {dy!r}")
@@ -307,6 +310,36 @@ def kind_of(x: Any) -> str:
     return (
         "None" if x is None else f"{type(x).__name__} {x!r}" if isinstance(x, (str, bool)) else f"a {type(x).__name__}"
     )
+
+
+def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
+    """The error for a function that is to be differentiated and does not return a real scalar."""
+    if y is None:
+        return nothing_returned(f)
+    if isinstance(y, tuple):
+        return BadInput(
+            f"a gradient needs a real scalar output, but {describe(f)} returned a tuple of {len(y)}; if it is a pair of the value and "
+            "anything else, pass has_aux=True; otherwise use morula.pullback with a cotangent of the output's structure"
+        )
+    return BadInput(
+        f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}{shape}; use morula.jacobian for "
+        "arrays, or morula.pullback with a cotangent of the output's structure"
+    )
+
+
+def no_pair(f: Any, y: Any) -> BadInput:
+    """The error for a function that does not return ``(value, aux)``."""
+    if y is None:
+        return nothing_returned(f)
+    return BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")
+
+
+def nothing_returned(f: Any) -> BadInput:
+    return BadInput(f"{describe(f)} returned None, of which there is no derivative; is a `return` missing at its end?")
+
+
+def result_is_none() -> BadInput:
+    return BadInput("the result is None, so its cotangent must be None too; is a `return` missing in the function?")
 
 
 def check_function(f: Any) -> None:

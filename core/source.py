@@ -65,7 +65,11 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         node = _parse_definition(code, lines)
     if node is None:
         return _formula(function)
-    if _is_of_user(code) and not is_compiled_from(function, node) and not _is_in_module(function, node, "".join(lines)):
+    if (
+        not _is_of_library(code.co_filename)
+        and not is_compiled_from(function, node)
+        and not _is_in_module(function, node, "".join(lines))
+    ):
         definition = definition_of(code)
         if definition is None:
             raise NoSource(
@@ -168,14 +172,6 @@ def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
         # `python -c PROGRAM` keeps its program on the command line.
         return sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
     return lines
-
-
-INSTALLED = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-
-
-def _is_of_user(code: CodeType) -> bool:
-    """Whether a file is none of Python's own or of an installed package, whose functions are not looked over."""
-    return not code.co_filename.startswith((*INSTALLED, "<frozen "))
 
 
 def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:

@@ -18,7 +18,7 @@ from .errors import BadInput
 from .inline import Copy, inline
 from .ir import Block, Function, Value, walk
 from .layout import Again, Build, Describe, Fixed, Holder, Hole, Layout
-from .pullback import check_function
+from .pullback import check_function, no_pair, no_scalar, nothing_returned, result_is_none
 from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
@@ -177,6 +177,8 @@ class Pull:
         """Note the cotangents of the result's leaves."""
         if dy is None:
             return
+        if y is None:
+            raise result_is_none()
         if isinstance(y, (list, tuple)):
             if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
                 raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too")
@@ -323,7 +325,7 @@ def trace_value_and_grad(
     if not has_aux:
         return y, back.pull(unit(trace, f, y))
     if not isinstance(y, tuple) or len(y) != 2:
-        raise BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not a {type(y).__name__}")
+        raise no_pair(f, y)
     return y, back.pull((unit(trace, f, y[0]), None))
 
 
@@ -345,18 +347,14 @@ def unit(trace: Any, f: Any, y: Any) -> Any:
     """The cotangent 1 of a real scalar."""
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if kind is None:
-        raise BadInput(f"a gradient needs a real scalar output, but {describe(f)} returned a {type(y).__name__}")
+        raise no_scalar(f, y)
     if kind.dtype.kind == "c":
         raise BadInput(
             f"{describe(f)} returned a complex number; a gradient needs a real one: take abs, .real or .imag, or use "
             "morula.pullback with a complex cotangent"
         )
     if kind.shape or kind.dtype.kind == "b":
-        raise BadInput(
-            f"a gradient needs a real scalar output, but {describe(f)} returned an array of shape "
-            f"{text_of_shape(kind.shape)}; use morula.jacobian for arrays, or morula.pullback with a cotangent of the "
-            "output's structure"
-        )
+        raise no_scalar(f, np.empty((), kind.dtype), f" of shape {text_of_shape(kind.shape)}")
     return trace.wrap(trace.builder.constant(1, kind.dtype))
 
 
@@ -374,6 +372,8 @@ def trace_jacobian(trace: Any, f: Callable[..., Any], argnums: int, args: Any, k
             "one array"
         )
     y, back = differentiated(trace, f, args, kwargs, (position,))
+    if y is None:
+        raise nothing_returned(f)
     return _rows(trace, back, y, kind, lambda dy: dy)
 
 

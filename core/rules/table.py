@@ -101,6 +101,12 @@ class Rule:
         return not (self.partials or self.pullbacks or self.together)
 
     @cached_property
+    def may_refuse(self) -> bool:
+        """Whether the pullback may raise, so that the place of the call is wanted: factorisations, routines of SciPy."""
+        module = getattr(self.function, "__module__", None) or type(self.function).__name__
+        return not self.partials and module.startswith(("numpy.linalg", "scipy", "fortran"))
+
+    @cached_property
     def reads_arrays(self) -> bool:
         """Whether a list of numbers as argument means the array of them."""
         module = getattr(self.function, "__module__", None) or type(self.function).__module__
