@@ -6,10 +6,10 @@ import dataclasses
 import functools
 import operator
 import sys
+import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -275,20 +275,31 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
     return call_compiled
 
 
-_deep: list[int] = []  # the limit that is in force while anything is recorded
+_deep: list[tuple[int, int]] = []  # of each run: the limit before any, and the one in force while anything is recorded
+_changing = threading.Lock()
 
 
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let recorded code recurse as deep as Python would: a call takes up to five frames where Python takes one."""
-    limit = sys.getrecursionlimit()
-    _deep.append(5 * limit)
-    sys.setrecursionlimit(5 * limit)
-    try:
-        yield
-    finally:
-        if sys.getrecursionlimit() == _deep.pop():
-            sys.setrecursionlimit(limit)
+class deep_recursion:
+    """Let recorded code recurse as deep as Python would: a call takes up to five frames where Python takes one.
+
+    The limit is that of all threads, so it stays raised until the last of their runs has ended.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        with _changing:
+            limit = sys.getrecursionlimit()
+            if _deep and limit == _deep[-1][1]:
+                limit = _deep[-1][0]
+            _deep.append((limit, 5 * limit))
+            sys.setrecursionlimit(5 * limit)
+
+    def __exit__(self, *exception: object) -> None:
+        with _changing:
+            limit, raised = _deep.pop()
+            if not _deep and sys.getrecursionlimit() == raised:
+                sys.setrecursionlimit(limit)
 
 
 def parameters(

@@ -152,9 +152,28 @@ class Deques(Kind):
 
 
 class Objects(Kind):
-    """Objects of a class written in Python: their attributes, in ``__dict__`` and in slots."""
+    """Objects of a class written in Python: their attributes."""
 
     only_with_leaves = True
+
+    def entries(self, x: Any) -> Entries:
+        return list(dict_of(x).items())
+
+    def put(self, x: Any, key: Any, value: Any) -> None:
+        dict_of(x)[key] = value
+
+    def fill(self, new: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
+        dict_of(new).update(zip(keys, values))
+
+    def blank(self, x: Any) -> Any:
+        try:
+            return blank(type(x))
+        except Exception:  # its class cannot be made without arguments
+            return SimpleNamespace()
+
+
+class SlottedObjects(Objects):
+    """Objects with slots, and maybe a ``__dict__`` too."""
 
     def entries(self, x: Any) -> Entries:
         return attributes(x)
@@ -162,11 +181,7 @@ class Objects(Kind):
     def put(self, x: Any, key: Any, value: Any) -> None:
         set_entry(x, key, value)
 
-    def blank(self, x: Any) -> Any:
-        try:
-            return blank(type(x))
-        except Exception:  # its class cannot be made without arguments
-            return SimpleNamespace()
+    fill = Kind.fill
 
 
 class Tuples(Kind):
@@ -221,7 +236,7 @@ class Views(Kind):
         return MappingProxyType(values[0])
 
 
-OBJECTS = Objects()
+OBJECTS, SLOTTED = Objects(), SlottedObjects()
 KINDS: list[tuple[type, Kind]] = [
     (tuple, Tuples()),
     (list, Lists()),
@@ -254,8 +269,9 @@ def _kind_of(cls: type) -> Kind | None:
     module = cls.__module__ or ""
     if module.split(".")[0] in RESOURCES or hasattr(cls, "__morula_call__") and module.startswith(f"{__package__}."):
         return None
-    holds_attributes = cls.__dictoffset__ or any(vars(c).get("__slots__") for c in cls.__mro__)
-    return OBJECTS if holds_attributes else None
+    if any(vars(c).get("__slots__") for c in cls.__mro__):
+        return SLOTTED
+    return OBJECTS if cls.__dictoffset__ else None
 
 
 BUILT_IN: dict[type, Kind | None] = {

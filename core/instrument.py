@@ -42,8 +42,9 @@ class Template:
     bound: tuple[FunctionType, FunctionType] | None = None  # the last function that was bound, with its recorded form
 
     def bind(self, function: FunctionType) -> FunctionType:
-        if self.bound is not None and self.bound[0] is function:
-            last = self.bound[1]
+        lately = self.bound  # read once: another thread may bind another function
+        if lately is not None and lately[0] is function:
+            last = lately[1]
             if last.__defaults__ is function.__defaults__ and last.__kwdefaults__ is function.__kwdefaults__:
                 return last
         captured = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

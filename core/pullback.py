@@ -13,7 +13,7 @@ import numpy as np
 
 from . import buffers, caches, iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
 from .apply import SINGULAR
-from .call import HANDLERS, call, parameters
+from .call import HANDLERS, call, deep_recursion, parameters
 from .captured import is_constant
 from .construct import give_back
 from .cotangents import conform
@@ -218,11 +218,9 @@ def _record_on_tape(
         known.forget()
     tape = Tape(parent)
     arguments = Arguments(tape)
-    fresh = list(args)
     try:
-        for i in chosen:
-            fresh[i] = arguments.enter(args[i])
-        with few_collections():
+        fresh = arguments.enter(args, chosen)
+        with few_collections(), deep_recursion() if parent is None else nullcontext():
             y = call(tape, f, *fresh, **kwargs)
         del fresh
     finally:

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from . import claims
 from .arrays import pass_on, stored_number
 from .errors import BadInput
-from .holders import CONSTANTS, OBJECTS, Kind, Recursion, kind_of, set_entry, unrolled
+from .holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
 from .opaque import is_foreign
 from .stores import setitem
 from .strong_zero import is_nan
@@ -77,22 +78,45 @@ class Arguments:
         self.inputs = tape.inputs = []
         self.parts: list[Part] = []
         self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
+        self.claimed: list[Any] = []
         self.originals: dict[
             int, tuple[Any, Any]
         ] = {}  # the caller's value and the fresh one, by identity of the latter
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
         self.known: dict[int, tuple[Any, Part]] = {}  # of the argument that is being entered: what is one variable
 
-    def enter(self, x: Any) -> Any:
-        """``x`` with a fresh identity, for the function to be called with."""
-        fresh, part = self.leaf(x) or unrolled(self.freshened(x))
-        self.known.clear()
-        self.parts.append(part)
+    def enter(self, args: Sequence[Any], chosen: Sequence[int]) -> list[Any]:
+        """What the function is called with: the ``chosen`` arguments with a fresh identity."""
+        fresh = list(args)
+        given = [args[i] for i in chosen]
+        for x in given:
+            if kind_of(type(x)) is not None:
+                with claims.lock:
+                    claims.admit(self.tape, given)
+                    self.enter_each(fresh, chosen)
+                return fresh
+        self.enter_each(fresh, chosen)
         return fresh
+
+    def enter_each(self, args: list[Any], chosen: Sequence[int]) -> None:
+        for i in chosen:
+            self.known.clear()
+            args[i], part = self.leaf(args[i]) or unrolled(self.freshened(args[i]))
+            self.parts.append(part)
 
     def leave(self) -> None:
         """Put the caller's objects back; arrays that the run wrote to take over what was written."""
         self.known.clear()
+        if not self.claimed:
+            self.put_back()
+            return
+        with claims.lock:
+            try:
+                self.put_back()
+            finally:
+                claims.release(self.claimed)
+
+    def put_back(self) -> None:
         seen: set[int] = set()
         for node in self.entered.values():
             self.restore(node.holder, seen)
@@ -130,25 +154,31 @@ class Arguments:
     def restored(self, x: Any, seen: set[int]) -> Recursion:
         seen.add(id(x))
         kind: Any = kind_of(type(x))
-        entries = kind.entries(x)
         values = []
         changed = False
-        for key, value in entries:
+        for key, value in kind.entries(x):
             found = self.restored_leaf(value, seen)
             new = (yield self.restored(value, seen)) if found is None else found[0]
-            values.append(new)
             if new is not value:
                 changed = True
                 if kind.is_mutable:
                     kind.put(x, key, new)
+            if not kind.is_mutable:
+                values.append(new)
         return x if kind.is_mutable or not changed else kind.made(x, values)
 
     def gradients(self, table: Cotangents) -> tuple[Any, ...]:
-        return tuple(unrolled(_gradient(part, table, {})) for part in self.parts)
+        found = []
+        for part in self.parts:
+            gradient = _gradient(part, table, {})
+            found.append(unrolled(gradient) if type(part) is Node else gradient)
+        return tuple(found)
 
     def leaf(self, x: Any) -> tuple[Any, Part] | None:
         """A leaf with a fresh identity, a constant as it is; None for what holds others."""
         kind = type(x)
+        if kind is float and self.tape.parent is None:
+            return self.variable(x, x * 1.0, _number)
         if kind in PASSIVE and kind is not int:
             return x, None
         if kind is float or kind is complex or kind is np.float64:
@@ -195,8 +225,9 @@ class Arguments:
     def freshened(self, x: Any) -> Recursion:
         """Tuples and other immutable holders are made anew of fresh parts; in others the entries are replaced."""
         kind: Any = kind_of(type(x))
+        is_mutable = kind.is_mutable
         node = Node(x, kind)
-        if kind.is_mutable:
+        if is_mutable:
             other = self.entered.get(id(x))
             if other is not None and other.has_leaves:
                 raise BadInput(
@@ -205,55 +236,64 @@ class Arguments:
                 )
             self.known[id(x)] = x, node
             self.entered[id(x)] = node
-        entries = kind.entries(x)
-        values = []
+        parts, values = node.parts, []
         changed = False
+        entries = kind.entries(x)
         for key, value in entries:
-            fresh, part = self.leaf(value) or (yield self.freshened(value))
-            values.append(fresh)
-            node.keys.append(key)
-            node.parts.append(part)
-            if type(part) is Node:
-                part.within.append(node)
-                if part.has_leaves:
+            found = self.leaf(value)
+            fresh, part = found or (yield self.freshened(value))
+            parts.append(part)
+            if part is not None:
+                if type(part) is Node:
+                    part.within.append(node)
+                if not node.has_leaves and (type(part) is not Node or part.has_leaves):
                     node.mark()
-            elif part is not None and not node.has_leaves:
-                node.mark()
-            if fresh is not value:
-                changed = True
-                if kind.is_mutable:
-                    kind.put(x, key, fresh)
-        if changed and not kind.is_mutable:
+            if not is_mutable:
+                values.append(fresh)
+                changed = changed or fresh is not value
+            elif fresh is not value:
+                if not changed:
+                    changed = True
+                    self.claimed.append(x)
+                    claims.claim(self.tape, x)
+                kind.put(x, key, fresh)
+        node.keys = [key for key, _ in entries]
+        if changed and not is_mutable:
             made = kind.made(x, values)
             self.originals[id(made)] = x, made
             return made, node
         return x, node
 
 
-def _gradient(part: Part, table: Cotangents, done: dict[int, Any]) -> Recursion:
+def _gradient(part: Part, table: Cotangents, done: dict[int, Any]) -> Any:
+    """The gradient of a leaf; that of a container or an object as a recursion that has been begun."""
     if part is None:
         return None
-    if not isinstance(part, Node):
-        take, fresh, x = part
-        if take is not _array:
-            return take(table, fresh, x)
-        if id(fresh) not in done:
-            done[id(fresh)] = take(table, fresh, x)
-        return done[id(fresh)]
-    if id(part) in done:
-        return done[id(part)]
-    kind = part.kind
-    if kind.only_with_leaves and not part.has_leaves:
+    if isinstance(part, Node):
+        return _gradient_of(part, table, done)
+    take, fresh, x = part
+    if take is _number:
+        return _number(table, fresh, x)
+    if id(fresh) not in done:
+        done[id(fresh)] = take(table, fresh, x)
+    return done[id(fresh)]
+
+
+def _gradient_of(node: Node, table: Cotangents, done: dict[int, Any]) -> Recursion:
+    if id(node) in done:
+        return done[id(node)]
+    kind = node.kind
+    if kind.only_with_leaves and not node.has_leaves:
         return None
-    new = None
-    if kind.is_mutable:
-        new = done[id(part)] = kind.blank(part.holder)
+    new = done[id(node)] = kind.blank(node.holder) if kind.is_mutable else None
     values = []
-    for inner in part.parts:
-        values.append(None if inner is None else (yield _gradient(inner, table, done)))
+    for part in node.parts:
+        found = _gradient(part, table, done)
+        values.append((yield found) if type(part) is Node else found)
     if not kind.is_mutable:
-        return kind.made(part.holder, values)
-    kind.fill(new, part.keys, values)
+        del done[id(node)]  # each place of a value has its own gradient
+        return kind.made(node.holder, values)
+    kind.fill(new, node.keys, values)
     return new
 
 
@@ -302,25 +342,28 @@ def is_structure_of_numbers(x: Any) -> bool:
     if type(x) is float:
         return True
     may = keeps_in_c = False
-    stack, seen = [x], set()
+    stack, seen = [iter((x,))], set()
     while stack:
-        x = stack.pop()
-        kind = type(x)
-        if kind in PASSIVE and kind is not int:
-            continue
-        if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, CONSTANTS):
-            return True
-        if isinstance(x, np.ndarray):
-            if x.dtype.kind in "fc":
+        for x in stack[-1]:
+            kind = type(x)
+            if kind in PASSIVE and kind is not int:
+                continue
+            if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, CONSTANTS):
                 return True
-            continue
-        holder = kind_of(kind)
-        if holder is None or holder is OBJECTS:
-            keeps_in_c = keeps_in_c or is_foreign(kind)
-        if holder is not None and id(x) not in seen:
-            seen.add(id(x))
-            may = may or not isinstance(x, (list, tuple, dict)) or not x
-            stack += (value for _, value in holder.entries(x))
+            if isinstance(x, np.ndarray):
+                if x.dtype.kind in "fc":
+                    return True
+                continue
+            holder = kind_of(kind)
+            if holder is None or isinstance(holder, Objects):
+                keeps_in_c = keeps_in_c or is_foreign(kind)
+            if holder is not None and id(x) not in seen:
+                seen.add(id(x))
+                may = may or not isinstance(x, (list, tuple, dict)) or not x
+                stack.append(iter(x) if kind is list or kind is tuple else (value for _, value in holder.entries(x)))
+                break
+        else:
+            stack.pop()
     return may and not keeps_in_c
 
 
