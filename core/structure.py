@@ -79,6 +79,7 @@ class Arguments:
         self.parts: list[Part] = []
         self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
         self.claimed: list[Any] = []
+        self.nodes: list[Node] = []  # of the argument that is being entered
         self.originals: dict[
             int, tuple[Any, Any]
         ] = {}  # the caller's value and the fresh one, by identity of the latter
@@ -103,6 +104,9 @@ class Arguments:
             self.known.clear()
             args[i], part = self.leaf(args[i]) or unrolled(self.freshened(args[i]))
             self.parts.append(part)
+            for node in self.nodes:
+                node.within.clear()  # no cycles, which only the collector of garbage would break
+            self.nodes.clear()
 
     def leave(self) -> None:
         """Put the caller's objects back; arrays that the run wrote to take over what was written."""
@@ -227,6 +231,7 @@ class Arguments:
         kind: Any = kind_of(type(x))
         is_mutable = kind.is_mutable
         node = Node(x, kind)
+        self.nodes.append(node)
         if is_mutable:
             other = self.entered.get(id(x))
             if other is not None and other.has_leaves:
