@@ -330,6 +330,10 @@ class Inference:
                 self.fail("this keyword")
             if len(op.positional) > rule.position_of_out:
                 self.fail("an array to write to")
+            if rule.reads_arrays and any(
+                _is_sequence(x) for x, given in zip(op.positional, rule.given) if callable(given)
+            ):
+                self.fail("a list that stands for an array")
             unknown = [x for x, given in zip(op.positional, rule.given) if given is None]
             unknown += op.operands[len(op.positional) :]
             if any(not x.is_constant and x.type.kind in ("real", "array", "number", "tuple") for x in unknown):
@@ -394,6 +398,10 @@ class Inference:
                 ndim = sum(dims) - 2  # type: ignore[arg-type]
                 return Type("array", ndim) if ndim else REAL
         return NUMBER
+
+
+def _is_sequence(x: Value) -> bool:
+    return isinstance(x.constant, (list, tuple)) if x.is_constant else x.type.kind == "tuple"
 
 
 def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ...] | None:

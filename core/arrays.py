@@ -54,9 +54,9 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.reads_arrays:
-        args = tuple([_array_of(tape, x) if isinstance(x, (list, tuple)) else x for x in args])
+        args = tuple([_array_of(tape, x, rule, i) if isinstance(x, (list, tuple)) else x for i, x in enumerate(args)])
         sequences = [k for k, x in kwargs.items() if isinstance(x, (list, tuple)) and k != "out"]
-        kwargs = {**kwargs, **{k: _array_of(tape, kwargs[k]) for k in sequences}}
+        kwargs = {**kwargs, **{k: _array_of(tape, kwargs[k], rule) for k in sequences}}
     if len(args) > rule.position_of_out:
         args, kwargs = named_out(rule, args, kwargs)
     if kwargs:
@@ -77,12 +77,16 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return apply_rule(tape, rule, args, kwargs)
 
 
-def _array_of(tape: Tape, x: Any) -> Any:
-    """The array that NumPy makes of a nested sequence; a sequence of integers, or of what becomes a number, stays as it is."""
+def _array_of(tape: Tape, x: Any, rule: Any, position: int = 64) -> Any:
+    """The array that NumPy makes of a nested sequence.
+
+    A sequence of integers is one only where the rule has a derivative: elsewhere it is a shape or axes.
+    """
     kinds = set(_kinds(x))
     if kinds & INEXACT and kinds <= NUMBERS or any(map(is_computing, kinds)):
         return tape.call(np.array, x)
-    return x
+    whole = position < len(rule.given) and callable(rule.given[position]) and kinds <= {int, bool}
+    return np.array(x) if whole and kinds else x
 
 
 def _kinds(x: Any) -> Iterator[type]:
@@ -102,12 +106,17 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     if isinstance(x, (Iterator, set, frozenset, deque, ValuesView)) or function in ITERATING and _is_iterable(type(x)):
         return list(iterate(tape, x))
     numeric = isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").startswith("numpy")
-    for name in ("__array__",) if numeric and not isinstance(function, type) else ("__float__", "__complex__"):
+    names = ("__float__", "__complex__")
+    if getattr(function, "__module__", None) == "cmath" or isinstance(function, type) and issubclass(function, COMPLEX):
+        names = ("__complex__", "__float__")
+    for name in ("__array__",) if numeric and not isinstance(function, type) else names:
         own = special(type(x), name)
         if own is not None:
             return tape.call(own, x)
     return x
 
+
+COMPLEX = (complex, np.complexfloating)
 
 ITERATING = {math.fsum, math.prod, math.dist}
 """Functions of numbers that take any iterable."""
@@ -137,6 +146,9 @@ def array_method(
         return MUTATORS[name](tape, x, *args, **kwargs)
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
+    if name == "__iter__" and not args:
+        iter(x)  # raises what NumPy raises
+        return iter(iterate(tape, x))
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
         return x
     found = METHODS.get(name)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, entry_of, get_attribute, getitem, iterate, pairs, referent, special
+from .access import class_attribute, entry_of, get_attribute, getitem, iterate, next_entry, pairs, referent, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from .captured import is_constant
@@ -400,6 +400,8 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         )
     if isinstance(x, (np.flatiter, memoryview)) and name in ("__getitem__", "__setitem__"):
         return (getitem if name == "__getitem__" else setitem)(tape, x, *args)
+    if kind is np.flatiter and name == "__next__":
+        return next_entry(tape, x)
     if kind is np.flatiter and name in ("copy", "__array__"):
         return call(tape, np.array, x)
     if isinstance(x, CONTAINERS) or not is_foreign(kind):

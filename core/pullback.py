@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from . import buffers, caches, iteration, known, mutation, numpy_layer, rules, standard_library  # noqa: F401  the handlers register themselves
+from . import (  # noqa: F401  the handlers register themselves
+    buffers,
+    caches,
+    iteration,
+    known,
+    mutation,
+    number_functions,
+    numpy_layer,
+    rules,
+    standard_library,
+)
 from .apply import SINGULAR
 from .call import HANDLERS, call, deep_recursion, parameters
 from .captured import is_constant

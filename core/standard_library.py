@@ -27,9 +27,8 @@ from .cotangents import conform
 from .frames import LAZY, take
 from .instrument import instrument
 from .integers import carries, enlist, lose
-from .opaque import Recording as recording, call_opaque, is_exact
+from .opaque import Recording as recording, call_opaque
 from .operate import OPERATORS
-from .rules import find_rule
 from .rules.table import RULES
 from .source import program_frame, user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
@@ -89,7 +88,7 @@ def _dunder(function: Any, method: str) -> None:
     HANDLERS[function] = handler
 
 
-for _function, _method in ((len, "__len__"), (bool, "__bool__"), (round, "__round__"), (divmod, "__divmod__")):
+for _function, _method in ((len, "__len__"), (bool, "__bool__")):
     _dunder(_function, _method)
 for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
     _dunder(_function, _method)
@@ -117,37 +116,6 @@ class _Hashed:
 def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
     """A whole number as a count or a place: what it was computed from has no derivative through it."""
     return int(x, *args, **kwargs)
-
-
-def _conversion(cls: Any, method: str) -> None:
-    def handler(tape: Tape, x: Any = 0.0, *args: Any) -> Any:
-        if type(x) is cls and not args:
-            return x
-        own = special(type(x), method)
-        if own is not None and not is_exact(type(x)):
-            return call(tape, own, x)
-        if isinstance(x, str) or args and type(x) is int and type(args[0]) is int:
-            return cls(x, *args)
-        return call_rule(tape, find_rule(cls), (x, *args), {})
-
-    HANDLERS[cls] = handler
-
-
-_conversion(float, "__float__")
-_conversion(complex, "__complex__")
-
-
-@handles(divmod)
-def divmod_(tape: Tape, a: Any, b: Any) -> Any:
-    for own, x, other in ((special(type(a), "__divmod__"), a, b), (special(type(b), "__rdivmod__"), b, a)):
-        if own is not None:
-            return call(tape, own, x, other)
-    return OPERATORS["floordiv"][0](tape, a, b), OPERATORS["mod"][0](tape, a, b)
-
-
-@handles(pow)
-def pow_(tape: Tape, base: Any, exp: Any, mod: Any = None) -> Any:
-    return OPERATORS["pow"][0](tape, base, exp) if mod is None else pow(base, exp, mod)
 
 
 @handles(weakref.proxy)

@@ -145,7 +145,10 @@ def _written_memory(a: np.ndarray) -> int:
 
 
 def _has_mask(i: Any) -> bool:
-    return any(type(m) is np.ndarray and m.dtype == bool for m in (i if type(i) is tuple else (i,)))
+    for m in i if type(i) is tuple else (i,):
+        if isinstance(m, np.ndarray) and m.dtype == bool or type(m) is list and np.asarray(m).dtype == bool:
+            return True
+    return False
 
 
 def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], None]) -> None:
@@ -153,11 +156,17 @@ def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], Non
     holder = owner(a)
     if owner(v) is not holder or not np.may_share_memory(a, v):
         return
-    from_copy, twin = np.copy(a), np.copy(holder) if isinstance(holder, np.ndarray) else None
-    write(from_copy, np.copy(v))
-    if twin is not None:
-        write(corresponding(a, holder, twin), corresponding(v, holder, twin))
-    if twin is None or not np.array_equal(corresponding(a, holder, twin), from_copy, equal_nan=a.dtype.kind in "fc"):
+    same = False
+    if isinstance(holder, np.ndarray):
+        twin = np.copy(holder)
+        if twin.dtype.kind in "fc" and twin.size < 2 ** np.finfo(twin.dtype).nmant:
+            twin.reshape(-1, order="A")[:] = np.arange(twin.size)  # equal entries would hide which of them were read
+        target, source = corresponding(a, holder, twin), corresponding(v, holder, twin)
+        expected = np.copy(target)
+        write(expected, np.copy(source))
+        write(target, source)
+        same = np.array_equal(target, expected, equal_nan=a.dtype.kind in "fc")
+    if not same:
         raise NoDerivative(
             "entries chosen by a mask or by flat are written from an array in the same memory, of which some have been "
             "overwritten by then; copy it first"
@@ -237,8 +246,8 @@ def _last_writes(a: np.ndarray, index: Any, overlaps: bool) -> np.ndarray:
 def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(x, np.ndarray) and name in np.ndarray.__dict__:
         if name in ("real", "imag", "flat"):
-            shared = name == "flat" and isinstance(v, np.ndarray) and np.may_share_memory(v, x)
-            v = tape.call(np.copy, v) if shared else v
+            if name == "flat" and isinstance(v, np.ndarray):
+                _check_overlap(x, v, lambda target, values: setattr(target, "flat", values))
             setitem(tape, get_attribute(tape, x, name), slice(None) if name == "flat" else ..., v)
         elif name == "shape":
             shape = x.shape

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .reductions import UNSET, attained
+from .shapes import ravel_pullback
 from .table import vjp
 from .transposes import assemble, scatter, unstack
 
@@ -123,11 +124,7 @@ def view_pullback(dy, y, x, *args, **kwargs):
 
 
 def flatten_pullback(dy, y, x, order="C"):
-    if order in ("A", "K"):
-        places = np.empty_like(x, dtype=np.intp, order="K", subok=False)
-        places[...] = np.reshape(np.arange(np.size(x)), np.shape(x))
-        return np.reshape(scatter(dy, places.flatten(order), (np.size(x),), True), np.shape(x))
-    return np.reshape(dy, np.shape(x), order=order)
+    return ravel_pullback(dy, y, x, order)
 
 
 def tolist_pullback(dy, y, x):

@@ -27,11 +27,28 @@ def reshape_pullback(dy, y, a, shape=None, order="C", **kwargs):
 
 def ravel_pullback(dy, y, a, order="C"):
     if order == "K" and isinstance(a, np.ndarray):
-        # "K" reads the elements as they lie in memory, whichever way an axis runs.
-        axes = [int(i) for i in np.argsort([-abs(s) for s in a.strides], kind="stable")]
+        axes = axes_in_memory(a)
         laid = np.reshape(dy, tuple(a.shape[i] for i in axes))
         return np.transpose(laid, [axes.index(i) for i in range(len(axes))])
     return reshape_pullback(dy, y, a, order="C" if order == "K" else order)
+
+
+def axes_in_memory(a: Any) -> list[int]:
+    """The axes of an array from the outermost in memory to the innermost, which is the order "K", whichever way they run.
+
+    An axis that repeats one entry is ambiguous; NumPy leaves it in its place (``npyiter_find_best_axis_ordering``).
+    """
+    strides = [abs(s) if n > 1 else 0 for s, n in zip(a.strides, a.shape)]
+    inward = list(range(a.ndim))[::-1]
+    for i in range(1, a.ndim):
+        axis, place = inward[i], i
+        for j in range(i - 1, -1, -1):
+            if strides[axis] and strides[inward[j]]:
+                if strides[inward[j]] <= strides[axis]:
+                    break
+                place = j
+        inward.insert(place, inward.pop(i))
+    return inward[::-1]
 
 
 def each_reshaped(dy, y, *arys):
