@@ -106,7 +106,7 @@ from .api import (
 from .errors import BadInput, MorulaError, NoDerivative
 
 if TYPE_CHECKING:
-    from . import debug, random
+    from . import debug, random, tree
     from .callbacks import callback
     from .jitted import jit
 
@@ -131,11 +131,12 @@ __all__ = [
     "random",
     "show",
     "stop_gradient",
+    "tree",
     "value_and_grad",
     "vjp",
 ]
 
-_LATER = {"callback": "callbacks", "debug": "debug", "jit": "jitted", "random": "random"}
+_LATER = {"callback": "callbacks", "debug": "debug", "jit": "jitted", "random": "random", "tree": "tree"}
 """What the compiled path adds, and the module that has it: loaded on first use."""
 
 

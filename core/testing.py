@@ -14,15 +14,13 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from functools import reduce
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from . import tree
 from .errors import BadInput
-from .holders import blank
-
-Path = tuple[tuple[str, Any], ...]
+from .tree import Path
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
 """What a function may raise when a point is outside its domain, or when a count has become a float."""
@@ -95,7 +93,7 @@ def numerical_vjp(f: Callable[..., Any], dy: Any, *args: Any, **kwargs: Any) -> 
     loss = _loss(f, dy, args, kwargs)
     slopes: dict[Path, Any] = {}
     errors: dict[Path, Any] = {}
-    for path, x in leaves(args):
+    for path, x in _variables(args):
         value = np.zeros(np.shape(x), complex if np.iscomplexobj(x) else float)
         error = np.zeros(np.shape(x))
         for unit in _units(x):
@@ -106,7 +104,7 @@ def numerical_vjp(f: Callable[..., Any], dy: Any, *args: Any, **kwargs: Any) -> 
         errors[path] = error if isinstance(x, np.ndarray) else error.item()
 
     def pick(found: dict[Path, Any]) -> tuple[Any, ...]:
-        return rebuild(args, lambda path, _: found[path], other=lambda _: None)
+        return _of_each(args, lambda path, _: found[path], lambda _: None)
 
     return pick(slopes), pick(errors)
 
@@ -176,9 +174,9 @@ def check_pullback(
 
     names = _argument_names(f, args)
     random = np.random.default_rng(seed)
-    plain = f(*_fresh(args), **_fresh(kwargs))
+    plain = f(*_fresh_arguments(args), **_fresh(kwargs))
     cotangent = _random_cotangent(plain, random)
-    y, back = pullback(f, *_fresh(args), **_fresh(kwargs))
+    y, back = pullback(f, *_fresh_arguments(args), **_fresh(kwargs))
     differing = _first_difference(plain, y)
     if differing is not None:
         raise AssertionError(f"check_gradients({name}): {differing}, so differentiating f has changed its value")
@@ -192,8 +190,9 @@ def check_pullback(
     rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
     atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
 
+    _check_places(args, gradients, name, names)
     loss = _loss(f, cotangent, args, kwargs)
-    for path, x in leaves(args):
+    for path, x in _variables(args):
         where = f"check_gradients({name}): the gradient of {_spell(path, names)}"
         g = _at(gradients, path)
         if g is None:
@@ -219,6 +218,22 @@ def check_pullback(
     return cotangent
 
 
+def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, names: list[str]) -> None:
+    """Check that all places of one array hold the same cotangent."""
+    for i, x in enumerate(args):
+        first: dict[int, Path] = {}
+        for path, leaf in leaves(x):
+            if not isinstance(leaf, np.ndarray) or id(leaf) not in first:
+                first[id(leaf)] = path
+                continue
+            a, b = _at(gradients[i], first[id(leaf)]), _at(gradients[i], path)
+            if a is not b and not np.array_equal(a, b, equal_nan=True):
+                one, two = (_spell((("item", i), *p), names) for p in (first[id(leaf)], path))
+                raise AssertionError(
+                    f"check_gradients({name}): {one} and {two} are one array, but the gradient holds {a!r} and {b!r} there"
+                )
+
+
 def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, Any]) -> Callable[..., Any]:
     """The cotangents of f's arguments as a program of its own, for the next order of ``check_gradients``."""
     from .api import pullback
@@ -229,14 +244,16 @@ def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, An
     return gradient_of
 
 
-def leaves(value: Any) -> list[tuple[Path, Any]]:
+def leaves(value: Any, is_shared: bool = False) -> list[tuple[Path, Any]]:
     """Every differentiable leaf of a structure with the path that leads to it, in order.
+
+    With ``is_shared`` an array that stands in two places is one leaf, at the first of them.
 
     >>> [x for _, x in leaves({"w": [1.0, "name"], "n": (2, None)})]
     [1.0, 2]
     """
     found: list[tuple[Path, Any]] = []
-    rebuild(value, lambda path, x: found.append((path, x)))
+    rebuild(value, lambda path, x: found.append((path, x)), is_shared=is_shared)
     return found
 
 
@@ -244,35 +261,29 @@ def rebuild(
     value: Any,
     leaf: Callable[[Path, Any], Any],
     other: Callable[[Any], Any] = lambda x: x,
-    path: Path = (),
-    seen: dict[int, Any] | None = None,
+    is_shared: bool = False,
 ) -> Any:
     """A copy of a structure with ``leaf(path, x)`` in place of its differentiable leaves, ``other(x)`` of the rest.
 
     >>> rebuild({"w": [1.0, "name"]}, lambda path, x: 2 * x)
     {'w': [2.0, 'name']}
     """
-    if _is_leaf(value):
-        return leaf(path, value)
-    seen = {} if seen is None else seen
-    if id(value) in seen:
-        return seen[id(value)]
-    if isinstance(value, tuple):
-        items = [rebuild(x, leaf, other, (*path, ("item", i)), seen) for i, x in enumerate(value)]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, list):
-        result = seen[id(value)] = copy.copy(value)
-        result[:] = [rebuild(x, leaf, other, (*path, ("item", i)), seen) for i, x in enumerate(value)]
-    elif isinstance(value, dict):
-        result = seen[id(value)] = copy.copy(value)
-        result.update({k: rebuild(x, leaf, other, (*path, ("item", k)), seen) for k, x in value.items()})
-    elif _is_object(value):
-        result = seen[id(value)] = blank(type(value))
-        for name, x in _attributes(value):
-            object.__setattr__(result, name, rebuild(x, leaf, other, (*path, ("attribute", name)), seen))
-    else:
-        return other(value)
-    return result
+    return tree.rebuild(value, leaf, is_leaf=_is_leaf, constant=lambda _, x: other(x), is_shared=is_shared)
+
+
+def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """``rebuild`` of each argument; within one of them an array that stands in two places is one variable."""
+    return tuple(
+        rebuild(x, lambda path, leaf_, i=i: leaf((("item", i), *path), leaf_), other, is_shared=True)
+        for i, x in enumerate(args)
+    )
+
+
+def _variables(args: tuple[Any, ...]) -> list[tuple[Path, Any]]:
+    """The leaves of each argument, each variable once."""
+    found: list[tuple[Path, Any]] = []
+    _of_each(args, lambda path, x: found.append((path, x)), lambda x: x)
+    return found
 
 
 def _is_leaf(x: Any) -> bool:
@@ -284,23 +295,13 @@ def _is_leaf(x: Any) -> bool:
     return isinstance(x, (int, float, complex, np.inexact)) and kind is not bool
 
 
-def _is_object(x: Any) -> bool:
-    opaque = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ndarray, np.generic, np.ufunc)
-    return not isinstance(x, opaque) and next(_attributes(x), None) is not None
-
-
-def _attributes(x: Any) -> Iterator[tuple[str, Any]]:
-    yield from getattr(x, "__dict__", {}).items()
-    for cls in type(x).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
-                yield name, getattr(x, name)
-
-
 def _fresh(value: Any) -> Any:
     """A copy that shares nothing writable with ``value``, so that a function may write into its arguments."""
     return rebuild(value, lambda path, x: copy.copy(x), other=_copied)
+
+
+def _fresh_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return _of_each(args, lambda path, x: copy.copy(x), _copied)
 
 
 def _copied(x: Any) -> Any:
@@ -321,7 +322,7 @@ def _loss(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[P
             moved = x + displacement
             return np.asarray(moved, x.dtype) if isinstance(x, np.ndarray) else type(x)(moved) if _typed(x) else moved
 
-        y = f(*rebuild(args, displace, other=_copied), **_fresh(kwargs))
+        y = f(*_of_each(args, displace, _copied), **_fresh(kwargs))
         outputs = dict(leaves(y))
         # Summed exactly: a rounded sum would be the largest error in a difference of two nearly equal losses.
         terms = [np.ravel(np.real(np.conj(w) * np.asarray(outputs[p], np.clongdouble))) for p, w in weights.items()]
@@ -397,8 +398,7 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _spell(path: Path, names: list[str]) -> str:
-    rest = "".join(f".{key}" if kind == "attribute" else f"[{key!r}]" for kind, key in path[1:])
-    return names[path[0][1]] + rest
+    return tree.spelled(path[1:], names[path[0][1]])
 
 
 def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

@@ -13,11 +13,13 @@ to a new model, and ``train`` repeats that.  There is no parameter list, no regi
 True
 """
 
+from ..core import tree
 from .layers import Chain, Dense, glorot_uniform
 from .losses import cross_entropy, mean_squared_error
 from .optimisers import SGD, Adam, Optimiser, State, adam, sgd
-from .structure import leaves, map_leaves, with_leaves
 from .training import Diverged, minibatches, train
+
+leaves, map_leaves, with_leaves = tree.leaves, tree.map_leaves, tree.with_leaves
 
 __all__ = [
     "SGD",

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput
-from .structure import leaves, with_leaves
+from ..core import BadInput, tree
 
 
 @dataclass(frozen=True)
 class State:
-    """The number of updates made, and what the optimiser remembers of each leaf, in the order of ``leaves``."""
+    """The number of updates made, and what the optimiser remembers of each leaf, in the order of ``tree.leaves``: one that stands twice once."""
 
     updates: int
     memory: Sequence[tuple[Any, ...]]
@@ -52,7 +51,7 @@ class Optimiser(ABC):
         Raises:
             BadInput: there is nothing to train in ``parameters``.
         """
-        found = leaves(parameters)
+        found = tree.leaves(parameters)
         if not found:
             raise BadInput(
                 f"{type(self).__name__}: the {type(parameters).__name__} given holds no parameter;"
@@ -71,7 +70,7 @@ class Optimiser(ABC):
         Raises:
             BadInput: the gradient or the state belongs to other parameters.
         """
-        pairs = leaves(parameters, gradient)
+        pairs = tree.leaves(parameters, gradient)
         if len(pairs) != len(state.memory):
             raise BadInput(
                 f"{type(self).__name__}: the state remembers {len(state.memory)} leaves, the parameters have {len(pairs)};"
@@ -88,7 +87,7 @@ class Optimiser(ABC):
                 x, *memory = self.move(state.updates + 1, x, g, *memory)
             values.append(x)
             memories.append(tuple(memory))
-        return with_leaves(parameters, values), State(state.updates + 1, memories)
+        return tree.with_leaves(parameters, values), State(state.updates + 1, memories)
 
 
 @dataclass(frozen=True)

@@ -181,3 +181,60 @@ def test_bad_input_is_refused():
         mo.testing.check_gradients(math.sin, 1.0, order=0)
     with pytest.raises(mo.BadInput, match="f must be a function, not 1.0"):
         mo.testing.check_gradients(1.0, math.sin)
+
+
+# Shared leaves and private slots
+
+
+class Hidden:
+    __slots__ = ("__v", "__w")
+
+    def __init__(self, v, w):
+        self.__v, self.__w = v, w
+
+    def product(self):
+        return self.__v * self.__w
+
+
+def dict_of(w):
+    return {"a": w, "b": [w]}
+
+
+def product_of_dict(p):
+    return p["a"] * p["b"][0]
+
+
+@pytest.mark.parametrize(
+    "f, make", [(product_of_dict, dict_of), (Hidden.product, lambda w: Hidden(w, w))], ids=["dict", "private slots"]
+)
+def test_an_array_in_two_places_is_perturbed_as_one(f, make):
+    w = np.array([1.5, -2.0])
+    mo.testing.check_gradients(f, make(w))
+    ((g,), _) = numerical_vjp(f, np.ones(2), make(w))
+    assert all(np.allclose(x, 2 * w) for _, x in leaves(g)) and len(leaves(g)) == 2
+    mo.testing.check_gradients(lambda x, y: x * y**2, w, w)  # two arguments are two variables
+
+
+def test_a_gradient_that_forgets_a_place_is_found():
+    def product(p):
+        return p["a"] * p["b"][0]
+
+    @mo.adjoint(product)
+    def _(p):
+        return product(p), lambda dy: ({"a": dy * p["b"][0], "b": [None]},)
+
+    with pytest.raises(AssertionError, match=r"the gradient of p\['a'\]"):
+        mo.testing.check_gradients(product, dict_of(np.array([1.5, -2.0])), order=1)
+
+
+def test_a_wrong_gradient_behind_a_private_slot_is_found():
+    @mo.adjoint(half)
+    def _(x):
+        return half(x), lambda dy: (dy,)
+
+    with pytest.raises(AssertionError, match=r"_Hidden__v"):
+        mo.testing.check_gradients(lambda p: half(p.product()), Hidden(np.ones(2), np.ones(2)), order=1)
+
+
+def half(x):
+    return 0.5 * x

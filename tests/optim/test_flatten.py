@@ -84,16 +84,42 @@ def test_precision_is_that_of_the_coarsest_number():
     assert Layout([1.0, np.float32(1)]).eps == np.finfo(np.float32).eps
 
 
-def a_loop():
-    loop = [1.0]
+class Private:
+    __slots__ = ("__w",)
+
+    def __init__(self, w):
+        self.__w = w
+
+
+def test_private_slots_hold_unknowns():
+    layout = Layout(Private(np.ones(2)))
+    assert layout.size == 2
+    assert layout.structure(np.array([3.0, 4.0]))._Private__w.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("dtype", [float, int, np.complex64])
+def test_an_array_or_object_that_stands_twice_is_one_block(dtype):
+    w = np.ones(2, dtype)
+    layer = Layer(w)
+    layout = Layout({"a": w, "b": [w, layer], "c": layer, "d": 5.0, "e": 5.0})
+    n = 4 if dtype is np.complex64 else 2
+    assert layout.size == n + 2
+    new = layout.structure(np.arange(n + 2.0))
+    assert new["a"] is new["b"][0] is new["b"][1].weight and new["b"][1] is new["c"]
+    assert (new["d"], new["e"]) == (n, n + 1)
+    assert layout.vector(new).tolist() == list(range(n + 2))
+
+
+def test_a_structure_may_contain_itself():
+    loop = [1.0, np.ones(2)]
     loop.append(loop)
-    return loop
+    new = Layout(loop).structure(np.arange(3.0))
+    assert new[2] is new and new[0] == 0.0 and new[1].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
     "structure, message",
     [
-        (a_loop(), r"x0\[1\] is x0 itself, which holds it"),
         ([{}, "a", None], "x0 holds no number to vary"),
         (np.zeros(0), "x0 holds no number to vary"),
         ({"a": Fraction(1, 2)}, r"x0\['a'\] is a Fraction: expected a float"),

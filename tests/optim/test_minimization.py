@@ -208,11 +208,6 @@ class TestBadInput:
         with pytest.raises(mo.BadInput, match=message):
             search()
 
-    def test_an_array_that_stands_in_two_places(self):
-        tied = np.ones(2)
-        with pytest.raises(mo.BadInput, match=r"x0\['b'\] is the same object as x0\['a'\]"):
-            minimize(lambda p: np.sum(p["a"] * p["b"]), {"a": tied, "b": tied})
-
     def test_a_function_of_many_values_is_refused(self):
         with pytest.raises(mo.MorulaError, match=r"\(2,\)"):
             minimize(lambda x: x**2, np.ones(2))
