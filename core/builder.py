@@ -24,10 +24,12 @@ class Builder:
 
     Operations whose operands are all small constants are computed at once, and integer arithmetic that gives what a value
     in scope already holds gives that value.  ``integers`` is what is known of the program's integers so far.
+    ``is_differentiated`` tells rules that a derivative will be taken of what they write.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_differentiated: bool = False) -> None:
         self.line = 0
+        self.is_differentiated = is_differentiated
         self.integers = Bounds()
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}

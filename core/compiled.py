@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F40
 from .columns import by_rows
 from .errors import BadInput
 from .index_proofs import without_checks
-from .ir import Function, walk
+from .ir import Block, Function, walk
 from .layout import layout_of, names_of_arguments, objects_of, scan
 from .side_by_side import products_of_loops
 from .simplify import simplify
 from .specialise import Program, specialise
+from .strong_zero import is_nan
+from .tape import NotANumber
 from .traced import NeedsConcrete
 from .transforms import without_custom
-from .typed import STACK
+from .typed import STACK, callback, debug_print
 
 _PASSES = (
     ("without custom derivatives", without_custom),
@@ -45,6 +48,7 @@ class Compilation:
     bounds_check: bool
     static: frozenset[int] = frozenset()  # leaves that had to be known
     why_static: dict[int, str] = field(default_factory=dict)
+    is_strong: bool = False  # see ``strong_zero``
     executable: Any = None
     enter: Any = None  # the quick way in
 
@@ -63,15 +67,27 @@ class Compilation:
                 self.program.function = self.function
         return self
 
+    @cached_property
+    def may_repeat(self) -> bool:
+        """Whether results of NaN are to be computed again with strong products: the program has effects only at its end."""
+        return self.program.differentiates and not self.is_strong and not calls_python(self.function.block)
+
     def run(self, leaves: Sequence[Any], given: Any) -> Any:
-        """The Python result for the leaves of ``given``, which is ``(args, kwargs)``."""
+        """The Python result for the leaves of ``given``, which is ``(args, kwargs)``.
+
+        Raises:
+            NotANumber: a result is NaN, and may be a number with strong products; nothing has been changed yet.
+        """
         program = self.program
         parameters = [leaves[i] for i in program.leaves]
         parameters += [source.read() for source in program.hidden]
         if program.written:
             check_overlap(parameters, program.written)
         objects = objects_of(given) if program.knows_objects else ()
-        return program.result(self.executable(parameters), parameters, objects)
+        results = self.executable(parameters)
+        if self.may_repeat and any(map(is_nan, results)):
+            raise NotANumber
+        return program.result(results, parameters, objects)
 
     def is_current(self) -> bool:
         """Whether what the program has found outside of its arguments is still there."""
@@ -81,6 +97,17 @@ class Compilation:
         x = self.program.hidden[i].read()
         kind = self.function.parameters[len(self.program.leaves) + i].type
         return type(x) is np.ndarray and x.dtype == kind.dtype and x.shape == kind.shape
+
+
+def calls_python(block: Block, within: frozenset[Function] = frozenset()) -> bool:
+    """Whether a program calls Python functions, or prints, while it runs."""
+    for op in walk(block):
+        if op.callee in (callback, debug_print):
+            return True
+        if isinstance(op.callee, Function) and op.callee not in within:
+            if calls_python(op.callee.block, within | {op.callee}):
+                return True
+    return False
 
 
 def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
@@ -105,6 +132,7 @@ def specialised(
     bounds_check: bool,
     static: Collection[int] = (),
     level: int = 0,
+    is_strong: bool = False,
 ) -> Compilation:
     """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
 
@@ -112,7 +140,7 @@ def specialised(
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with _ONE_AT_A_TIME:
-        return _specialised(f, args, kwargs, target, bounds_check, set(static), level)
+        return _specialised(f, args, kwargs, target, bounds_check, set(static), level, is_strong)
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -127,13 +155,14 @@ def _specialised(
     bounds_check: bool,
     static: set[int],
     level: int,
+    is_strong: bool,
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
     began = time.perf_counter()
     while True:
         try:
-            program = specialise(f, args, kwargs, static, target=first[0], level=level)
+            program = specialise(f, args, kwargs, static, target=first[0], level=level, is_strong=is_strong)
         except NeedsConcrete as error:
             why |= needed(f, args, kwargs, error, static)
             static |= why.keys()
@@ -148,7 +177,7 @@ def _specialised(
         began = time.perf_counter()
         stages.append((name, run(stages[-1][1])))
         seconds[name] = time.perf_counter() - began
-    return Compilation(f, *chosen, program, stages, seconds, bounds_check, frozenset(static), why)
+    return Compilation(f, *chosen, program, stages, seconds, bounds_check, frozenset(static), why, is_strong)
 
 
 def _is_for(target: str, function: Function) -> bool:

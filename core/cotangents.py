@@ -27,7 +27,8 @@ def scale_masked(dy: Any, partial: Any) -> Any:
     """
     g = scale(dy, partial)
     if isinstance(g, (np.ndarray, np.generic)) and not np.isfinite(g).all():
-        g = np.where(dy == 0, 0 * dy, g)
+        # Where dy is zero by chance, its own derivative is multiplied by the slope all the same.
+        g = np.where((dy == 0) & np.isnan(g), 0 * dy, g)
     return g
 
 

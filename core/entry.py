@@ -15,15 +15,23 @@ import numpy as np
 
 from .compiled import Compilation, check_overlap
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
+from .strong_zero import is_nan
 
 IDENTICAL = (type(None), bool, type, type(...))
 
 
 def entry(
-    compilation: Compilation, layout: Layout, leaves: list[Any], general: Callable[..., Any]
+    compilation: Compilation,
+    layout: Layout,
+    leaves: list[Any],
+    general: Callable[..., Any],
+    strongly: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """A function that runs the program if its arguments fit, and calls ``general`` if not."""
-    return _Entry(compilation, layout, leaves).build(general)
+    """A function that runs the program if its arguments fit, and calls ``general`` if not.
+
+    It calls ``strongly`` where results are NaN that may be numbers with the products of ``strong_zero``.
+    """
+    return _Entry(compilation, layout, leaves).build(general, strongly)
 
 
 class _Refused(Exception):
@@ -49,7 +57,7 @@ class _Entry:
         self.tests.append(f"(({name} := {expression}) is {name})")
         return name
 
-    def build(self, general: Callable[..., Any]) -> Callable[..., Any]:
+    def build(self, general: Callable[..., Any], strongly: Callable[..., Any]) -> Callable[..., Any]:
         program = self.compilation.program
         try:
             args, kwargs = self.layout.parts  # type: ignore[union-attr]
@@ -74,9 +82,11 @@ class _Entry:
             arrays = [n for i, n in self.names.items() if isinstance(self.leaves[i], np.ndarray)]
             distinct = [f"id({n})" for n in (*arrays, *self.holders.values())]
             self.tests.append(f"len({{{', '.join(distinct)}}}) == {len(distinct)}")
-        return self.function(parameters, general)
+        return self.function(parameters, general, strongly)
 
-    def function(self, parameters: list[str], general: Callable[..., Any]) -> Callable[..., Any]:
+    def function(
+        self, parameters: list[str], general: Callable[..., Any], strongly: Callable[..., Any]
+    ) -> Callable[..., Any]:
         program, executable = self.compilation.program, self.compilation.executable
         space = {**self.namespace, "__name__": f"{__package__}.generated", "general": general}
         direct = getattr(executable, "call", None)  # takes the arguments one by one
@@ -97,6 +107,17 @@ class _Entry:
             bases = " and ".join(f"{p}.base is None" for p, shape in zip(parameters, kinds) if shape)
             lines.append(f"    if not ({bases or True}):  # else nothing can overlap")
             lines.append("        check_overlap(parameters, written)")
+        if self.compilation.may_repeat:
+            space |= {"strongly": strongly, "is_nan": is_nan}
+            kinds = [v.type for v in self.compilation.function.block.results]
+            doubts = [
+                f"is_nan(results[{i}])" if kind.shape else f"results[{i}] != results[{i}]"
+                for i, kind in enumerate(kinds)
+                if kind.is_inexact
+            ]
+            lines += [f"    results = {run}", f"    if {' or '.join(doubts) or False}:"]
+            lines.append("        return strongly(*args, **kwargs)")
+            run = "results"
         if program.written or program.updates or program.knows_objects:
             space["result"] = program.result
             objects = ", ".join(f"{number}: {name}" for number, name in self.holders.items())

@@ -93,6 +93,12 @@ def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[st
         constants = ", ".join(dict.fromkeys(str(guard.key) for guard in program.guards if isinstance(guard.key, str)))
         lines.append(f"read from outside while compiling: {constants or len(program.guards)}")
     lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
+    if compilation.program.differentiates:
+        again = (
+            "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"
+        )
+        never = "results of NaN stay: the program calls Python or prints, so it is not run again with strong products"
+        lines.append(again if compilation.may_repeat else never)
     before = ""
     for name, function in compilation.stages:
         text = str(function)

@@ -20,7 +20,7 @@ from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .pullback import check_function
 from .recompilation import History
 from .source import describe, name_of
-from .tape import Tape
+from .tape import NotANumber, Tape
 from .tracebacks import prune
 from .traced import Trace
 
@@ -116,9 +116,18 @@ class _Form:
 class Jitted:
     """A function that is compiled when it is called; ``jit`` makes it."""
 
-    def __init__(self, f: Function, target: str, static: set[int], static_names: set[str], bounds_check: bool) -> None:
+    def __init__(
+        self,
+        f: Function,
+        target: str,
+        static: set[int],
+        static_names: set[str],
+        bounds_check: bool,
+        is_strong: bool = False,
+    ) -> None:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         self.target, self.static, self.static_names, self.bounds_check = target, static, static_names, bounds_check
+        self.is_strong = is_strong
         self.function, self.first = _plain(f)
         self.forms: dict[Any, _Form] = {}
         self.history = History(describe(f))
@@ -173,6 +182,12 @@ class Jitted:
         """The cotangents of all arguments, for that of the result and the arguments."""
         return self.like(pullback_of(self.function))
 
+    @functools.cached_property
+    def strong(self) -> Jitted:
+        """This function with products in which a cotangent of zero gives zero, for results that are NaN."""
+        f = self.__wrapped__  # type: ignore[attr-defined]
+        return Jitted(f, self.target, self.static, self.static_names, self.bounds_check, is_strong=True)
+
     def like(self, f: Function) -> Jitted:
         return Jitted(f, self.target, set(), set(), self.bounds_check)
 
@@ -203,9 +218,16 @@ class Jitted:
         found.compile()
         if not self.first:
             if found.enter is None:
-                found.enter = entry(found, layout_of(given), leaves, self.general)
+                found.enter = entry(found, layout_of(given), leaves, self.general, self.strongly)
             self.enter = found.enter
-        return found.run(leaves, given)
+        try:
+            return found.run(leaves, given)
+        except NotANumber:
+            return self.strongly(*args, **kwargs)
+
+    def strongly(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program again that gave NaN, compiled with strong products; it has changed nothing yet."""
+        return self.strong.enter(*args, **kwargs)
 
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if self.static or self.static_names:
@@ -225,7 +247,9 @@ class Jitted:
             form = self.forms[key] = _Form()
         found = form.programs.get(form.values(leaves))
         if found is None or not found.is_current():
-            found = specialised(self.function, args, kwargs, self.target, self.bounds_check, form.static)
+            found = specialised(
+                self.function, args, kwargs, self.target, self.bounds_check, form.static, is_strong=self.is_strong
+            )
             form.static = tuple(sorted({*form.static, *found.static}))
             form.programs[form.values(leaves)] = found
             layout = layout_of(given)

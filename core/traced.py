@@ -156,6 +156,7 @@ class Trace:
     builder: Builder
     region: Any = None  # of the program, in which what is made now is new
     target: str = "native"  # what the program is compiled for
+    is_strong: bool = False  # whether backward sweeps have the products of ``strong_zero``
     level: int = 0  # how many derivatives are taken of what is being traced
     stack: ClassVar[list[Trace]] = []
 

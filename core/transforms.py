@@ -234,8 +234,13 @@ def differentiated(
         return asked, (y, changes)
 
     made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
+    trace.differentiates = True
     sweeps = reverse(
-        by_rows(products_of_loops(made.function)), [True] * len(parameters) + [False] * len(made.free), trace.target
+        by_rows(products_of_loops(made.function)),
+        [True] * len(parameters) + [False] * len(made.free),
+        trace.target,
+        trace.is_strong,
+        trace.level > 0,
     )
     arguments = [v for e in entered for v in e.values()]
     found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])

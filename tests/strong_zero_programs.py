@@ -144,6 +144,15 @@ def logarithm_of_a_ratio(y):
     return np.sum((math.log(2.0) - np.log(2.0 * y)) ** 2)
 
 
+def squares_of_logarithms(y):
+    """One slope is infinite, and another cotangent is zero by chance."""
+    return np.sum(np.where(y > 0, np.log(y) ** 2, 0.0))
+
+
+def squares_of_finite_logarithms(y):
+    return np.log(y[1]) ** 2 + np.log(y[2]) ** 2
+
+
 V = np.array([0.0, 0.7, 1.9])
 M = np.array([[0.0, 0.0], [3.0, 4.0]])
 X = np.array([[0.3, -0.2], [0.9, 0.4], [-0.5, 0.8]])
@@ -160,5 +169,10 @@ PROGRAMS = {
     "rows of a product": (rows_of_a_product, finite_rows_of_a_product, np.array([0.4, 0.6])),
     "entries of a product": (entries_of_a_product, finite_entries_of_a_product, np.array([[0.4, 0.6], [0.1, 0.2]])),
     "loop": (limit_of_a_loop, loop_of_logarithms, 0.4),
+    "zero by chance beside infinity": (
+        squares_of_logarithms,
+        squares_of_finite_logarithms,
+        np.array([0.0, 1.0, 2.0]),
+    ),
     "zero by chance": (logarithm_at_its_zero, logarithm_of_a_ratio, np.array([1.0, 2.0])),
 }

@@ -13,6 +13,7 @@
     checkpoint      loops of any length in memory of a fixed size
     library         adjoints of library calls
     stacks          the stack that loops push on, threaded through the program
+    strong_zero     products in which a cotangent of zero gives zero
 
 Results of the sweeps are ordinary values, so that the sweeps can be inlined into one program, compiled apart, or reversed
 again.  Stacks have cotangents too: that of a push is a pop.
@@ -32,6 +33,7 @@ from .activity import active_values, has_cotangent, may_have_cotangent
 from .recursion import Called
 from .residuals import size
 from .stacks import thread, touches
+from .strong_zero import strengthen
 from .sweep import Sweep
 
 __all__ = ["Sweeps", "reverse"]
@@ -46,13 +48,21 @@ class Sweeps:
     backward: Function
 
 
-def reverse(function: Function, active: Sequence[bool], target: str = "native") -> Sweeps:
+def reverse(
+    function: Function,
+    active: Sequence[bool],
+    target: str = "native",
+    is_strong: bool = False,
+    is_differentiated: bool = True,
+) -> Sweeps:
     """The forward and backward sweep of a typed function.
 
     Args:
         function: typed IR; it is not changed.
         active: for each parameter, whether its cotangent is wanted.
         target: ``"native"``: loops push what they save on a stack; ``"xla"``: memory of a size that is known.
+        is_strong: the backward sweep's products are those of ``strong_zero``.
+        is_differentiated: whether a derivative may be taken of the sweeps.
 
     For complex values the convention is that of the gradient dL/dx + i dL/dy: a pullback multiplies by the conjugate of
     the derivative.
@@ -67,7 +77,7 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
             raise BadInput(f"a gradient with respect to {p.name}, which is {p.type}: give floats or complex numbers")
     made = copy_function(function)
     values = active_values(made, active)
-    sweep = Sweep(made.block, made.parameters, values, target, Called())
+    sweep = Sweep(made.block, made.parameters, values, target, Called(is_differentiated))
     seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
     saved: list[Value] = []
 
@@ -88,6 +98,8 @@ def reverse(function: Function, active: Sequence[bool], target: str = "native") 
         parameters.append(Value("stack", STACK))
         thread(adjoint, parameters[-1])
     backward = Function(f"{function.name}_backward", [*parameters, *seeds], adjoint, function.filename)
+    if is_strong:
+        strengthen(backward, seeds)
     return Sweeps(Function(f"{function.name}_forward", made.parameters, made.block, function.filename), backward)
 
 

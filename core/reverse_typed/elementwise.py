@@ -73,8 +73,11 @@ def scaled(builder: Builder, dy: Value, slope: Any, masked: bool) -> Value:
 
 def only_where(builder: Builder, dy: Value, g: Value) -> Value:
     """g where dy is not zero, and else zero."""
-    zero = builder.constant(0, dy.type.dtype)
-    return builder.where(builder.ufunc(np.equal, dy, zero), builder.cast(zero, g.type.dtype), g)
+    zero = builder.constant(0, g.type.dtype)
+    if builder.is_differentiated:
+        # Where dy is zero by chance, its own derivative is multiplied by the slope all the same.
+        zero = builder.where(builder.ufunc(np.isnan, g), zero, g)
+    return builder.where(builder.ufunc(np.equal, dy, builder.constant(0, dy.type.dtype)), zero, g)
 
 
 def conjugate(builder: Builder, x: Value) -> Value:

@@ -27,7 +27,8 @@ class Pair:
 class Called:
     """The sweeps of the functions that a program calls, each written once."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_differentiated: bool = False) -> None:
+        self.is_differentiated = is_differentiated  # whether a derivative will be taken of these sweeps
         self.pairs: dict[tuple[Function, tuple[bool, ...]], Pair] = {}
 
     def pair(self, function: Function, given: tuple[bool, ...]) -> Pair:

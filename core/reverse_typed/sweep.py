@@ -38,7 +38,7 @@ class Sweep:
     ) -> None:
         self.target = target
         self.called = called
-        self.builder = Builder()  # of the backward sweep
+        self.builder = Builder(called.is_differentiated)  # of the backward sweep
         self.forward = Builder()
         self.active = active
         self.home: dict[Value, Block] = dict.fromkeys(parameters, block)

@@ -47,6 +47,7 @@ class Interpreter(Matching):
         self.yields: list[list[Any]] = []
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.differentiates = False
         self.active = []
         self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
@@ -153,6 +154,7 @@ class Program:
     knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
     gives_arguments: bool  # whether what was given is part of the result, as it is
     is_number: bool  # whether the result is one number, not in a container
+    differentiates: bool  # whether it contains a derivative
 
     def result(self, results: Sequence[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """The Python result, from the function's results and parameters and the caller's objects, by number (``layout``).
@@ -238,6 +240,7 @@ def specialise(
         results.knows_objects,
         results.gives_arguments,
         isinstance(y, Scalar),
+        trace.differentiates,
     )
 
 
