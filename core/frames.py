@@ -16,14 +16,18 @@ from types import FunctionType, GeneratorType
 from typing import Any
 
 from .opaque import Recording, note
-from .reach import Reach
+from .program_state import Reach
 from .source import user_frame
 from .tape import Tape
 from .values import PASSIVE
 
 OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
 
-LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, *(x for x in OF_ITERTOOLS if hasattr(x, "__next__"))}
+BY_INDEX = {reversed, type(iter(type("Indexed", (), {"__getitem__": lambda self, i: i})()))}
+"""Iterators that ask a class in Python for one item after the other."""
+
+LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, type(iter(int, 1)), *BY_INDEX}
+LAZY |= {x for x in OF_ITERTOOLS if hasattr(x, "__next__")}
 """Generators, and the iterators written in C that run code of others or take from iterators that do."""
 
 CALCULATING = (itertools.accumulate,)
@@ -52,6 +56,8 @@ def is_recorded(tape: Tape, x: Any) -> bool:
         in_python = isinstance(getattr(kind, "__next__", None), FunctionType)
         return x in MOVING if isinstance(x, type) else not callable(x) and not in_python
     parts = _parts(x)
+    if kind in BY_INDEX and any(isinstance(getattr(type(p), "__getitem__", None), FunctionType) for p in parts):
+        return False
     if isinstance(x, CALCULATING) and not any(type(p) is Recording for p in parts):
         return False
     return all(is_recorded(tape, p) for p in parts)

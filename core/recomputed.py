@@ -20,9 +20,10 @@ import numpy as np
 
 from .call import call, handles
 from .errors import NoDerivative
-from .opaque import NUMBER_TYPES, Opaque
+from .opaque import Opaque
+from .program_state import EMPTY, Reach, Variables, entries_of
 from .pullback import check_function, seed
-from .reach import EMPTY, Reach, Variables, entries_of
+from .reachable import NUMBER_TYPES
 from .source import describe
 from .tape import Cotangents, Record, Tape, attributes, owner, snapshot, sweep_within
 

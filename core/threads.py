@@ -17,7 +17,7 @@ from typing import Any
 from .call import HANDLERS
 from .instrument import instrument
 from .opaque import CALLABLE, Recording, note
-from .reach import Reach
+from .program_state import Reach
 from .source import user_frame
 from .tape import Tape
 

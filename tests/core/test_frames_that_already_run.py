@@ -49,6 +49,17 @@ class Advancing:
         return self.box[0] * self.box[0]
 
 
+class Indexed:
+    def __init__(self, box):
+        self.box = box
+
+    def __len__(self):
+        return 9
+
+    def __getitem__(self, i):
+        return self.box[0] * self.box[0]
+
+
 def delegating(box):
     yield from squares(box)
 
@@ -57,6 +68,24 @@ box = [1.0]
 """A global that generators made here read."""
 
 from_global = (box[0] * k for k in itertools.count(2.0))
+
+
+class OfGlobal:
+    factor = box
+
+    def __getitem__(self, i):
+        return box[0] * box[0]
+
+    def numbers(self):
+        while True:
+            yield self.helped()
+
+    def helped(self):
+        return self.factor[0] * made_by_class(self)
+
+
+def made_by_class(x):
+    return type(x).factor[0]
 
 
 class Holder:
@@ -81,6 +110,9 @@ COMPUTING = {
     "tee": lambda box: itertools.tee(squares(box))[1],
     "takewhile": lambda box: itertools.takewhile(lambda v: True, squares(box)),
     "accumulate": lambda box: itertools.islice(itertools.accumulate(cycled(box), operator.mul), 1, None),
+    "a function until a sentinel": lambda box: iter(lambda: box[0] * box[0], None),
+    "a sequence by index": lambda box: iter(Indexed(box)),
+    "a sequence backwards": lambda box: reversed(Indexed(box)),
     "a class that advances": lambda box: map(float, zip_of_one(Advancing(box))),
 }
 
@@ -187,7 +219,23 @@ def test_globals_attributes_and_arguments_are_seen():
         box[0] = x
         return sum(v for v, _ in zip(numbers, "ab"))
 
-    for f, args in ((of_global, ()), (of_attribute, ()), (of_argument, (squares(box),))):
+    by_index, by_method = iter(OfGlobal()), OfGlobal().numbers()
+
+    def of_method(x):
+        box[0] = x
+        return next(by_method)
+
+    def of_class(x):
+        box[0] = x
+        return next(by_index)
+
+    for f, args in (
+        (of_method, ()),
+        (of_class, ()),
+        (of_global, ()),
+        (of_attribute, ()),
+        (of_argument, (squares(box),)),
+    ):
         with pytest.raises(mo.NoDerivative, match="made before"):
             mo.grad(f)(3.0, *args)
     assert mo.grad(lambda x, numbers: sum(v * x for v in numbers))(3.0, (k for k in (1.0, 2.0))) == 3.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import NUMBER_TYPES
+from .reachable import NUMBER_TYPES
 from .tape import attributes
 from .values import PASSIVE
 
@@ -25,7 +25,9 @@ EMPTY = object()
 LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
 """Packages whose global variables are no part of the program."""
 
-LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType}
+CONTAINERS = {list, dict, set, frozenset, deque, CellType}
+
+LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType, type}
 
 
 class Reach:
@@ -61,7 +63,14 @@ class Reach:
                 waiting += [x.__self__, x.__func__]
             elif isinstance(x, functools.partial):
                 waiting += [x.func, x.args, x.keywords]
-            elif isinstance(x, (np.generic, type, ModuleType)) or is_of_engine(kind.__module__):
+            elif isinstance(x, type):
+                if not is_elsewhere(x.__module__):
+                    waiting += [*x.__bases__, *vars(x).values()]
+            elif isinstance(x, (staticmethod, classmethod)):
+                waiting.append(x.__func__)
+            elif isinstance(x, property):
+                waiting += [x.fget, x.fset]
+            elif isinstance(x, (np.generic, ModuleType)) or is_of_engine(kind.__module__):
                 continue
             elif isinstance(x, GeneratorType):
                 self.iterators.append(x)
@@ -75,14 +84,20 @@ class Reach:
                 entries = entries_of(x)
                 self.held.append((x, entries))
                 waiting += entries.values() if isinstance(entries, dict) else entries
+                if kind not in CONTAINERS:
+                    waiting.append(kind)
 
     def visit_globals(self, code: CodeType, scope: dict[str, Any], waiting: list[Any]) -> None:
-        module = scope.get("__name__", "")
-        if is_of_engine(module) or module.partition(".")[0] in LIBRARIES:
+        """The global variables that code names, and those of the modules that it names."""
+        if is_elsewhere(scope.get("__name__")):
             return
-        variables = Variables(scope, [name for name in _names(code) if name in scope])
-        self.held.append((variables, entries_of(variables)))
-        waiting += (scope[name] for name in variables.names)
+        names = _names(code)
+        named = [scope[name] for name in names if name in scope]
+        scopes = [vars(x) for x in named if isinstance(x, ModuleType) and not is_elsewhere(x.__name__)]
+        for found in (scope, *scopes):
+            variables = Variables(found, [name for name in names if name in found])
+            self.held.append((variables, entries_of(variables)))
+            waiting += (found[name] for name in variables.names)
 
 
 class Variables:
@@ -90,6 +105,11 @@ class Variables:
 
     def __init__(self, scope: dict[str, Any], names: list[str]) -> None:
         self.scope, self.names = scope, names
+
+
+def is_elsewhere(module: str | None) -> bool:
+    """Whether a module is no part of the program: a library or the engine."""
+    return is_of_engine(module) or (module or "").partition(".")[0] in LIBRARIES
 
 
 def is_of_engine(module: str | None) -> bool:
