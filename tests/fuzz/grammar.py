@@ -96,7 +96,7 @@ class Family:
     arguments: Sequence[str] = ()
     """Other kinds of arguments: ``kind = text with the leaves' names a, b, c...``"""
     settings: Sequence[str] = ()
-    """Lines at the top of the program, as ``ORDER = 2``; ``LINE?`` is there in one program of four."""
+    """Lines at the top of the program, as ``ORDER = 2``; ``LINE?`` is there in one program of twelve."""
     length: tuple[int, int] = (2, 6)
     common: float = 0.4
     """The share of the common statements."""
@@ -161,7 +161,7 @@ class Writer:
         for _ in range(r.randint(*family.length)):
             self.statement(1, 3)
         total = [f"{w:.2f} * {x}" for w, x in zip(itertools.cycle([0.7, -1.1, 0.4, 1.3]), self.observations())]
-        settings = [s.removesuffix("?") for s in family.settings if not s.endswith("?") or r.random() < 0.25]
+        settings = [s.removesuffix("?") for s in family.settings if not s.endswith("?") or r.random() < 0.08]
         return "\n".join(
             [
                 PRELUDE + "\n".join(settings),

@@ -172,16 +172,8 @@ class _Run:
     def gradient(self) -> tuple[Any, ...]:
         gradient = self.back(1.0)
         again = self.back(1.0)
-        assert repr(gradient) == repr(again) or _equal(gradient, again), "going back twice gives two gradients"
+        _assert_same(again, gradient, False, "the gradient, going back a second time,")
         return gradient
-
-
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        _assert_same(a, b, True, "")
-    except AssertionError:
-        return False
-    return True
 
 
 def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_Found, _Run]:
@@ -302,7 +294,7 @@ def _compare_second(module: Module, leaves: dict[str, Any]) -> None:
         except Exception:
             return float("nan")
 
-    slope, error = ridders(phi, 1e-2, levels=5)
+    slope, error = ridders(phi, 1e-2, levels=4)
     if error < 1e-5 * max(1.0, abs(slope)):
         found = _inner(dict(zip(names, mo.gradient(along_one, *copied(leaves).values()))), two)
         assert abs(found - slope) <= 1e-4 * max(1.0, abs(slope)), (
