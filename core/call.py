@@ -43,6 +43,9 @@ Handler = Callable[..., Any]
 HANDLERS: dict[Any, Handler] = {}
 """Functions that are called as ``handler(tape, *args, **kwargs)``: operators, builtins, mutators, morula's own."""
 
+ADJOINTS: dict[Any, Callable[..., Any]] = {}
+"""What ``adjoint`` has been given: the definition, for each function."""
+
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 
@@ -127,6 +130,8 @@ known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
 
 def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of what is neither a function written in Python nor a method of an object."""
+    if type(type(function).__hash__) is FunctionType and not any(f is function for f in ADJOINTS):
+        return _call_object(tape, function, args, kwargs)  # its hash is code of the program, which is not to run here
     try:
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from .builder import Builder
-from .call import HANDLERS, call, handles
+from .call import ADJOINTS, HANDLERS, call, handles
 from .cotangents import conform
-from .custom import ADJOINTS
 from .errors import BadInput
 from .ir import Function, Value
 from .layout import build, layout_of, scan

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .call import HANDLERS, handles
+from .call import ADJOINTS, HANDLERS, handles
 from .cotangents import conform
 from .errors import BadInput
 from .operate import evaluate
@@ -24,9 +24,6 @@ from .structured import forget
 from .tape import Cotangents, Int, Record, Tape
 
 Function = Callable[..., Any]
-
-ADJOINTS: dict[Any, Function] = {}
-"""What ``adjoint`` has been given: the definition, for each function."""
 
 
 def adjoint(f: Function) -> Callable[[Function], Function]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import api, custom, transforms
 from .builder import text_of_shape
-from .custom import ADJOINTS
+from .call import ADJOINTS
 from .errors import BadInput
 from .ir import Function, Value
 from .layout import Build, Describe

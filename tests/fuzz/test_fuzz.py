@@ -32,7 +32,7 @@ SETTLED += (
     "nonfinite",
     "integers",
 )
-SETTLED += ("complex_numbers", "mixed")
+SETTLED += ("complex_numbers", "mixed", "threads")
 KEPT = sorted((Path(__file__).parent / "kept").glob("*.py"))
 
 
