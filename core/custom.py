@@ -166,5 +166,5 @@ def nestlevel() -> int:
 def _nestlevel(tape: Tape | None) -> int:
     level = 0
     while tape is not None:
-        level, tape = level + 1, tape.parent
+        level, tape = level + (not tape.is_between), tape.parent
     return level

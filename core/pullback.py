@@ -19,6 +19,7 @@ from . import (  # noqa: F401  the handlers register themselves
     mutation,
     number_functions,
     numpy_layer,
+    repeated_values,
     rules,
     standard_library,
 )
@@ -101,6 +102,16 @@ class Back(_OfOneRun):
         return set()
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        level = self.tape.level
+        if level is None:
+            return self.run_on(parent, dy)
+        before, level.parent = len(level.records), parent
+        try:
+            return self.run_on(level, dy)
+        finally:
+            del level.records[before:]
+
+    def run_on(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         try:
             return self.sweep(Cotangents(None if parent is None else functools.partial(call, parent), parent), dy)
         except NotANumber:

@@ -49,7 +49,10 @@ class Int(int):
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
-    __slots__ = ("inputs", "integers", "lent", "memory", "over", "parent", "places", "records", "written")
+    __slots__ = (
+        *("inputs", "integers", "is_between", "lent", "level", "memory"),
+        *("over", "parent", "places", "records", "written"),
+    )
 
     def __init__(self, parent: Tape | None = None) -> None:
         self.records: list[Record] = []
@@ -60,6 +63,8 @@ class Tape:
         self.memory: dict[Any, Any] = {}
         self.places: dict[int, tuple[str, int]] = {}  # by result: where a function of unknown derivatives was called
         self.lent: list[Any] = []  # what records when it is called, and what holds such a function, until the run ends
+        self.level: Tape | None = None  # put between this tape and its parent: see repeated_values
+        self.is_between = False  # whether it is such a one, and no derivative that the program takes
         self.over = False  # whether the run has ended: what calls back after that is not part of it
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ from .table import MODELS, RULES, Model, Rule
 # is no rule but a handler, outside of this folder.
 _LAZY = {
     "scipy.special": ("special",),
-    "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
+    "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack", ".scipy_linalg"),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", ".scipy_sparse"),
     "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),

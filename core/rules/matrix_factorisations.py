@@ -15,10 +15,12 @@ undetermined, v^H dv = 0.  A loss that does not depend on the choice has the gra
 exception: LAPACK fixes the phase (unit length, largest component real), and so it is the derivative of that.
 
 Repeated values.  Differences of eigenvalues that rounding cannot tell from zero have their reciprocal taken as zero, so
-that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient.  No
-rule can know the limit 0/0 for a loss that weighs eigenvectors of one eigenspace by functions of their eigenvalues
-(``v @ diag(f(lam)) @ v.T``): there the term f'(lam) is missing.  Matrix functions of their own (``expm``, ``sqrtm``,
-``logm``, ``inv``, ``pinv``, ``matrix_power``) have derivatives that need no eigenvalues; use those.
+that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient.  A loss that
+weighs eigenvectors of one eigenspace by functions of their eigenvalues, v @ diag(f(lam)) @ v^H, has further terms: the limits
+f'(lam) of the divided differences (Daleckii and Krein).  They are second derivatives of the loss, by an eigenvalue and an
+eigenvector, which a pullback is not given.  Where a tape can take these, ``repeated_values`` adds the terms;
+elsewhere such a loss is refused.  Equal singular values are the same, but for the part of U and V that turns them against each
+other, which is known: that of U @ V^H.
 
 Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; I. Murray,
 "Differentiation of the Cholesky decomposition", arXiv:1602.07527; M. Seeger et al., "Auto-differentiating linear
@@ -75,6 +77,25 @@ def resolution(s: Any) -> Any:
 def reciprocal_gaps(s: Any) -> Any:
     """F with F_ij = 1 / (s_j - s_i), zero where the two are equal to rounding."""
     return safe_reciprocal(s[..., None, :] - s[..., :, None], resolution(s)[..., None])
+
+
+def in_one_space(s: Any) -> Any:
+    """Which pairs of different vectors belong to values that are equal to rounding: (..., n, n)."""
+    same = np.abs(s[..., None, :] - s[..., :, None]) <= resolution(s)[..., None]
+    return same & ~np.eye(s.shape[-1], dtype=bool)
+
+
+def refuse_weighed(ds: Any, s: Any, m: Any, name: str) -> None:
+    """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV."""
+    mixed = np.abs(m + dagger(m)) > 1e4 * np.spacing(np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
+    size = np.max(np.abs(ds), axis=-1, keepdims=True, initial=0.0)[..., None]
+    apart = np.abs(ds[..., None, :] - ds[..., :, None]) > 1e4 * np.spacing(size)
+    if np.any(in_one_space(s) & (mixed | apart)):
+        raise NoDerivative(
+            f"{name} met equal values, and the loss uses both these and their vectors: the derivative of such a loss needs "
+            "limits that are not known here. Differentiate it outside of mo.jit; or use scipy.linalg.sqrtm, expm, logm or "
+            "polar; or take values that are used by themselves from eigvalsh or svdvals"
+        )
 
 
 def without_complement(du: Any, u: Any, k: int) -> tuple[Any, Any]:
@@ -162,6 +183,8 @@ def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
 
 
 def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
+    if dy[0] is not None and dy[1] is not None:
+        refuse_weighed(dy[0], y[0], dagger(y[1]) @ dy[1], "numpy.linalg.eigh")
     return onto_triangle(eigh_cotangent(dy[0], dy[1], y[0], y[1]), UPLO in ("L", "l"))
 
 
@@ -221,23 +244,31 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -> Any:
     k = s.shape[-1]
     u, du = without_complement(du, u, k)
     v, dv = without_complement(dv, v, k)
+    if ds is not None:
+        for x, dx in ((u, du), (v, dv)):
+            if dx is not None:
+                refuse_weighed(ds, s, dagger(x) @ dx, "a singular value decomposition")
     tolerance = resolution(s)
     s_inverse = safe_reciprocal(s, tolerance)
-    squared_gaps = reciprocal_gaps(s) * safe_reciprocal(s[..., None, :] + s[..., :, None], tolerance[..., None])
     middle = 0.0 if ds is None else diagonal_matrix(ds)
     turn, outside = 0.0, 0.0
+    together, against = 0.0, 0.0  # how U and V turn: with each other, and against each other
     if du is not None:
         m = dagger(u) @ du
-        middle = middle + squared_gaps * (m - dagger(m)) * s[..., None, :]
+        together, against = 0.5 * (m - dagger(m)), 0.5 * (m - dagger(m))
         turn = turn + np.imag(np.diagonal(m, axis1=-2, axis2=-1))
         if u.shape[-2] > k:
             outside = outside + ((du - u @ m) * s_inverse[..., None, :]) @ dagger(v)
     if dv is not None:
         m = dagger(v) @ dv
-        middle = middle + s[..., :, None] * squared_gaps * (m - dagger(m))
+        together, against = together + 0.5 * (m - dagger(m)), against - 0.5 * (m - dagger(m))
         turn = turn - np.imag(np.diagonal(m, axis1=-2, axis2=-1))
         if v.shape[-2] > k:
             outside = outside + (u * s_inverse[..., None, :]) @ dagger(dv - v @ m)
+    if not (du is None and dv is None):
+        sums = safe_reciprocal(s[..., None, :] + s[..., :, None], tolerance[..., None])
+        off = together * reciprocal_gaps(s) + against * sums
+        middle = middle + np.where(np.eye(k, dtype=bool), 0.0, off)
     if u.dtype.kind == "c" and not (du is None and dv is None):
         middle = middle + diagonal_matrix(0.5j * turn * s_inverse)
     return u @ middle @ dagger(v) + outside
@@ -248,6 +279,8 @@ def hermitian_svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -
     sign = np.sign(np.real(np.sum(np.conj(u) * v, axis=-2)))
     if dv is not None:
         du = dv * sign[..., None, :] + (0.0 if du is None else du)
+    if ds is not None and du is not None:
+        refuse_weighed(ds * sign, s * sign, dagger(u) @ du, "a singular value decomposition")
     return eigh_cotangent(None if ds is None else ds * sign, du, s * sign, u)
 
 

@@ -22,6 +22,7 @@ from .matrix_factorisations import (
     eigvals_cotangent,
     onto_triangle,
     qr_cotangent,
+    refuse_weighed,
     resolution,
     safe_reciprocal,
     singular_values_cotangent,
@@ -274,6 +275,8 @@ def scipy_eigh_pullback(
         (dlam, dv), (lam, v) = dy, y
     partial = dv is not None and lam.shape[-1] < a.shape[-1]
     all_lam, all_v = scipy.linalg.eigh(a, b, lower=lower) if partial else (lam, v)
+    if dlam is not None and dv is not None and not partial:
+        refuse_weighed(dlam, lam, dagger(v) @ dv, "scipy.linalg.eigh")
     ga, gb = generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)
     return onto_triangle(ga, lower), None if b is None else onto_triangle(gb, lower)
 

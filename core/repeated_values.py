@@ -1,0 +1,207 @@
+"""Eigenvectors and singular vectors of equal values, weighed by functions of these: v @ diag(f(lam)) @ v^H.
+
+The gradient then has terms f'(lam), limits of divided differences, that the cotangents of ``lam`` and ``v`` at one point do
+not tell: they are second derivatives of the loss, by a value and a vector.  So where a decomposition gives equal values, a
+tape of its own is put between the run and the enclosing derivative.  It records what is computed from ``lam`` and ``v`` and the
+backward sweep down to them, and is then swept itself, from the cotangent of ``lam`` to ``v``.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from .apply import pull_back
+from .arrays import call_rule
+from .call import HANDLERS, call
+from .errors import NoDerivative
+from .rules import find_rule
+from .rules.matrix_factorisations import (
+    diagonal_matrix,
+    in_one_space,
+    reciprocal_gaps,
+    safe_reciprocal,
+    without_complement,
+)
+from .rules.products import hermitian as dagger
+from .rules.table import pull
+from .source import user_frame
+from .tape import Cotangents, Record, Tape, sweep
+
+
+def handles_equal_values(*functions: Any) -> None:
+    """Register ``eigh`` or ``svd`` of a library."""
+    for function in functions:
+        HANDLERS[function] = functools.partial(_decompose, function)
+
+
+class _Met:
+    """A decomposition on the tape between: the cotangents of its vectors, where it is they that are asked for."""
+
+    asked = False
+    found: Any = None
+
+    def __init__(self, name: str) -> None:
+        file, line = user_frame()
+        self.what = f"{name}, called at {file}:{line},"
+
+
+def _decompose(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    rule: Any = find_rule(function)
+    before = len(tape.records)
+    y = call_rule(tape, rule, args, kwargs)
+    parts = _parts(function, y, args, kwargs)
+    if len(tape.records) == before or parts is None or not np.any(in_one_space(np.asarray(parts[0]))):
+        return y
+    plain = tape.records[-1]
+    if tape.is_between:
+        tape.records[-1] = (_pull_between, y, plain[3][0], _Met(function.__name__))
+        return y
+    if tape.level is None:
+        tape.parent = tape.level = Tape(tape.parent)
+        tape.level.is_between = True
+    level = tape.level
+    if not level.records or level.records[-1][0] is not _pull_between or level.records[-1][1] is not y:
+        level.records.append((_pull_between, y, None, _Met(function.__name__)))
+    tape.records[-1] = (_pull_equal, *plain[1:], level, level.records[-1][3])
+    return y
+
+
+def _pull_between(table: Cotangents, record: Record) -> None:
+    """Give the cotangents to who asks for them; NaN marks what would depend on limits of another decomposition."""
+    _, y, a, met = record
+    g = table.take(y)
+    if met.asked:
+        met.found = g
+    elif g is not None and a is not None:
+        table.add(a, np.full(np.shape(a), np.nan, a.dtype))
+
+
+def _parts(function: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
+    """Values, left and right vectors (None: the same); None for what has no vectors, or not all of one matrix."""
+    if not isinstance(y, tuple) or kwargs.get("hermitian") or len(args) > 2:
+        return None
+    if len(y) == 3:
+        return y[1], y[0], y[2]
+    whole = kwargs.get("b") is None and not (len(args) > 1 and isinstance(args[1], np.ndarray))
+    return (y[0], y[1], None) if whole and np.shape(y[0])[-1] == np.shape(y[1])[-2] else None
+
+
+def _pull_equal(table: Cotangents, record: Record) -> None:
+    *plain, level, met = record
+    _, y, rule, args, kwargs = plain
+    values, left, right = _parts(rule.function, y, args, kwargs)  # type: ignore[misc]
+    used = table.reached(values) and (table.reached(left) or right is not None and table.reached(right))
+    if not used or not _is_recorded_on(level, table):
+        return pull_back(table, tuple(plain))
+    if _orders(level.parent) > 1:
+        raise NoDerivative(
+            f"{met.what} met equal values, where a loss that uses both these and their vectors has derivatives "
+            "of first and second order only; use scipy.linalg.sqrtm, expm, logm or polar"
+        )
+    dvalues = table.run(np.copy, table.window(values))
+    n = np.shape(values)[-1]
+    turns: Any = []
+    for delta in _directions(n, level.parent is not None):
+        inner = Cotangents(None if level.parent is None else functools.partial(call, level.parent), level.parent)
+        inner.tape = level
+        inner.add(dvalues, np.array(np.broadcast_to(delta, np.shape(values)), dtype=np.asarray(values).dtype))
+        met.asked, met.found = True, None
+        try:
+            sweep(level, inner)
+        finally:
+            met.asked = False
+        turns.append(_vectors(met, right is not None))
+    scales = _scales(n, level.parent is not None)
+    run = functools.partial(call, level.parent) if level.parent is not None else lambda f, *a: f(*a)
+    dy = table.take(y)
+    found = run(_cotangent, rule, dy, y, args, kwargs, turns, scales)
+    level.records.append((_refuse_chain, found, met))
+    table.add(args[0], found)
+
+
+def _refuse_chain(table: Cotangents, record: Record) -> None:
+    """What depends on the limits of a later decomposition has a derivative that is not known on this tape."""
+    if table.take(record[1]) is not None:
+        raise NoDerivative(record[2].what + CHAIN)
+
+
+def _vectors(met: _Met, has_right: bool) -> tuple[Any, Any]:
+    """The cotangents of left and right vectors in that of a decomposition."""
+    found = met.found
+    left, right = (None, None) if found is None else (found[0], found[2]) if has_right else (found[1], None)
+    for g in (left, right):
+        if g is not None and np.any(np.isnan(g)):
+            raise NoDerivative(met.what + CHAIN)
+    return left, right
+
+
+CHAIN = (
+    " met equal values, and so did another decomposition, from which its matrix was made or that was made from it; the limits "
+    "that their derivative needs are not taken: use scipy.linalg.sqrtm, expm, logm or polar for one of them"
+)
+
+
+def _orders(tape: Tape | None) -> int:
+    """How many derivatives of the program record on a tape and on those around it."""
+    count = 0
+    while tape is not None:
+        count, tape = count + (not tape.is_between), tape.parent
+    return count
+
+
+def _directions(n: int, again: bool) -> list[Any]:
+    """In which the values move apart: each by itself if the gradient is differentiated again, else all at once."""
+    return [np.eye(n)[k] for k in range(n)] if again else [np.arange(1.0, n + 1)]
+
+
+def _scales(n: int, again: bool) -> list[Any]:
+    """For each direction, what makes its turn of each pair the limit; a pair moves apart by as much to either side."""
+    if not again:
+        delta = np.arange(1.0, n + 1)
+        return [0.5 * safe_reciprocal(delta - delta[:, None])]
+    unit = np.eye(n)
+    return [0.25 * (unit[k] - unit[k][:, None]) for k in range(n)]
+
+
+def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, scales: Any) -> Any:
+    """The cotangent of the matrix: the rule's, and the limits for pairs of equal values."""
+    if len(y) == 3:
+        u, s, vh = y
+        k = s.shape[-1]
+        v = dagger(vh)
+        du, ds, dvh = dy
+        limit = diagonal_matrix(ds)
+        for (nu, nvh), scale in zip(turns, scales):
+            limit = limit + _limit(None if nvh is None else dagger(nvh), v, s, scale) + _limit(nu, u, s, scale)
+        return pull(rule, (du, None, dvh), y, args, kwargs)[0] + u[..., :k] @ limit @ vh[..., :k, :]
+    (dlam, dv), (lam, v) = dy, y
+    turn = reciprocal_gaps(lam) * (dagger(v) @ dv)
+    for (n, _), scale in zip(turns, scales):
+        turn = turn + _limit(n, v, lam, scale)
+    apart = np.broadcast_to(np.arange(1.0, lam.shape[-1] + 1), lam.shape).astype(lam.dtype)
+    # Values that differ, and vectors that turn as much: so the rule gives the limits the form of its argument.
+    dv = v @ (turn * (apart[..., None, :] - apart[..., :, None]))
+    return pull(rule, (dlam, dv), (apart, v), args, kwargs)[0]
+
+
+def _limit(n: Any, v: Any, s: Any, scale: Any) -> Any:
+    """The limit of how vectors turn within the space of equal values; ``n`` is the second derivative of the loss."""
+    if n is None:
+        return 0.0
+    v, n = without_complement(n, v, s.shape[-1])
+    m = dagger(v) @ n
+    return np.where(in_one_space(s), (m - dagger(m)) * scale, 0.0)
+
+
+def _is_recorded_on(level: Tape, table: Cotangents) -> bool:
+    """Whether the sweep is recorded on a tape: another run of a part of the program is not."""
+    tape = table.parent
+    while tape is not None and tape is not level:
+        tape = tape.parent
+    return tape is level
+
+
+handles_equal_values(np.linalg.eigh, np.linalg.svd)

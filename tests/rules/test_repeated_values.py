@@ -1,0 +1,193 @@
+"""Eigenvalues and singular values that are equal: a loss that does not see which vectors were chosen has its gradient.
+
+The closed forms are polynomials and inverses of the matrix itself, written without a decomposition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import morula as mo
+from morula.core.testing import numerical_vjp
+
+C = np.random.default_rng(5).normal(size=(3, 3))
+W = np.random.default_rng(6).normal(size=(3, 3))
+DECOMPOSITIONS = [np.linalg.eigh, scipy.linalg.eigh]
+FUNCTIONS = {
+    "the matrix itself": (lambda d: d, lambda a: a),
+    "its cube": (lambda d: d**3, lambda a: a @ a @ a),
+    "an inverse": (lambda d: 1 / (d + 2), lambda a: np.linalg.inv(a + 2 * np.eye(3))),
+}
+
+
+def matrices(is_complex):
+    """Hermitian matrices with equal eigenvalues; LAPACK finds some of them equal to rounding only."""
+    random = np.random.default_rng(1)
+    q = np.linalg.qr(random.normal(size=(3, 3)) + (1j * random.normal(size=(3, 3)) if is_complex else 0))[0]
+    found = [(q * np.array(d)) @ q.conj().T for d in ([0.5] * 3, [1.0, 1.0, 3.0], [1.0, 2.0, 2.0])]
+    return [(a + a.conj().T) / 2 for a in found] + [0.5 * np.eye(3, dtype=q.dtype), np.zeros((3, 3), q.dtype)]
+
+
+def read(a):
+    """The matrix that its lower triangle stands for."""
+    return np.tril(a, -1) + np.conj(np.tril(a, -1)).T + np.diag(np.real(np.diagonal(a)))
+
+
+def rebuilt(eigh, f, a):
+    lam, v = eigh(a)
+    return (v * f(lam)) @ np.conj(v).T
+
+
+def root(a):
+    return rebuilt(np.linalg.eigh, np.sqrt, a)
+
+
+def loss(value, is_complex):
+    return np.real(np.sum((C + 1j * W if is_complex else C) * value))
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("eigh", DECOMPOSITIONS, ids=["numpy", "scipy"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_a_matrix_made_of_its_eigenvectors(name, eigh, is_complex):
+    f, closed = FUNCTIONS[name]
+    by_vectors = mo.grad(lambda a: loss(rebuilt(eigh, f, a), is_complex))
+    by_formula = mo.grad(lambda a: loss(closed(read(a)), is_complex))
+    for a in matrices(is_complex):
+        np.testing.assert_allclose(by_vectors(a), by_formula(a), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_its_second_derivative(is_complex):
+    f, closed = FUNCTIONS["its cube"]
+
+    def along(value):
+        g = mo.grad(lambda a: loss(value(a), is_complex))
+        return mo.grad(lambda a: np.sum(np.real(g(a)) * W) + np.sum(np.imag(g(a)) * C))
+
+    by_vectors, by_formula = along(lambda a: rebuilt(np.linalg.eigh, f, a)), along(lambda a: closed(read(a)))
+    for a in matrices(is_complex):
+        np.testing.assert_allclose(by_vectors(a), by_formula(a), rtol=1e-8, atol=1e-10)
+
+
+def test_a_jacobian_a_pullback_called_twice_and_a_checkpoint():
+    a = 4 * np.eye(3)
+    expected = mo.jacobian(lambda a: scipy.linalg.sqrtm(read(a)))(a)
+    np.testing.assert_allclose(mo.jacobian(root)(a), expected, atol=1e-12)
+    _, back = mo.vjp(root, a)
+    assert np.array_equal(back(C)[0], back(C)[0])
+    np.testing.assert_allclose(mo.grad(lambda a: np.sum(C * mo.checkpoint(root, a)))(a), back(C)[0], atol=1e-12)
+
+
+def test_several_decompositions_that_do_not_follow_from_each_other():
+    def total(root, a):
+        product = np.sum(C * root(a)) * np.sum(W * root(2 * a))
+        for i in range(4):
+            product = product + i * np.sum(C * root(a * (i + 1)))
+        return product
+
+    a, plain = 4 * np.eye(3), lambda a: scipy.linalg.sqrtm(read(a))
+    found, expected = (mo.grad(lambda a, r=r: total(r, a))(a) for r in (root, plain))
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+def test_stacks_and_writes_in_place():
+    def by_vectors(stack):
+        lam, v = np.linalg.eigh(stack)
+        out = np.zeros_like(stack)
+        for i in range(len(stack)):
+            out[i] = (v[i] * lam[i] ** 2) @ v[i].T
+        out[0] *= 2
+        return np.sum(out * np.arange(12.0).reshape(3, 2, 2))
+
+    def by_formula(stack):
+        squares = [read(a) @ read(a) for a in stack]
+        return np.sum(np.stack([2 * squares[0], squares[1], squares[2]]) * np.arange(12.0).reshape(3, 2, 2))
+
+    stack = np.stack([np.eye(2), np.diag([1.0, 2.0]), np.array([[2.0, 0.3], [0.3, 1.0]])])
+    np.testing.assert_allclose(mo.grad(by_vectors)(stack), mo.grad(by_formula)(stack), atol=1e-12)
+
+
+def test_the_depth_of_derivatives_is_that_of_the_program():
+    def f(a):
+        r = root(a)
+        return np.sum(r) * 0 + mo.nestlevel()
+
+    assert mo.value_and_grad(f)(np.eye(3))[0] == 1
+
+
+def rectangular():
+    u, _, vh = np.linalg.svd(np.random.default_rng(2).normal(size=(4, 3)), full_matrices=False)
+    return (u * np.array([2.0, 2.0, 1.0])) @ vh
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("svd", [np.linalg.svd, scipy.linalg.svd], ids=["numpy", "scipy"])
+@pytest.mark.parametrize("f", [lambda s: s, lambda s: s**3, np.ones_like], ids=["identity", "cube", "polar"])
+def test_functions_of_singular_values(f, svd, full):
+    weights = np.arange(12.0).reshape(4, 3) - 4
+
+    def value(x):
+        u, s, vh = svd(x, full_matrices=full)
+        return np.sum(weights * ((u[:, :3] * f(s)) @ vh))
+
+    x = rectangular()
+    ((expected,), _) = numerical_vjp(value, 1.0, x)
+    np.testing.assert_allclose(mo.grad(value)(x), expected, rtol=1e-6, atol=1e-6)
+
+
+PATHS = ("eager", "native", "xla")
+
+
+def run(path, f, x):
+    return f(x) if path == "eager" else mo.jit(f, target=path)(x)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_orthogonal_factor_and_a_projector_on_every_path(path):
+    def turned(x):
+        u, _, vh = np.linalg.svd(x, full_matrices=False)
+        return np.sum(np.sin(np.arange(12.0).reshape(4, 3)) * (u @ vh))
+
+    def projected(a):
+        lower = np.linalg.eigh(a)[1][:, :2]
+        return np.sum(C * (lower @ lower.T))
+
+    for f, x in ((turned, rectangular()), (projected, np.diag([1.0, 1.0, 2.0]))):
+        ((expected,), _) = numerical_vjp(f, 1.0, x)
+        np.testing.assert_allclose(run(path, mo.grad(f), x), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_eigenvalues_alone_on_every_path(path):
+    f = lambda a: np.sum(np.linalg.eigvalsh(a) ** 3)  # noqa: E731
+    expected = mo.grad(lambda a: np.trace(read(a) @ read(a) @ read(a)))(0.5 * np.eye(3))
+    np.testing.assert_allclose(run(path, mo.grad(f), 0.5 * np.eye(3)), expected, atol=1e-12)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("target", PATHS[1:])
+def test_compiled_code_refuses_a_loss_that_weighs_vectors_of_equal_values(target):
+    gradient = mo.jit(mo.grad(lambda a: np.sum(C * rebuilt(np.linalg.eigh, np.square, a))), target=target)
+    distinct = np.diag([1.0, 2.0, 4.0])
+    expected = mo.grad(lambda a: np.sum(C * (read(a) @ read(a))))(distinct)
+    np.testing.assert_allclose(gradient(distinct), expected, atol=1e-12)
+    for equal in (0.5 * np.eye(3), np.zeros((3, 3)) + np.diag([1.0, 1.0, 2.0])):
+        with pytest.raises(mo.NoDerivative, match=r"numpy\.linalg\.eigh met equal values.*outside of mo\.jit"):
+            gradient(equal)
+
+
+def test_a_decomposition_made_from_another_one_is_refused():
+    with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, met equal.*scipy\.linalg\.sqrtm"):
+        mo.grad(lambda a: np.sum(C * root(root(a))))(4 * np.eye(3))
+
+
+def test_a_third_derivative_is_refused():
+    first = lambda a: np.sum(mo.grad(lambda a: np.sum(C * rebuilt(np.linalg.eigh, np.square, a)))(a) * W)  # noqa: E731
+    second = lambda a: np.sum(mo.grad(first)(a) * C)  # noqa: E731
+    with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, .* of first and second order only"):
+        mo.grad(second)(0.5 * np.eye(3))
