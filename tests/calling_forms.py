@@ -391,6 +391,31 @@ def defined(r: Any) -> Any:
     return [np.where(MASK & MASK[0], e, 0.0) for e in r] if isinstance(r, tuple) else np.where(MASK & MASK[0], r, 0.0)
 
 
+def compiled_program(form: Form, out: str) -> Any:
+    """``program`` with the weights of the results written out, which any path can compile."""
+    lines = ["a = x * 1.0", "b = x * 0.5 + 0.3", *([f"out = {out}"] if form.out else []), f"r = {form.text}"]
+    found: dict[str, Any] = {"np": np, "MASK": MASK, "x": X.copy()}
+    exec("\n".join(lines), found)
+    results = (
+        {f"r[{i}]": e for i, e in enumerate(found["r"])} if isinstance(found["r"], (tuple, list)) else {"r": found["r"]}
+    )
+    results |= {name: found[name] for name in ("out", "a") if name in found}
+    scope: dict[str, Any] = {"np": np, "MASK": MASK}
+    terms = []
+    for i, (name, e) in enumerate(results.items()):
+        if e is not None:
+            scope[f"W{i}"] = weights(np.shape(e), i)
+            terms.append(f"np.sum(np.real({name}) * W{i})" if np.iscomplexobj(e) else f"np.sum({name} * W{i})")
+    return function_of([*lines, f"return {' + '.join(terms)}"], f"<{form.name}>", scope)
+
+
+def function_of(lines: list[str], filename: str, scope: dict[str, Any]) -> Any:
+    text = "\n".join(["def f(x):", *("    " + line for line in lines)])
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), scope)
+    return scope["f"]
+
+
 def program(form: Form, out: str, recorded: bool) -> Any:
     """A program that calls the form; ``out``: the expression for what the result is written to."""
     lines = ["a = x * 1.0", "b = x * 0.5 + 0.3"]
@@ -402,12 +427,8 @@ def program(form: Form, out: str, recorded: bool) -> Any:
         lines = ["try:", *("    " + line for line in lines), "finally:", "    pass"]
     else:
         lines.append(f"return np.sum({form.text})" if not is_complex(form) else f"return np.sum(np.real({form.text}))")
-    text = "\n".join(["def f(x):", *("    " + line for line in lines)])
-    filename = f"<{form.name} {recorded}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope: dict[str, Any] = {"np": np, "MASK": MASK, "weighed": weighed, "defined": defined}
-    exec(compile(text, filename, "exec"), scope)
-    return scope["f"]
+    scope = {"np": np, "MASK": MASK, "weighed": weighed, "defined": defined}
+    return function_of(lines, f"<{form.name} {recorded}>", scope)
 
 
 def is_defined(form: Form) -> bool:
@@ -517,3 +538,32 @@ def difference(f: Any, single: bool, h: float = 6e-4) -> float:
         return float(d[0])
     once = [(4 * d[1] - d[0]) / 3, (4 * d[2] - d[1]) / 3]
     return float((16 * once[1] - once[0]) / 15)
+
+
+def compiled_verdict(form: Form, target: str) -> Verdict | None:
+    """``verdict`` of a form that NumPy takes, compiled."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        out = out_of(form)
+        if out is None or not is_defined(form):
+            return None
+        try:
+            f = compiled_program(form, out)
+            expected = f(X.copy())
+        except Exception:
+            return None
+        try:
+            value, gradient = mo.jit(mo.value_and_grad(f), target=target)(X.copy())
+        except mo.MorulaError as refusal:
+            return Verdict(form, "refused", str(refusal))
+        except Exception as error:
+            return Verdict(form, "crashes", repr(error))
+        single = "float32" in form.text
+        close = 1e-6 if single else 1e-10
+        if not np.allclose(value, expected, close, close, equal_nan=True):
+            return Verdict(form, "wrong", f"the value is {value}, NumPy's {expected}")
+        direction = weights(SHAPE, 99)
+        slope, found = difference(lambda t: f(X + t * direction), single), float(np.sum(gradient * direction))
+        if np.isfinite(slope) and not abs(slope - found) <= (2e-2 if single else 1e-6) * max(1, abs(slope)):
+            return Verdict(form, "wrong", f"the slope is {found}, differences give {slope}")
+    return Verdict(form, "right")

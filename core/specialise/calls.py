@@ -122,7 +122,11 @@ class Calls(Objects, Recursions):
             body = surface.find(function)
         if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):
             if not self.overloaded(function, args):
-                return body(self, *args, **kwargs)
+                try:
+                    return body(self, *args, **kwargs)
+                except TypeError as error:
+                    refuse_form(function, error)
+                    raise
         kind = type(function)
         if kind is types.FunctionType:
             return self.call_function(function, args, kwargs)
@@ -430,3 +434,20 @@ def _are_pythons(args: Any) -> bool:
 
 def _are_containers(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (list, tuple, dict)) and (has_traced(a) or has_traced(b))
+
+
+def refuse_form(function: Any, error: TypeError) -> None:
+    """Refuse a call with arguments that a function takes from NumPy, and compiled code does not know.
+
+    That is the error of Python where such a call is made, or one step on, in a body that stands for several functions.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return
+    signs = ("unexpected keyword argument", "multiple values for", "positional argument", "required keyword-only")
+    inside = trace.tb_frame.f_globals.get("__name__", "").startswith(_OF_TRACES)
+    if inside and trace.tb_frame.f_code.co_name != "bind" and any(sign in str(error) for sign in signs):
+        given = str(error).partition("() ")[2] or str(error)
+        raise BadInput(f"{describe(function)} {given} when compiled; write the call without it") from None

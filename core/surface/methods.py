@@ -17,7 +17,7 @@ from .shapes import astype, flatten, reshape as np_reshape
 _SAME = (
     *("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"),
     *("clip", "round", "ravel", "squeeze", "swapaxes", "diagonal", "trace", "repeat", "take", "put"),
-    *("searchsorted", "argsort", "dot", "choose", "argpartition", "nonzero", "compress"),
+    *("searchsorted", "argsort", "dot", "choose", "argpartition", "nonzero"),
 )
 
 
@@ -28,6 +28,9 @@ def _function(name: str) -> Any:
 
 for _name in _SAME:
     METHODS[_name] = _function(_name)
+METHODS["compress"] = lambda trace, x, condition, *args, **kwargs: trace.call(
+    np.compress, condition, x, *args, **kwargs
+)
 METHODS["astype"] = astype
 METHODS["flatten"] = flatten
 

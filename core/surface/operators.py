@@ -206,6 +206,11 @@ def stored(trace: Trace, made: Value, out: Any, what: str = "an assignment") -> 
     return out
 
 
+def share_memory(x: Any, y: Any) -> bool:
+    """Whether two arrays are views of the same memory."""
+    return isinstance(x, Array) and isinstance(y, Array) and x.storage is y.storage
+
+
 def assign(trace: Trace, array: Array, x: Value, what: str = "an assignment") -> None:
     """Write a result into an array, which it must fit without loss of kind and with no new dimensions."""
     dtype, builder = array.type.dtype, trace.builder

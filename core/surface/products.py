@@ -12,10 +12,10 @@ import numpy as np
 from ..builder import Shape
 from ..errors import BadInput
 from ..ir import Value
-from ..traced import Trace, traces
+from ..traced import Array, Trace, traces
 from ..typed import Dim
 from .arguments import axis_of, integer, refuse, refuse_given, static, strong, value
-from .operators import stored
+from .operators import share_memory, stored
 from .python_numbers import items_of
 from .views import reshape
 
@@ -65,7 +65,32 @@ def matrix_product(trace: Trace, a: Value, b: Value) -> Value:
 
 @traces(np.matmul, operator.matmul)
 def matmul(trace: Trace, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
-    return stored(trace, matrix_product(trace, value(trace, x1), value(trace, x2)), out)
+    return left(trace, "matmul", matrix_product(trace, value(trace, x1), value(trace, x2)), out, (x1, x2), **options)
+
+
+def left(
+    trace: Trace,
+    name: str,
+    made: Value,
+    out: Any,
+    operands: tuple[Any, ...],
+    dtype: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+    **options: Any,
+) -> Any:
+    """The result of a ufunc of whole arrays, with its keywords."""
+    refuse_given(f"np.{name}", **options)
+    if dtype is not None and np.dtype(dtype) != made.type.dtype:
+        raise refuse(f"np.{name}(dtype={np.dtype(dtype)}) of {made.type.dtype}", "convert its arguments by astype")
+    if isinstance(out, tuple):
+        (out,) = out
+    if isinstance(out, Array) and out.type.ndim != made.type.ndim and any(share_memory(out, x) for x in operands):
+        raise refuse(
+            f"np.{name}(out=) with more axes than its result, in the memory of an argument,", "copy that first"
+        )
+    return stored(trace, made, out)
 
 
 @traces(np.dot)
@@ -213,19 +238,24 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
     return trace.wrap(found)
 
 
-def _vecdot(trace: Trace, x1: Any, x2: Any, /, *, axis: Any = -1, **options: Any) -> Any:
+def _vecdot(
+    trace: Trace, x1: Any, x2: Any, /, out: Any = None, *, axis: Any = -1, keepdims: Any = False, **options: Any
+) -> Any:
     product = trace.call(operator.mul, trace.wrap(conjugate(trace, value(trace, x1))), x2)
-    return trace.call(np.sum, product, axis=axis)
+    made = value(trace, trace.call(np.sum, product, axis=axis, keepdims=keepdims))
+    return left(trace, "vecdot", made, out, (x1, x2), **options)
 
 
-def _matvec(trace: Trace, x1: Any, x2: Any, /, **options: Any) -> Any:
+def _matvec(trace: Trace, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     column = trace.call(operator.getitem, x2, (..., None))
-    return trace.call(operator.getitem, trace.call(np.matmul, x1, column), (..., 0))
+    made = trace.call(operator.getitem, trace.call(np.matmul, x1, column), (..., 0))
+    return left(trace, "matvec", value(trace, made), out, (x1, x2), **options)
 
 
-def _vecmat(trace: Trace, x1: Any, x2: Any, /, **options: Any) -> Any:
+def _vecmat(trace: Trace, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     row = trace.call(operator.getitem, trace.wrap(conjugate(trace, value(trace, x1))), (..., None, slice(None)))
-    return trace.call(operator.getitem, trace.call(np.matmul, row, x2), (..., 0, slice(None)))
+    made = trace.call(operator.getitem, trace.call(np.matmul, row, x2), (..., 0, slice(None)))
+    return left(trace, "vecmat", value(trace, made), out, (x1, x2), **options)
 
 
 for _name, _body in (("vecdot", _vecdot), ("matvec", _matvec), ("vecmat", _vecmat)):

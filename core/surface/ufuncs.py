@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..errors import BadInput
 from ..ir import Value
 from ..traced import FUNCTIONS, Array, Trace, traces
 from .arguments import as_numpy, axes_of, axis_of, refuse, value
-from .operators import numpy_power, stored
+from .operators import numpy_power, share_memory, stored
 
 _REDUCTIONS = {
     np.add: np.sum,
@@ -53,6 +54,8 @@ def apply(
     found = compute(trace.builder, ufunc, values, dtype)
     results = found if ufunc.nout > 1 else [found]
     if where is not True:
+        if any(o is not x and share_memory(o, x) for o in outs for x in operands):
+            raise refuse(f"{ufunc.__name__}(where=) with out= in the memory of an argument", "give it an array apart")
         results = _masked(trace, ufunc, results, outs, value(trace, where))
     outs += [None] * (len(results) - len(outs))
     wrapped = [stored(trace, r, o, f"ufunc {ufunc.__name__!r}") for r, o in zip(results, outs)]
@@ -129,6 +132,10 @@ def _folded(
     """A reduction that NumPy has no other name for: a loop along one axis, or over all elements."""
     if where is not True or out is not None or dtype is not None:
         raise refuse(f"{ufunc.__name__}.reduce(where=, out= or dtype=)", "leave it out")
+    if not _folds_from_the_left(ufunc):
+        raise refuse(
+            f"{ufunc.__name__}.reduce, which this version of NumPy does not fold from the left,", "write the loop"
+        )
     builder, x = trace.builder, value(trace, array)
     axes = axes_of(trace, axis, x.type.ndim)
     for a in reversed(axes):
@@ -138,6 +145,15 @@ def _folded(
         shape = tuple(1 if i in axes else n for i, n in enumerate(value(trace, array).type.shape))
         x = builder.reshape(builder.full((1,), x) if not x.type.shape else x, shape)
     return trace.wrap(x)
+
+
+@cache
+def _folds_from_the_left(ufunc: np.ufunc) -> bool:
+    """Whether ``ufunc.reduce`` is x[0] op x[1] op ...: the vectorised loops of some (power, arctan2) differ in NumPy 2.4."""
+    x = np.linspace(0.4, 0.9, 45).reshape(9, 5)
+    with np.errstate(all="ignore"):
+        lines = (ufunc.accumulate(x, axis)[(slice(None),) * axis + (-1,)] for axis in (0, 1))
+        return all(np.allclose(ufunc.reduce(x, axis), y, equal_nan=True) for axis, y in enumerate(lines))
 
 
 def _along(trace: Trace, ufunc: np.ufunc, x: Value, axis: int, initial: Any) -> Value:
