@@ -11,16 +11,7 @@ import operator
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    ModuleType,
-    WrapperDescriptorType,
-)
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,10 +26,14 @@ from .opaque import is_foreign, note
 from .raw_memory import ADDRESSES, FLOATS, expose
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
+from .special_methods import special
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import NO_KEYWORDS
+from .watched import PLAIN, plainly
 
 Operation = Callable[..., Any]
+INDICES = PLAIN | {slice, tuple, list, np.ndarray}
+"""Classes of indices of an array that are no objects with an ``__index__`` in Python."""
 
 
 class _Structure(ctypes.Structure):
@@ -46,11 +41,11 @@ class _Structure(ctypes.Structure):
 
 
 def getitem(tape: Tape, a: Any, i: Any) -> Any:
-    kind = type(a)
+    kind: Any = type(a)
     if kind is list or kind is dict or kind is tuple:
-        return a[i]
+        return a[i] if type(i) in PLAIN else hashed_or_counted(tape, operator.getitem, a, i)
     if kind is np.ndarray:
-        return array_getitem(tape, a, i)
+        return array_getitem(tape, a, i if type(i) in INDICES else place(tape, i))
     own = special(kind, "__getitem__")
     if own is not None:
         return tape.call(own, a, i)
@@ -71,7 +66,11 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         return entry_of(tape, a, i)
     if kind in PROXIES:
         return getitem(tape, referent(a), i)
-    y = a[i]
+    if isinstance(a, type):
+        own = class_attribute(a.__mro__, "__class_getitem__")
+        if isinstance(getattr(own, "__func__", None), FunctionType):
+            return tape.call(own.__func__, a, i)
+    y = a[i] if type(i) in PLAIN else hashed_or_counted(tape, operator.getitem, a, i)
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
@@ -82,14 +81,33 @@ def _entry(tape: Tape, a: np.ndarray, i: Any) -> Any:
     return tape.call(np.ndarray.item, getitem(tape, a, i))
 
 
+def place(tape: Tape, i: Any) -> Any:
+    """An index as C takes it: of an object with ``__index__`` in Python, what that gives."""
+    kind = type(i)
+    if kind is slice:
+        parts = i.start, i.stop, i.step
+        return i if all(type(p) in PLAIN for p in parts) else slice(*(place(tape, p) for p in parts))
+    if kind in PLAIN:
+        return i
+    own = special(kind, "__index__")
+    return i if own is None else operator.index(tape.call(own, i))
+
+
+def hashed_or_counted(tape: Tape, function: Operation, a: Any, i: Any, *v: Any) -> Any:
+    """``a[i]`` and its like where ``i`` may be an object of a class: a key, or an index that is not yet a number."""
+    if isinstance(a, dict):
+        return plainly(tape, function, a, i, *v)
+    return function(a, place(tape, i), *v)
+
+
 def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
     """``dict.__getitem__`` of a subclass: what it calls for a key that it does not have is recorded."""
     missing = special(type(a), "__missing__")
-    if missing is not None and i not in a:
+    if missing is not None and not plainly(tape, dict.__contains__, a, i):
         return tape.call(missing, a, i)
-    if isinstance(a, defaultdict) and isinstance(a.default_factory, FunctionType) and i not in a:
-        a[i] = tape.call(a.default_factory)
-    return a[i] if missing is None and type(a).__getitem__ is dict.__getitem__ else dict.__getitem__(a, i)
+    if isinstance(a, defaultdict) and a.default_factory is not None and not plainly(tape, dict.__contains__, a, i):
+        plainly(tape, dict.__setitem__, a, i, tape.call(a.default_factory))
+    return plainly(tape, dict.__getitem__, a, i)
 
 
 def array_getitem(tape: Tape, a: np.ndarray, i: Any) -> Any:
@@ -246,12 +264,23 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         part = np.real if name == "real" else np.imag if name == "imag" else None
         return getattr(x, name) if part is None else apply_rule(tape, RULES[part], (x,), NO_KEYWORDS)
     if kind is super:
-        return _from_class(tape, x, name, x.__self__, class_attribute(_after(x.__self_class__, x.__thisclass__), name))
+        raw = class_attribute(_after(x.__self_class__, x.__thisclass__), name)
+        if (
+            is_property(raw, "__get__") and x.__self__ is x.__self_class__
+        ):  # in a method of the class: the property itself
+            return raw
+        return _from_class(tape, x, name, x.__self__, raw)
     if kind in PROXIES:
         return get_attribute(tape, referent(x), name)
     own = kind.__getattribute__
     if type(own) is FunctionType:
-        return tape.call(own, x, name)
+        try:
+            return tape.call(own, x, name)
+        except AttributeError:
+            fallback = special(kind, "__getattr__")
+            if fallback is None:
+                raise
+            return tape.call(fallback, x, name)
     raw = class_attribute(kind.__mro__, name)
     if isinstance(x, type) and raw is MISSING:
         raw = class_attribute(x.__mro__, name)
@@ -260,6 +289,8 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
             return tape.call(getter, raw, None, x)
         if kind is type:
             known.is_plain("own", x, name)
+        elif raw is MISSING and special(kind, "__getattr__") is not None:
+            return tape.call(special(kind, "__getattr__"), x, name)
         return getattr(x, name)
     if raw is MISSING:
         fallback = getattr(kind, "__getattr__", None)
@@ -294,45 +325,6 @@ def _is_numpys(kind: type, name: str) -> bool:
     return raw is not MISSING and raw is np.ndarray.__dict__.get(name)
 
 
-class Special:
-    """A special method that is no plain function (static, of a class, cached, any descriptor), called object first."""
-
-    __slots__ = ("kind", "raw")
-
-    def __init__(self, kind: type, raw: Any) -> None:
-        self.kind, self.raw = kind, raw
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Special) and other.raw is self.raw
-
-    def __hash__(self) -> int:
-        return hash(id(self.raw))
-
-    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return _bound(self.raw, x, self.kind)(*args, **kwargs)
-
-    def __morula_call__(self, tape: Tape, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return tape.call(tape.call(_bound, self.raw, x, self.kind), *args, **kwargs)
-
-
-def _bound(raw: Any, x: Any, kind: type) -> Any:
-    """What Python calls for a special method: looked up in the class, then bound like any attribute."""
-    return raw.__get__(x, kind) if hasattr(type(raw), "__get__") else raw
-
-
-WRITTEN_IN_C = (WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType, ClassMethodDescriptorType)
-
-
-def special(kind: type, name: str) -> Any:
-    """The special method ``name`` of a class, to be called with the object first; None if it is missing or in C."""
-    raw = kind.__dict__.get(name, MISSING)
-    if raw is MISSING:
-        raw = class_attribute(kind.__mro__, name)
-    if type(raw) is FunctionType:
-        return raw
-    return None if raw is MISSING or raw is None or isinstance(raw, WRITTEN_IN_C) else Special(kind, raw)
-
-
 FIELDS = (GetSetDescriptorType, MemberDescriptorType, type(_Structure.field))
 """Descriptors of what objects of classes written in C hold."""
 
@@ -342,10 +334,9 @@ def _after(cls: type, base: type) -> tuple[type, ...]:
     return cls.__mro__[cls.__mro__.index(base) + 1 :]
 
 
-def load_attribute(tape: Tape, x: Any, name: str) -> Any:
+def load_attribute(tape: Tape, x: Any, name: str, plainly: Any = object.__getattribute__) -> Any:
     """``object.__getattribute__``, past what the class itself does about missing attributes."""
     raw = class_attribute(type(x).__mro__, name)
-    plainly = object.__getattribute__
     return plainly(x, name) if raw is MISSING else _from_class(tape, x, name, x, raw, plainly)
 
 
@@ -357,7 +348,7 @@ def is_property(raw: Any, method: str) -> bool:
 def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly: Any = getattr) -> Any:
     """``x.name``, for which a class of ``x`` has the attribute ``raw``."""
     kind = type(raw)
-    if is_property(raw, "__get__") and not isinstance(instance, type):
+    if is_property(raw, "__get__"):
         return tape.call(raw.fget, instance) if raw.fget is not None else plainly(x, name)
     getter = getattr(kind, "__get__", None)
     if type(getter) is FunctionType:

@@ -15,7 +15,6 @@ from .errors import BadInput
 from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
-from .operate import evaluate
 from .pullback import Back, CompiledBack, check_function, kind_of, no_pair, no_scalar, nothing_returned, record
 from .recomputed import checkpoint
 from .source import describe, name_of
@@ -23,6 +22,7 @@ from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
 from .tape import Int, Tape
 from .tracebacks import prune
+from .values import evaluate
 
 __all__ = [
     "adjoint",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import deque
 from collections.abc import Iterator, ValuesView
 from types import FunctionType
@@ -10,21 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from .access import getitem, iterate, special
-from .apply import apply_rule, pull_back
+from .access import getitem, iterate, place
+from .apply import apply_rule, pull_back, record_rule
 from .destination import apply_universal, leave_result, named_out
 from .dispatch import dispatched
 from .integers import carries
 from .object_arrays import by_entries, computes, is_by_entries, is_computing
 from .opaque import call_opaque, is_exact, note
-from .operate import OPERATORS
+from .operate import OPERATORS, is_sequence
 from .overwrite import apply_overwriting, overwritten
 from .raw_memory import array_on, shows_memory
 from .rules.methods import METHODS
 from .rules.table import RULES
+from .special_methods import special
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 from .tape import Int, Tape, pass_on
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
+from .watched import answers, calls_back, watched
 
 MUTATORS: dict[str, Any] = {}
 """Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
@@ -38,19 +41,25 @@ for _name, (_recorded, _function) in OPERATORS.items():
 def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function that has a rule on whatever arguments, and record it."""
     if not kwargs and len(args) == 1 and type(args[0]) in NUMBERS:
-        return apply_rule(tape, rule, args, kwargs)
+        x = args[0]
+        if type(x) is not np.ndarray or x.dtype.char != "O" or not calls_back(x):
+            return apply_rule(tape, rule, args, kwargs)
     y = dispatched(tape, rule.function, args, kwargs)
     if y is not NotImplemented:
         return y
     for i, x in enumerate(args):
-        if type(x) not in NUMBERS and not isinstance(x, (tuple, list)):
+        if isinstance(x, (tuple, list)):
+            if type(x) not in (tuple, list) and answers(type(x)):  # NumPy reads the entries past the class's methods
+                entries = list(tuple.__iter__(x) if isinstance(x, tuple) else list.__iter__(x))
+                return call_rule(tape, rule, (*args[:i], entries, *args[i + 1 :]), kwargs)
+        elif type(x) not in NUMBERS:
             if is_exact(type(x)):
                 return call_opaque(tape, rule.function, args, kwargs)
             if not isinstance(x, (np.ndarray, np.generic)) and shows_memory(x):
                 return call_rule(tape, rule, (*args[:i], array_on(tape, x), *args[i + 1 :]), kwargs)
-            if is_by_entries(rule) and not kwargs and computes(x):
+            if is_by_entries(rule) and not kwargs and computes(x) and not is_sequence(x):
                 return by_entries(tape, rule.function, args)
-            converted = x if rule.is_zero else _as_number(tape, rule.function, x)
+            converted = _as_number(tape, rule.function, x) if not rule.is_zero or _is_converted(x) else x
             if converted is not x:
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.reads_arrays:
@@ -74,6 +83,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         flags = overwritten(rule, args, kwargs)
         if flags or rule.writes:
             return apply_overwriting(tape, rule, args, kwargs, flags)
+    if any(map(calls_back, args)) or kwargs and any(map(calls_back, kwargs.values())):
+        return record_rule(tape, rule, watched(tape, rule.function, *args, **kwargs), args, kwargs)
     return apply_rule(tape, rule, args, kwargs)
 
 
@@ -113,12 +124,25 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
         own = special(type(x), name)
         if own is not None:
             return tape.call(own, x)
-    return x
+    if numeric and is_sequence(x):
+        try:
+            tape.call(len, x)  # NumPy asks twice
+            return list(iterate(tape, x)) if tape.call(len, x) else []
+        except Exception:  # as that of a sparse matrix: NumPy does not take it for a sequence
+            return x
+    return place(tape, x)
 
 
 COMPLEX = (complex, np.complexfloating)
 
-ITERATING = {math.fsum, math.prod, math.dist}
+
+def _is_converted(x: Any) -> bool:
+    """Whether C code asks an object for a number, as a class with such a method in Python is known to be."""
+    return any(special(type(x), name) is not None for name in ("__index__", "__float__")) and not is_sequence(x)
+
+
+ITERATING = {math.fsum, math.prod, math.dist, statistics.mean, statistics.fmean, statistics.harmonic_mean}
+ITERATING |= {statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
 """Functions of numbers that take any iterable."""
 
 

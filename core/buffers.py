@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, special
+from .access import iterate, place, special
 from .call import HANDLERS, call, handles
 from .opaque import call_opaque
 from .raw_memory import FLOATS, expose
@@ -29,7 +29,7 @@ def _bytes(cls: type) -> Any:
         if _has_buffer(x):
             return call_opaque(tape, cls, (x, *args), kwargs)
         if isinstance(x, (int, str)) or hasattr(type(x), "__index__"):
-            return cls(x, *args, **kwargs)
+            return cls(place(tape, x), *args, **kwargs)
         return cls(iterate(tape, x), *args, **kwargs)
 
     return handler

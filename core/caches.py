@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 from .call import CALLERS, call, handles
 from .tape import Tape
 from .values import differentiable
+from .watched import calls_back, watched
 
 KIND: Any = functools._lru_cache_wrapper
+
+
+def _plainly(function: Any, *args: Any) -> Any:
+    return function(*args)
 
 
 class Cache:
@@ -30,20 +36,21 @@ class Cache:
         self.hits = self.misses = 0
 
     def call(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key = functools._make_key(args, kwargs, self.typed)
+        look = partial(watched, tape) if any(map(calls_back, (*args, *kwargs.values()))) else _plainly
+        key = look(functools._make_key, args, kwargs, self.typed)
         given = tuple(x for x in (*args, *kwargs.values()) if differentiable(x))
         who = tuple(map(id, given))
-        found = self.entries.get(key)
+        found = look(self.entries.get, key)  # which hashes and compares the arguments
         if found is not None:
             self.hits += 1
-            self.entries.move_to_end(key)
+            look(self.entries.move_to_end, key)
             if who in found:
                 return found[who][0]
         else:
             self.misses += 1
         y = call(tape, self.function.__wrapped__, *args, **kwargs)
         if self.most != 0:
-            self.entries.setdefault(key, {})[who] = y, given
+            look(self.entries.setdefault, key, {})[who] = y, given
             if self.most is not None and len(self.entries) > self.most:
                 self.entries.popitem(last=False)
         return y

@@ -16,22 +16,23 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, entry_of, get_attribute, getitem, iterate, next_entry, pairs, referent, special
+from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, referent, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from .captured import is_constant
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
+from .containers import container_method
 from .dispatch import dispatched
 from .errors import NoDerivative
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all, same_integer
 from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
-from .opaque import Recording, call_opaque, is_exact, is_foreign
+from .opaque import call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .rules import find_model, find_rule
 from .source import InIntegers, NoSource
-from .stores import setitem
+from .stores import remove_attribute, setitem, store_attribute
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again
 from .ufunc_methods import ufunc_method
@@ -184,7 +185,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
     if kind in NUMBERS:
         return number_method(tape, x, name, args, kwargs)
     if kind in (list, dict, set, tuple, str):
-        return _container_method(tape, getattr(x, name), args, kwargs)
+        return container_method(tape, getattr(x, name), args, kwargs)
     if isinstance(x, np.ufunc):
         return ufunc_method(tape, x, name, args, kwargs)
     if is_exact(kind):
@@ -391,6 +392,10 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
         return number_method(tape, plain_number(tape, x), name, args, kwargs)
     if isinstance(x, np.ufunc):
         return ufunc_method(tape, x, name, args, kwargs)
+    if type(function) is types.MethodWrapperType:
+        plainly_done = PAST_THE_CLASS.get((function.__objclass__, name))
+        if plainly_done is not None:
+            return plainly_done(tape, x, *args)
     if isinstance(x, dict) and name == "__getitem__":
         return entry_of(tape, x, *args)
     if isinstance(x, type) and name == "__call__":  # from the __call__ of a metaclass
@@ -410,27 +415,25 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
     if kind is np.flatiter and name in ("copy", "__array__"):
         return call(tape, np.array, x)
     if isinstance(x, CONTAINERS) or not is_foreign(kind):
-        return _container_method(tape, function, args, kwargs)
+        return container_method(tape, function, args, kwargs)
     return call_compiled(tape, function, args, kwargs)
 
 
-def _container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A method of a built-in container or iterator: it moves references, and what it is given is iterated here."""
-    if kwargs.get("key") is not None:
-        kwargs = {**kwargs, "key": Recording(tape, kwargs["key"])}
-    if args and isinstance(getattr(function, "__self__", None), dict) and function.__name__ in ("update", "__init__"):
-        return function(*(pairs(tape, a) for a in args), **kwargs)
-    if args and function.__name__ in (
-        "extend",
-        "update",
-        "union",
-        "intersection",
-        "extendleft",
-        "__init__",
-        "fromkeys",
-    ):
-        args = tuple(iterate(tape, a) for a in args)
-    return function(*args, **kwargs)
+def _get(tape: Tape, x: Any, instance: Any, owner: Any = None) -> Any:
+    return x if instance is None else tape.call(x.fget, instance)
+
+
+PAST_THE_CLASS: dict[tuple[Any, str], Handler] = {
+    (object, "__setattr__"): store_attribute,
+    (object, "__getattribute__"): load_attribute,
+    (object, "__delattr__"): remove_attribute,
+    (type, "__setattr__"): store_attribute,
+    (type, "__getattribute__"): lambda tape, cls, name: load_attribute(tape, cls, name, type.__getattribute__),
+    (property, "__get__"): _get,
+    (property, "__set__"): lambda tape, x, instance, v: tape.call(x.fset, instance, v),
+    (property, "__delete__"): lambda tape, x, instance: tape.call(x.fdel, instance),
+}
+"""What ``super()`` gives of the methods by which Python gets and sets attributes, by class and name."""
 
 
 def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -445,7 +448,7 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
             return OPERATOR_METHODS[function.__name__](tape, *plain)
     if issubclass(cls, CONTAINERS) or not is_foreign(cls):
         bound = function.__get__(x) if isinstance(x, cls) else functools.partial(function, x)
-        return _container_method(tape, bound, tuple(rest), kwargs) if isinstance(x, cls) else bound(*rest, **kwargs)
+        return container_method(tape, bound, tuple(rest), kwargs) if isinstance(x, cls) else bound(*rest, **kwargs)
     return call_opaque(tape, function, args, kwargs)
 
 

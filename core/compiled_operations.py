@@ -21,8 +21,8 @@ from .custom import distinct
 from .integers import carries
 from .layout import Again, Describe, Holder, Hole, Layout, Static, build
 from .opaque import reached
-from .operate import evaluate
 from .tape import Cotangents, Int, Record, Tape
+from .values import evaluate
 
 
 def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:

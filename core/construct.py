@@ -13,10 +13,12 @@ import numpy as np
 
 from . import known
 from .access import iterate, pairs, special
+from .dying import Hook, let_go, watch_over
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
 from .stores import set_attribute, store_attribute
 from .tape import Tape, pass_on
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
+from .watched import plainly
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)
 ITERATING = {"itertools", "collections", "_collections"}
@@ -26,6 +28,7 @@ def maker(cls: type) -> Callable[..., Any]:
     """What is called to make an instance of ``cls``."""
     init = getattr(cls, "__init__", None)
     plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
+    plain = plain and special(cls, "__del__") is None
     if not plain or hasattr(cls, "__morula_construct__") or is_exact(cls):
         return lambda tape, /, *args, **kwargs: construct(tape, cls, args, kwargs)
 
@@ -57,6 +60,8 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if not isinstance(new, FunctionType) and not isinstance(init, FunctionType):
         if issubclass(cls, (float, complex, int)):
             return number_subclass(tape, cls, cls, args, kwargs)
+        if special(cls, "__del__") is not None:
+            return watch_over(tape, over_iterables(tape, cls, args, kwargs))
         if is_foreign(cls) or issubclass(cls, (np.ndarray, np.generic)):
             return call_opaque(tape, cls, args, kwargs)
         return over_iterables(tape, cls, args, kwargs)
@@ -69,6 +74,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     else:
         x = number_subclass(tape, cls, functools.partial(new, cls), args, kwargs)
     if isinstance(x, cls):
+        watch_over(tape, x)
         if isinstance(init, FunctionType):
             tape.call(type(x).__init__, x, *args, **kwargs)
         elif init is not object.__init__:
@@ -96,10 +102,13 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else iterate
         args = tuple(read(tape, a) for a in args)
     if not isinstance(cls, type):
-        return function(*args, **kwargs)
+        return plainly(tape, function, *args, **kwargs)
     if issubclass(cls, weakref.ref):
         given = 1 if function is cls else 2  # the object that is referred to is itself, though it be a function
-        return function(*args[:given], *(callback(tape, a) for a in args[given:]), **kwargs)
+        called = (
+            Recording(tape, a) if special(type(a), "__call__") is not None else callback(tape, a) for a in args[given:]
+        )
+        return function(*args[:given], *called, **kwargs)
     if issubclass(cls, defaultdict) and args:
         made = function(callback(tape, args[0]), *args[1:], **kwargs)
         tape.lent.append(made)
@@ -107,7 +116,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     if cls.__module__ == "itertools":
         args = tuple([callback(tape, a) for a in args])
         kwargs = {name: callback(tape, a) for name, a in kwargs.items()}
-    return function(*args, **kwargs)  # the others only hold what they are given
+    return plainly(tape, function, *args, **kwargs)  # the others only hold what they are given
 
 
 def give_back(tape: Tape) -> None:
@@ -115,6 +124,8 @@ def give_back(tape: Tape) -> None:
     for x in tape.lent:
         if isinstance(x, Recording):
             x.tape = tape.parent
+        elif isinstance(x, Hook):
+            let_go(x)
         elif isinstance(x.default_factory, Recording):
             x.default_factory = x.default_factory.function
     tape.lent.clear()

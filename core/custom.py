@@ -15,13 +15,13 @@ from . import known
 from .call import ADJOINTS, HANDLERS, handles
 from .cotangents import conform
 from .errors import BadInput
-from .operate import evaluate
 from .pullback import check_function, kind_of
 from .source import describe
 from .strong_zero import is_zero
 from .structure import as_it_is, same_number
 from .structured import forget
 from .tape import Cotangents, Int, Record, Tape
+from .values import evaluate
 
 Function = Callable[..., Any]
 

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .conditions import Conditions, Node, is_simple, located
 from .fusible import fuse
 from .known import classes, methods
 from .private_names import PrivateNames
 from .source import owner_class
-
-Node = Any
 
 BINARY = {
     ast.Add: "add",
@@ -37,7 +36,6 @@ BINARY = {
     ast.RShift: "rshift",
 }
 UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
-COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 # Calls of these see the frame that they are called from.
 FRAME_BOUND = {"locals", "vars", "dir", "globals"}
 
@@ -55,7 +53,11 @@ MOVING = {"append", "appendleft", "pop", "popleft", "insert", "get", "setdefault
 MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "split", "startswith", "endswith"}
 
 
-class Expressions(ast.NodeTransformer):
+HASHING = {"pop", "insert", "get", "setdefault", "add", "discard"}
+"""Those of them that hash their first argument, compare it, or take it for an index."""
+
+
+class Expressions(Conditions):
     def __init__(self, function: FunctionType, prefix: str) -> None:
         self.function = function
         self.prefix = prefix
@@ -68,6 +70,7 @@ class Expressions(ast.NodeTransformer):
         self.in_comprehension = False  # where no assignment expression can stand
         self.in_class = False  # whether what is assigned becomes an attribute of a class
         self.fusing = True
+        self.counters: set[str] = set()  # variables that only loops over a range assign
         self.assumed: dict[
             tuple[int, str], tuple[dict[str, Any], str, Any]
         ] = {}  # globals that decided what is written
@@ -175,19 +178,31 @@ class Expressions(ast.NodeTransformer):
         if not (isinstance(node.value, ast.Name) and is_simple(index)):
             return recorded
         plain = ast.Subscript(copy.deepcopy(node.value), copy.deepcopy(index), ast.Load())
-        return located(ast.IfExp(self.is_one_of(node.value, "sequences"), plain, recorded), node)
+        return located(ast.IfExp(self.plainly_indexed(node.value, "sequences", index), plain, recorded), node)
+
+    def plainly_indexed(self, container: Node, kinds: str, index: Node) -> Node:
+        """Whether a container is one of C's, and its index nothing that C would ask for its hash or its number."""
+        test = self.is_one_of(container, kinds)
+        if isinstance(index, ast.Constant) or isinstance(index, ast.Name) and index.id in self.counters:
+            return test
+        return ast.BoolOp(ast.And(), [test, self.is_one_of(index, "compared")])
 
     def index(self, node: Node) -> Node:
         """A subscript's index as an expression: ``a:b`` as ``slice(a, b)``."""
         if isinstance(node, ast.Slice):
-            parts: list[Node] = [
-                ast.Constant(None) if p is None else self.visit(p) for p in (node.lower, node.upper, node.step)
-            ]
+            parts = [ast.Constant(None) if p is None else self.place(p) for p in (node.lower, node.upper, node.step)]
             return located(ast.Call(ast.Name(self.prefix + "slice", ast.Load()), parts, []), node)
         if isinstance(node, ast.Tuple):
             node.elts = [self.index(e) for e in node.elts]
             return node
         return self.visit(node)
+
+    def place(self, node: Node) -> Node:
+        """A bound of a slice, which may be an object with an ``__index__``."""
+        new = self.visit(node)
+        if isinstance(new, ast.Constant) or isinstance(node, ast.Name) and node.id in self.counters:
+            return new
+        return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("place", x, at=node), node)
 
     def visit_Call(self, node: ast.Call) -> Node:
         fused = self.fused(node, self.visit)
@@ -195,7 +210,7 @@ class Expressions(ast.NodeTransformer):
             return fused
         function = node.func
         if isinstance(function, ast.Name) and function.id not in self.local:
-            if function.id in FRAME_BOUND:
+            if function.id in FRAME_BOUND and not (function.id == "dir" and node.args):
                 return self.generic_visit(node)
             if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
                 scopes: list[Node] = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
@@ -234,6 +249,11 @@ class Expressions(ast.NodeTransformer):
         if name in MOVING and isinstance(function.value, ast.Name):
             # a built-in container: x.append(y), which only moves references
             test = self.is_one_of(function.value, "containers")
+            if name in HASHING and arguments and not isinstance(arguments[0], ast.Constant):
+                if isinstance(arguments[0], ast.Name):
+                    test = ast.BoolOp(ast.And(), [test, self.is_one_of(arguments[0], "compared")])
+                else:
+                    test = ast.Constant(False)
             container = self.load(copy.deepcopy(function.value))
             found = ast.Attribute(container, name, ast.Load())
             other = ast.Call(
@@ -290,7 +310,19 @@ class Expressions(ast.NodeTransformer):
         self.in_comprehension = outer
         return node
 
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp
+
+    def visit_SetComp(self, node: Any) -> Node:
+        node = self.visit_ListComp(node)
+        entries = located(ast.ListComp(node.elt, node.generators), node)
+        return node if isinstance(node.elt, ast.Constant) else self.runtime("set_of", entries, at=node)
+
+    def visit_DictComp(self, node: Any) -> Node:
+        node = self.visit_ListComp(node)
+        if isinstance(node.key, ast.Constant):
+            return node
+        items = located(ast.ListComp(ast.Tuple([node.key, node.value], ast.Load()), node.generators), node)
+        return self.runtime("dict_of", items, at=node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Node:
         node.iter = self.runtime("iterate", self.visit(node.iter), at=node.iter)
@@ -321,88 +353,34 @@ class Expressions(ast.NodeTransformer):
         arguments.kw_defaults = [d if d is None else self.visit(d) for d in arguments.kw_defaults]
 
     def visit_Dict(self, node: ast.Dict) -> Node:
+        at = node
         node = self.generic_visit(node)  # type: ignore[assignment]
         for i, key in enumerate(node.keys):
             if key is None:
                 node.values[i] = self.runtime("mapping", node.values[i], at=node.values[i])
-        return node
+        if all(key is None or isinstance(key, ast.Constant) for key in node.keys):
+            return node
+        items: list[Node] = [
+            ast.Tuple([value] if key is None else [key, value], ast.Load())
+            for key, value in zip(node.keys, node.values)
+        ]
+        return self.runtime("dict_of", located(ast.List(items, ast.Load()), at), at=at)
 
-    def visit_Compare(self, node: ast.Compare) -> Node:
-        """``a < b`` may be a method in Python; ``a < b < c`` evaluates ``b`` once."""
-        plain = (ast.Is, ast.IsNot)
-        if all(isinstance(op, plain) or _is_text(e) for op, e in zip(node.ops, node.comparators)) or _is_text(
-            node.left
-        ):
-            return self.generic_visit(node)
-        if len(node.ops) > 1:
-            return self.generic_visit(node) if self.in_comprehension else self.chain(node)
-        return self.comparison(self.visit(node.left), node.ops[0], self.visit(node.comparators[0]), node)
+    def visit_Set(self, node: ast.Set) -> Node:
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        if all(isinstance(e, ast.Constant) for e in node.elts):
+            return node
+        return self.runtime("set_of", located(ast.List(node.elts, ast.Load()), node), at=node)
 
-    def comparison(self, left: Node, op: Node, right: Node, at: Node) -> Node:
-        if type(op) in COMPARE:
-            return self.unless_plain([left, right], "compared", lambda a, b: ast.Compare(a, [op], [b]),
-                lambda a, b: self.runtime(COMPARE[type(op)], a, b, at=at), at)  # fmt: skip
-        if isinstance(op, (ast.In, ast.NotIn)):
-            found = self.runtime("contains", left, right, at=at)
-            return found if isinstance(op, ast.In) else located(ast.UnaryOp(ast.Not(), found), at)
-        return located(ast.Compare(left, [op], [right]), at)
-
-    def chain(self, node: ast.Compare) -> Node:
-        left = self.visit(node.left)
-        values: list[Node] = []
-        for i, (op, comparator) in enumerate(zip(node.ops, node.comparators)):
-            right = self.visit(comparator)
-            if i < len(node.ops) - 1 and not is_simple(right):
-                name = self.temporary()
-                kept = located(ast.NamedExpr(ast.Name(name, ast.Store()), right), comparator)
-                values.append(self.comparison(left, op, kept, node))
-                left = located(ast.Name(name, ast.Load()), comparator)
-            else:
-                values.append(self.comparison(left, op, right, node))
-                left = copy.copy(right)
-        return located(ast.BoolOp(ast.And(), values), node)
-
-    def condition(self, test: Node) -> Node:
-        """An expression of which only the truth matters."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test.operand = self.condition(test.operand)
-            return test
-        if isinstance(test, ast.BoolOp):
-            test.values = [self.condition(v) for v in test.values]
-            return test
-        new = self.visit(test)
-        if isinstance(test, (ast.Compare, ast.Constant)):
-            return new
-        return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("truth", x, at=test), test)
-
-    def unless_plain(
-        self, operands: list[Node], kinds: str, plain: Callable[..., Node], recorded: Callable[..., Node], at: Node
-    ) -> Node:
-        """``plain(*operands)`` where the classes of all are among ``kinds``, else ``recorded(*operands)``."""
-        if self.in_comprehension and not all(map(is_simple, operands)):
-            return recorded(*operands)
-        tests: list[Node] = []
-        again: list[Node] = []
-        for x in operands:
-            if is_simple(x):
-                again.append(x)
-            else:
-                again.append(ast.Name(self.temporary(), ast.Load()))
-                x = ast.NamedExpr(ast.Name(again[-1].id, ast.Store()), x)
-            if not isinstance(x, ast.Constant):
-                kind = ast.Call(ast.Name(self.prefix + "type", ast.Load()), [x], [])
-                tests.append(ast.Compare(kind, [ast.In()], [ast.Name(self.prefix + kinds, ast.Load())]))
-        if not tests:
-            return plain(*operands)
-        test = tests[0]
-        for other in tests[1:]:  # not `and`: both operands have to be evaluated
-            test = ast.BinOp(test, ast.BitAnd(), other)
-        first, second = copy.deepcopy(again), again
-        return located(ast.IfExp(test, plain(*first), recorded(*second)), at)
-
-    def visit_IfExp(self, node: ast.IfExp) -> Node:
-        node.test = self.condition(node.test)
-        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Node:
+        new = self.visit(node.value)
+        if not isinstance(new, ast.Constant):
+            new = self.unless_plain(
+                [new], "compared", lambda x: x, lambda x: self.runtime("shown", x, at=node), node.value
+            )
+        node.value = new
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
         return node
 
     # What is known before the function runs
@@ -433,16 +411,3 @@ def _unpacked(visitor: Expressions, iterable: Node, name: str) -> Node:
     element = visitor.runtime("unpack", ast.Name(name, ast.Load()), at=iterable)
     generator = ast.comprehension(ast.Name(name, ast.Store()), iterable, [], 0)
     return located(ast.GeneratorExp(element, [generator]), iterable)
-
-
-def _is_text(node: Node) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes, type(None)))
-
-
-def is_simple(node: Node) -> bool:
-    return isinstance(node, (ast.Name, ast.Constant))
-
-
-def located(node: Any, at: Node) -> Any:
-    ast.copy_location(node, at)
-    return node

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import access, known, matching, operate, stores
+from . import access, comparison, containers, known, matching, operate, stores, text
 from .errors import NoDerivative
 from .opaque import evaluate_text
 from .passing import forgets, pass_by
@@ -112,14 +112,16 @@ def _compile(function: FunctionType) -> Template:
         "compared": PASSIVE | NUMBERS - {np.ndarray},
         "int": int,
     }
-    names |= {"changed": known.CHANGED}
+    names |= {"changed": known.CHANGED, "shown": text.shown}
+    names |= {"place": access.place, "dict_of": containers.dict_of, "set_of": containers.set_of}
     names |= {"getitem": access.getitem, "setitem": stores.setitem, "delitem": stores.delete_item}
     names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
     names |= {"delattr": stores.delete_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
     names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
     names |= {"made": class_made, "match": matching.match, **matching.PATTERNS}
-    names |= {"truth": operate.truth, "contains": operate.contains, **operate.COMPARISONS}
+    names |= {"truth": operate.truth, "operand": operate.operand, "chosen": operate.chosen}
+    names |= {"contains": comparison.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
     tree = syntax_tree(function)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}

@@ -127,6 +127,9 @@ def enter(name: str, cls: type, method: Any) -> None:
         slotted.add(cls)
 
 
+answering: dict[type, bool] = {}
+"""Classes, and whether C code that compares, hashes, shows or iterates an instance may run code written in Python."""
+
 MISSING = object()
 
 
@@ -140,6 +143,7 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
 
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
+    answering.clear()
     while _filled:
         with suppress(IndexError):  # another thread forgets too
             _filled.pop().clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .access import special
+from .access import place, special
 from .arrays import call_rule
 from .call import HANDLERS, call, handles
 from .opaque import is_exact
@@ -63,4 +63,4 @@ def round_(tape: Tape, number: Any, ndigits: Any = None) -> Any:
     own = None if type(number) in PASSIVE or type(number) in NUMBERS else special(type(number), "__round__")
     if own is not None:
         return call(tape, own, number) if ndigits is None else call(tape, own, number, ndigits)
-    return round(number, ndigits)
+    return round(number, place(tape, ndigits))

@@ -97,6 +97,16 @@ class Opaque:
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
+class Unrecorded:
+    """Python code that C called where nobody recorded it, in the place of an opaque function."""
+
+    __slots__ = ("caller", "code", "is_called")
+
+    def __init__(self, code: types.CodeType, caller: Any) -> None:
+        self.code, self.caller = code, caller
+        self.is_called = caller in (eval, exec) or getattr(caller, "__code__", None) is code  # by the program itself
+
+
 def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function without rule or source, and record what it took and gave, and what it left in its arguments."""
     if any(isinstance(x, dict) or hasattr(x, "__dict__") for x in (*args, *kwargs.values()) if not _is_code(x)):
@@ -155,6 +165,8 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         taken = *taken, bound
     else:
         bound = None
+    from .watched import run_opaque
+
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
     known_addresses = exposed(tape)
@@ -164,7 +176,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     caller = function, taken
     drawn: list[Any] = []
     inside = [_drawing(tape.call(iter, a), drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
-    y = evaluate(tape.parent, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
+    y = run_opaque(tape, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
     if function is np.ndarray:
         y = pinned(y)
     inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))
@@ -301,6 +313,8 @@ def refuse(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
     """Refuse the cotangent ``dy`` of ``y``, which an opaque call gave, if ``y`` may depend on an argument."""
     if opaque.depends:
         raise refusal(opaque)
+    if type(opaque.function) is Unrecorded:
+        return
     from .raw_memory import refuse_if_given  # which itself needs what stands here
 
     refuse_if_given(table, y, dy, opaque.where)
@@ -333,24 +347,39 @@ def refusal(opaque: Opaque) -> NoDerivative:
     """The error for a cotangent that has reached the result of an opaque function."""
     if opaque.says is not None:
         return NoDerivative(opaque.says())
-    short = getattr(opaque.function, "__name__", "f")
+    function = opaque.function
+    if type(function) is Unrecorded:
+        if not function.is_called:
+            return _refusal_of_unrecorded(function, opaque.where)
+        function = function.caller
+    short = getattr(function, "__name__", "f")
     if opaque.overwrites:
         return NoDerivative(
-            f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
+            f"{describe(function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
             "have destroyed an argument that is read afterwards; leave that out, or do not read the argument again"
         )
     reason, remedy = "has no derivative rule and no Python source to differentiate,", "Give"
     exact = next((type(x).__name__ for x in opaque.inputs if is_exact(type(x))), None)
     if exact is not None:
         reason = f"is given a number ({exact}) that is computed in integers, where no derivative can be followed,"
-    elif isinstance(opaque.function, FunctionType) and is_of_exact(opaque.function):
+    elif isinstance(function, FunctionType) and is_of_exact(function):
         reason, remedy = "computes in integers, where no derivative can be followed,", "Compute with floats, or give"
-    instead = next((f"{text} can be differentiated. " for f, text in INSTEAD.items() if f is opaque.function), "")
+    instead = next((f"{text} can be differentiated. " for f, text in INSTEAD.items() if f is function), "")
     return NoDerivative(
-        f"{describe(opaque.function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
+        f"{describe(function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
         f"and its result influences the output. {instead}{remedy} it a derivative:\n"
         f"{example(short)}"
         "or wrap the argument in morula.stop_gradient if no derivative should pass."
+    )
+
+
+def _refusal_of_unrecorded(function: Unrecorded, where: tuple[str, int]) -> NoDerivative:
+    code = function.code
+    return NoDerivative(
+        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) was called by code written in C "
+        f"({describe(function.caller)}, called at {where[0]}:{where[1]}), where its operations are not recorded, and what it "
+        "stored or returned influences the output. Call it from Python before, so that what it stores is there already, or "
+        "let it store nothing that the result depends on"
     )
 
 
@@ -361,6 +390,7 @@ def judge(tape: Tape | None) -> None:
     known: set[int] = set()
     reached(tape.inputs or (), known)
     active = set(known)
+    produced = set(known)  # the inputs, and what operations have given
     for _, y, *saved in tape.records:
         taken: set[int] = set()
         opaque = next((s for s in saved if type(s) is Opaque), None)
@@ -373,7 +403,8 @@ def judge(tape: Tape | None) -> None:
             # What a container among the inputs holds by now may have been made by the call.
             handed = {id(x) for x in opaque.inputs if type(x) in NUMBER_TYPES}
             handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}
-            opaque.moved = given & (known | handed)
+            # What such code reaches by the end of the run, it has perhaps made itself.
+            opaque.moved = given & (produced if type(opaque.function) is Unrecorded else known | handed)
             # An object of C code may have kept what the call gave it.
             keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if _keeps(type(x))}
             given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
@@ -382,16 +413,20 @@ def judge(tape: Tape | None) -> None:
         if depends:
             active |= given
         known |= taken | given
+        if opaque is None or isinstance(y, (tuple, list, np.ndarray, *NUMBER_TYPES)):
+            produced |= given
 
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:
     """``eval`` or ``exec`` in the scope of the caller: what it computes is not looked into."""
+    from .watched import run_opaque
+
     source, *given = args
     scopes = given or [names, scope]
     before = {name: id(value) for name, value in scopes[-1].items()}
     code = source if isinstance(source, types.CodeType) else compile(source.strip(), "<text>", function.__name__)
     used = [s[name] for name in _names(code) for s in scopes if name in s]
-    y = function(source, *scopes)
+    y = run_opaque(tape, function, source, *scopes)
     made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
     note(tape, (y, made), function, tuple(used))
     return y

@@ -16,6 +16,7 @@ import numpy as np
 
 from .access import PROXIES, iterate, pairs, referent, special
 from .apply import apply_rule, pull_back, pull_back_binary
+from .comparison import REFLECTED, compare
 from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
 from .opaque import call_opaque, is_exact, is_foreign, note
@@ -23,7 +24,9 @@ from .rules.table import RULES
 from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
-from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL, evaluate
+from .text import percent
+from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL
+from .watched import plainly
 
 Operation = Callable[..., Any]
 
@@ -91,6 +94,8 @@ def _binary_protocol(
             y = tape.call(own, x, other)
         elif isinstance(x, np.ndarray) and (overrides(x) or overrides(other) or special(type(other), "__array__")):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
+        elif isinstance(x, np.ndarray) and is_sequence(other):
+            y = tape.call(OPERATOR_UFUNCS[name], a, b)
         elif isinstance(x, np.ndarray) and computes(other):
             y = by_entries(tape, function, (a, b))
         else:
@@ -101,6 +106,11 @@ def _binary_protocol(
         if y is not NotImplemented:
             return y
     return function(a, b)  # raises the TypeError that Python would raise
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether NumPy makes an array of an object because its class has entries, by methods in Python."""
+    return special(type(x), "__len__") is not None and special(type(x), "__getitem__") is not None
 
 
 def _gives_way(a: Any, b: Any) -> bool:
@@ -120,6 +130,8 @@ SEQUENCES = (list, tuple, bytes, bytearray)
 
 def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: Any, b: Any) -> Any:
     """``a op b`` where no class in Python has a say: subclasses of numbers and arrays, sequences, objects of C code."""
+    if function is operator.mod and isinstance(a, (str, bytes)):
+        return percent(tape, a, b)
     if type(a) in PROXIES or type(b) in PROXIES:
         return operation(tape, *(referent(x) if type(x) in PROXIES else x for x in (a, b)))
     reading = np.ndarray if function is operator.mul else (np.ndarray, np.generic)  # a number times a list repeats it
@@ -139,7 +151,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(float, b))
     if isinstance(b, (float, complex)) and isinstance(a, Rational):
         return operation(tape, tape.call(float, a), b)
-    y = evaluate(tape.parent, function, a, b)
+    y = plainly(tape, function, a, b)
     if is_foreign(type(a)) or is_foreign(type(b)):
         note(tape, y, function, (a, b))
     return y
@@ -147,36 +159,11 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
 
 def _comparison(function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
-        ka, kb = type(a), type(b)
-        if ka in COMPARED and kb in COMPARED:
+        if type(a) in NUMBERS and type(b) in NUMBERS:
             return function(a, b)
-        return _compare(tape, function, method, a, b)
+        return compare(tape, method, a, b)
 
     return operation
-
-
-def _compare(tape: Tape, function: Operation, method: str, a: Any, b: Any) -> Any:
-    """``a < b`` by a method written in Python, which may return or store what it has computed."""
-    ka, kb = type(a), type(b)
-    attempts = [(special(ka, method), method, a, b), (special(kb, REFLECTED[method]), REFLECTED[method], b, a)]
-    if all(own is None for own, *_ in attempts):
-        return function(a, b)
-    if kb is not ka and issubclass(kb, ka):
-        attempts.reverse()
-    for own, name, x, other in attempts:
-        if own is not None:
-            y = tape.call(own, x, other)
-        else:
-            y = getattr(type(x), name, _not_implemented)(x, other)
-        if y is not NotImplemented:
-            return y
-    return function(a, b)
-
-
-def contains(tape: Tape, x: Any, container: Any) -> bool:
-    """``x in container``."""
-    own = special(type(container), "__contains__")
-    return bool(tape.call(own, container, x)) if own is not None else x in container
 
 
 def truth(tape: Tape, x: Any) -> Any:
@@ -186,6 +173,29 @@ def truth(tape: Tape, x: Any) -> Any:
         return x
     own = special(kind, "__bool__" if hasattr(kind, "__bool__") else "__len__")
     return bool(tape.call(own, x)) if own is not None else x
+
+
+class Truth:
+    """An operand of ``and`` or ``or``, with its truth as the tape has found it."""
+
+    __slots__ = ("holds", "x")
+
+    def __init__(self, x: Any, holds: bool) -> None:
+        self.x, self.holds = x, holds
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def operand(tape: Tape, x: Any) -> Any:
+    """``x`` as an operand of ``and`` or ``or``, which is asked for its truth."""
+    asked = truth(tape, x)
+    return x if asked is x else Truth(x, asked)
+
+
+def chosen(tape: Tape, x: Any) -> Any:
+    """The operand that ``and`` or ``or`` has chosen."""
+    return x.x if type(x) is Truth else x
 
 
 def _unary(function: Operation, method: str) -> Operation:
@@ -235,9 +245,6 @@ def _takes_over(b: Any, method: str) -> bool:
     return isinstance(b, (np.ndarray, np.generic)) or special(type(b), method.replace("__i", "__r")) is not None
 
 
-COMPARED = PASSIVE | NUMBERS | {list, tuple, dict, set}
-REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
-REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
 COMPARISONS = {m.strip("_"): _comparison(getattr(operator, m.strip("_")), m) for m in REFLECTED}
 """The recorded form of each comparison, by the name of its function in ``operator``."""
 

@@ -31,7 +31,6 @@ from .cotangents import conform
 from .errors import BadInput, NoDerivative
 from .held import Held, exposed, globals_of
 from .instrument import instrument
-from .operate import evaluate
 from .raw_memory import refuse_leftovers
 from .source import describe
 from .strong_zero import is_nan
@@ -39,6 +38,7 @@ from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for
 from .tape import Cotangents, NotANumber, Tape, sweep
 from .tracebacks import prune
+from .values import evaluate
 
 Function = Callable[..., Any]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .memory import blank_memory, corresponding, owner
-from .opaque import Opaque, as_view, exposed, judge, note, note_given, reached
+from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, reached
 from .records import numeric_fields
 from .source import describe
 from .tape import Cotangents, Tape
@@ -106,7 +106,7 @@ def _events(tape: Tape) -> Iterator[tuple[Opaque, list[Any]]]:
     """The calls of C code that were given numbers that depend on an argument, with these and what bytes came out."""
     for record in tape.records:
         opaque = next((e for e in record[2:] if type(e) is Opaque), None)
-        if opaque is not None and opaque.depends:
+        if opaque is not None and opaque.depends and type(opaque.function) is not Unrecorded:
             values: list[Any] = []
             reached(opaque.inputs, set(), values=values)
             yield opaque, [*values, record[1], *(x for x in opaque.inputs if not isinstance(x, (list, tuple)))]

@@ -44,9 +44,11 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
             continue
         seen.add(id(x))
         if isinstance(x, (tuple, list, set, frozenset, deque)):
-            waiting += reversed(list(x))
+            waiting += reversed(list(x) if kind in CONTAINERS else [*_entries(x), *_held(x)])
         elif isinstance(x, dict):
-            waiting += reversed(list(x.values()))
+            waiting += reversed([*dict.keys(x), *dict.values(x)])
+            if kind is not dict:
+                waiting += _held(x)
         elif isinstance(x, np.ndarray):
             waiting += reversed(x.ravel().tolist())
         elif (kind.__module__ or "").startswith(f"{__package__}.") and not is_foreign(kind):
@@ -57,6 +59,14 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
             if values is not None and is_foreign(kind):
                 values.append(x)
             waiting += reversed(_held(x))
+
+
+CONTAINERS = {tuple, list, set, frozenset, deque}
+
+
+def _entries(x: Any) -> Any:
+    """The entries of an object of a class derived from a container, past the methods of that class."""
+    return next(base for base in CONTAINERS if isinstance(x, base)).__iter__(x)
 
 
 def _held(x: Any) -> list[Any]:

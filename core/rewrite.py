@@ -39,6 +39,7 @@ class Rewriter(Patterns):
             kwarg=arguments.kwarg,
             defaults=[],
         )
+        self.counters = _counters(node)
         body: list[Node]
         if isinstance(node, ast.Lambda):
             body = [ast.copy_location(ast.Return(self.visit(node.body)), node.body)]
@@ -178,7 +179,7 @@ class Rewriter(Patterns):
                 test: Node = self.is_of(container, "store", key.value)
                 target: Node = ast.Attribute(container, key.value, ast.Store())
             else:
-                test = self.is_one_of(container, "changed")
+                test = self.plainly_indexed(container, "changed", key)
                 target = ast.Subscript(container, key, ast.Store())
             plain = ast.Assign([target], copy.deepcopy(value))
             return [*before, located(ast.If(test, [plain], [recorded]), at)]
@@ -294,6 +295,19 @@ def _bound_by(statement: Node) -> list[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [statement.name]
     return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _counters(node: Node) -> set[str]:
+    """The variables of a function that nothing but loops over a ``range`` assign."""
+    assigned = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    assigned += [a.arg for a in ast.walk(node) if isinstance(a, ast.arg)]
+    loops = [n for n in ast.walk(node) if isinstance(n, (ast.For, ast.comprehension)) and _is_range(n.iter)]
+    counting = [n.target.id for n in loops if isinstance(n.target, ast.Name)]
+    return {name for name in counting if counting.count(name) == assigned.count(name)}
+
+
+def _is_range(node: Node) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
 
 
 def _is_plain(visitor: Rewriter, decorator: Node) -> bool:

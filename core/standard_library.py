@@ -6,22 +6,24 @@ These are handlers: ``handler(tape, *args, **kwargs)`` stands for the function i
 from __future__ import annotations
 
 import copy
+import copyreg
 import functools
 import itertools
 import math
 import operator
 import sys
 import weakref
-from collections.abc import Iterator
 from types import FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
 
 from . import known
-from .access import get_attribute, getitem, iterate, load_attribute, next_entry, pairs, special
+from .access import get_attribute, getitem, iterate, load_attribute, next_entry, place, special
 from .arrays import call_rule
+from .builtin_iteration import UNASKED
 from .call import CALLERS, HANDLERS, call, call_method, handles
+from .comparison import holds, sorting
 from .construct import class_made
 from .cotangents import conform
 from .frames import LAZY, take
@@ -34,8 +36,10 @@ from .source import program_frame, user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape, pass_on
-from .values import NUMBERS, PASSIVE, differentiable, evaluate
+from .text import as_ascii, formatted, represented, text
+from .values import NUMBERS, differentiable, evaluate
 from .vocabulary import larger, largest, smaller, smallest
+from .watched import PLAIN, plainly
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -49,16 +53,15 @@ for _function in (
     isinstance,
     issubclass,
     id,
-    range,
     callable,
     property,
     staticmethod,
     classmethod,
-    ascii,
-    format,
     slice,
 ):
     HANDLERS[_function] = _passive(_function)
+HANDLERS[bool] = lambda tape, *x: holds(tape, *x) if x else False
+HANDLERS[range] = lambda tape, *bounds: range(*(place(tape, i) for i in bounds))
 
 
 @handles(type)
@@ -72,34 +75,31 @@ def type_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
 HANDLERS[object] = _passive(object)
 
 
-PLAIN = PASSIVE | NUMBERS | {list, tuple, dict, set}
-
-
 def _dunder(function: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
-        own = None if type(x) in PLAIN else special(type(x), method)
+        own = None if type(x) in UNASKED else special(type(x), method)
+        args = tuple(place(tape, a) for a in args)
+        if own is None and function in (math.floor, math.ceil) and special(type(x), "__float__") is not None:
+            x = call(tape, float, x)
         if own is not None:
-            return function_result(call(tape, own, x, *args))
+            y = call(tape, own, x, *args)
+            return int(y) if function is len else y
         return function(x, *args)
 
-    function_result = function if function in (len, bool, str) else lambda y: y
-    if function is len:
-        function_result = int
     HANDLERS[function] = handler
 
 
-for _function, _method in ((len, "__len__"), (bool, "__bool__")):
+for _function, _method in ((len, "__len__"),):
     _dunder(_function, _method)
 for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
     _dunder(_function, _method)
-_dunder(str, "__str__")
-_dunder(repr, "__repr__")
+HANDLERS |= {str: text, repr: represented, ascii: as_ascii, format: formatted}
 
 
 @handles(hash)
 def hash_(tape: Tape, x: Any) -> int:
     own = special(type(x), "__hash__")
-    return hash(x) if own is None else hash(_Hashed(call(tape, own, x)))
+    return plainly(tape, hash, x) if own is None else hash(_Hashed(call(tape, own, x)))
 
 
 class _Hashed:
@@ -115,6 +115,10 @@ class _Hashed:
 @handles(int)
 def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
     """A whole number as a count or a place: what it was computed from has no derivative through it."""
+    for method in () if type(x) in PLAIN else ("__int__", "__index__", "__trunc__"):
+        own = special(type(x), method)
+        if own is not None:
+            return int(call(tape, own, x), *args, **kwargs)
     return int(x, *args, **kwargs)
 
 
@@ -190,7 +194,7 @@ def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     With ``key`` it is the object that is chosen, and has the cotangent alone.
     """
     values = list(iterate(tape, args[0])) if len(args) == 1 else list(args)
-    y = function(values, **_recording_key(tape, kwargs))
+    y = function(values, **_recording_key(tape, values, kwargs))
     if kwargs.get("key") is not None or not isinstance(y, (float, int, np.number)) or values.count(y) == 1:
         return y
     ties = [x for x in values if x == y]
@@ -214,14 +218,16 @@ def _share(table: Cotangents, record: Record) -> None:
                 table.add(x, share)
 
 
-def _recording_key(tape: Tape, kwargs: dict[str, Any]) -> dict[str, Any]:
-    key = kwargs.get("key")
-    return kwargs if key is None else {**kwargs, "key": recording(tape, key)}
+def _recording_key(tape: Tape, values: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    key = sorting(tape, values, kwargs.get("key"))
+    return kwargs if key is None else {**kwargs, "key": key}
 
 
 @handles(sorted)
 def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
-    return sorted(iterate(tape, iterable), **_recording_key(tape, kwargs))
+    values = list(iterate(tape, iterable))
+    values.sort(**_recording_key(tape, values, kwargs))
+    return values
 
 
 @handles(reversed)
@@ -232,63 +238,6 @@ def reversed_(tape: Tape, x: Any) -> Any:
     if isinstance(x, np.ndarray) or special(type(x), "__getitem__") is not None:
         return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
     return reversed(x)
-
-
-@handles(map)
-def map_(tape: Tape, function: Any, *iterables: Any) -> Iterator[Any]:
-    return map(recording(tape, function), *(iterate(tape, i) for i in iterables))
-
-
-@handles(filter)
-def filter_(tape: Tape, function: Any, iterable: Any) -> Iterator[Any]:
-    return filter(function if function is None else recording(tape, function), iterate(tape, iterable))
-
-
-@handles(functools.reduce)
-def reduce_(tape: Tape, function: Any, iterable: Any, *initial: Any) -> Any:
-    return functools.reduce(recording(tape, function), iterate(tape, iterable), *initial)
-
-
-@handles(itertools.accumulate)
-def accumulate_(tape: Tape, iterable: Any, func: Any = None, *, initial: Any = None) -> Iterator[Any]:
-    return itertools.accumulate(iterate(tape, iterable), recording(tape, func or operator.add), initial=initial)
-
-
-def _calling_back(function: Any) -> Any:
-    """Iterators whose first argument is a function."""
-    return lambda tape, callback, *iterables: function(
-        recording(tape, callback) if callback is not None else None, *(iterate(tape, i) for i in iterables)
-    )
-
-
-for _function in (itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
-    HANDLERS[_function] = _calling_back(_function)
-
-
-@handles(itertools.count)
-def count_(tape: Tape, start: Any = 0, step: Any = 1) -> Iterator[Any]:
-    if type(start) is int and type(step) is int:
-        return itertools.count(start, step)
-    return itertools.accumulate(itertools.chain([start], itertools.repeat(step)), recording(tape, operator.add))
-
-
-@handles(itertools.groupby)
-def groupby_(tape: Tape, iterable: Any, key: Any = None) -> Any:
-    return itertools.groupby(iterate(tape, iterable), None if key is None else recording(tape, key))
-
-
-def _iterating(function: Any) -> Any:
-    """Containers and iterators that are made of other iterables."""
-    return lambda tape, *iterables, **kwargs: function(*(iterate(tape, i) for i in iterables), **kwargs)
-
-
-@handles(dict)
-def dict_(tape: Tape, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-    return dict(*(pairs(tape, a) for a in args), **kwargs)
-
-
-for _function in (list, tuple, set, frozenset, zip, enumerate, all, any):
-    HANDLERS[_function] = _iterating(_function)
 
 
 @handles(iter)
@@ -339,7 +288,7 @@ def hasattr_(tape: Tape, x: Any, name: str) -> bool:
 
 @handles(print)
 def print_(tape: Tape, *values: Any, **kwargs: Any) -> None:
-    print(*(call(tape, str, x) for x in values), **kwargs)
+    print(*(text(tape, x) for x in values), **kwargs)
 
 
 HANDLERS[object.__setattr__] = store_attribute
@@ -357,7 +306,7 @@ def _of_class(tape: Tape, cls: type, name: str, *value: Any) -> None:
 
 
 HANDLERS[operator.delitem] = delete_item
-HANDLERS[operator.index] = _passive(operator.index)
+HANDLERS[operator.index] = lambda tape, x: operator.index(place(tape, x))
 
 
 def _numpy_integer(cls: type) -> Any:
@@ -378,7 +327,6 @@ def _numpy_integer(cls: type) -> Any:
 
 for _function in {np.dtype(c).type for c in "bhilqpBHILQP"}:
     HANDLERS[_function] = _numpy_integer(_function)
-HANDLERS[operator.contains] = _passive(operator.contains)
 
 
 @handles(operator.call)
@@ -416,12 +364,14 @@ def reduce_ex(tape: Tape, x: Any, protocol: int) -> Any:
     cls: Any = type(x)
     if isinstance(cls.__reduce__, FunctionType):
         return call(tape, cls.__reduce__, x)
-    found = x.__reduce_ex__(protocol)
-    if isinstance(getattr(cls, "__getnewargs__", None), FunctionType):
-        found = (found[0], (cls, *call(tape, cls.__getnewargs__, x)), *found[2:])
-    if isinstance(getattr(cls, "__getstate__", None), FunctionType):
-        found = (*found[:2], call(tape, cls.__getstate__, x), *found[3:])
-    return found
+    arguments, state = special(cls, "__getnewargs__"), special(cls, "__getstate__")
+    if arguments is None and state is None:
+        return x.__reduce_ex__(protocol)
+    given = call(tape, arguments, x) if arguments is not None else getattr(x, "__getnewargs__", tuple)()
+    kept = call(tape, state, x) if state is not None else object.__getstate__(x)  # type: ignore[attr-defined]
+    entries = list.__iter__(x) if isinstance(x, list) else None
+    new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+    return new, (cls, *given), kept, entries, iter(dict.items(x)) if isinstance(x, dict) else None
 
 
 for _function, _method in ((copy.copy, "__copy__"), (copy.deepcopy, "__deepcopy__")):

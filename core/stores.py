@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import FIELDS, PROXIES, class_attribute, get_attribute, getitem, is_property, iterate, referent, special
+from .access import (
+    FIELDS,
+    PROXIES,
+    class_attribute,
+    get_attribute,
+    getitem,
+    hashed_or_counted,
+    is_property,
+    iterate,
+    referent,
+    special,
+)
 from .apply import plain_arrays
 from .cotangents import conform
 from .errors import NoDerivative
@@ -24,6 +35,7 @@ from .opaque import call_opaque, is_foreign
 from .raw_memory import cut
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
+from .watched import PLAIN
 
 Operation = Callable[..., Any]
 
@@ -54,8 +66,10 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         v = iterate(tape, v) if type(i) is slice else v
         if is_foreign(type(a)):
             call_opaque(tape, operator.setitem, (a, i, list(v) if isinstance(v, Iterator) else v), {})
-        else:
+        elif type(i) in PLAIN:
             a[i] = v
+        else:
+            hashed_or_counted(tape, operator.setitem, a, i, v)
 
 
 def _kept_index(i: Any) -> Any:
@@ -274,7 +288,9 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
 
 def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     """``object.__setattr__``, past what the class itself does about assignments."""
-    _store(tape, x, name, v, object.__setattr__)
+    if isinstance(x, type):
+        known.forget_classes()
+    _store(tape, x, name, v, type.__setattr__ if isinstance(x, type) else object.__setattr__)
 
 
 def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:
@@ -304,15 +320,21 @@ def delete_attribute(tape: Tape, x: Any, name: str) -> None:
     if isinstance(x, type):
         known.forget_classes()
     own = special(type(x), "__delattr__")
-    raw = class_attribute(type(x).__mro__, name)
     if own is not None:
         tape.call(own, x, name)
-    elif is_property(raw, "__delete__") and raw.fdel is not None:
+    else:
+        remove_attribute(tape, x, name, delattr)
+
+
+def remove_attribute(tape: Tape, x: Any, name: str, plainly: Any = object.__delattr__) -> None:
+    """``object.__delattr__``, past what the class itself does about deletions."""
+    raw = class_attribute(type(x).__mro__, name)
+    if is_property(raw, "__delete__") and raw.fdel is not None:
         tape.call(raw.fdel, x)
     elif special(type(raw), "__delete__") is not None:
         tape.call(type(raw).__delete__, raw, x)
     else:
-        delattr(x, name)
+        plainly(x, name)
 
 
 def delete_item(tape: Tape, x: Any, i: Any) -> None:
@@ -320,7 +342,7 @@ def delete_item(tape: Tape, x: Any, i: Any) -> None:
     if own is not None:
         tape.call(own, x, i)
     else:
-        del x[i]
+        hashed_or_counted(tape, operator.delitem, x, i)
 
 
 def update_item(tape: Tape, x: Any, i: Any, old: Any, in_place: Operation, v: Any) -> None:

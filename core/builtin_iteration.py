@@ -1,0 +1,186 @@
+"""Built-in functions that iterate, test, compare or hash entries: ``map``, ``filter``, ``all``, ``set``, ``itertools``, heaps."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+from .access import iterate, pairs
+from .call import HANDLERS, call, handles
+from .comparison import BISECTIONS, HEAPS, contains, equal, heap_operation, holds
+from .containers import entries_of
+from .opaque import Recording as recording
+from .operate import COMPARISONS
+from .special_methods import special
+from .tape import Tape
+from .values import NUMBERS, PASSIVE
+from .watched import calls_back, plainly
+
+UNASKED = PASSIVE | NUMBERS | {list, tuple, dict, set}
+"""Classes whose length C knows by itself."""
+
+
+@handles(map)
+def map_(tape: Tape, function: Any, *iterables: Any) -> Iterator[Any]:
+    return map(recording(tape, function), *(iterate(tape, i) for i in iterables))
+
+
+@handles(filter)
+def filter_(tape: Tape, function: Any, iterable: Any) -> Iterator[Any]:
+    return filter(_test(tape, function), iterate(tape, iterable))
+
+
+def _test(tape: Tape, function: Any) -> Any:
+    """What ``filter`` is given to ask whether an entry stays."""
+    if function is None:
+        return functools.partial(holds, tape)
+    test = recording(tape, function)
+    return lambda x: holds(tape, test(x))
+
+
+@handles(functools.reduce)
+def reduce_(tape: Tape, function: Any, iterable: Any, *initial: Any) -> Any:
+    return functools.reduce(recording(tape, function), iterate(tape, iterable), *initial)
+
+
+@handles(itertools.accumulate)
+def accumulate_(tape: Tape, iterable: Any, func: Any = None, *, initial: Any = None) -> Iterator[Any]:
+    return itertools.accumulate(iterate(tape, iterable), recording(tape, func or operator.add), initial=initial)
+
+
+def _calling_back(function: Any) -> Any:
+    """Iterators whose first argument is a test."""
+    return lambda tape, test, iterable: function(_test(tape, test), iterate(tape, iterable))
+
+
+for _function in (itertools.takewhile, itertools.dropwhile, itertools.filterfalse):
+    HANDLERS[_function] = _calling_back(_function)
+
+
+@handles(itertools.starmap)
+def starmap_(tape: Tape, function: Any, iterable: Any) -> Iterator[Any]:
+    return itertools.starmap(recording(tape, function), iterate(tape, iterable))
+
+
+@handles(itertools.chain.from_iterable)
+def chain_of(tape: Tape, iterables: Any) -> Iterator[Any]:
+    return itertools.chain.from_iterable(map(functools.partial(iterate, tape), iterate(tape, iterables)))
+
+
+@handles(itertools.compress)
+def compress_(tape: Tape, data: Any, selectors: Any) -> Iterator[Any]:
+    return itertools.compress(iterate(tape, data), map(functools.partial(holds, tape), iterate(tape, selectors)))
+
+
+@handles(itertools.count)
+def count_(tape: Tape, start: Any = 0, step: Any = 1) -> Iterator[Any]:
+    if type(start) is int and type(step) is int:
+        return itertools.count(start, step)
+    return itertools.accumulate(itertools.chain([start], itertools.repeat(step)), recording(tape, operator.add))
+
+
+@handles(itertools.groupby)
+def groupby_(tape: Tape, iterable: Any, key: Any = None) -> Any:
+    return itertools.groupby(iterate(tape, iterable), None if key is None else recording(tape, key))
+
+
+def _iterating(function: Any) -> Any:
+    """Containers and iterators that are made of other iterables."""
+    return lambda tape, *iterables, **kwargs: function(*(iterate(tape, i) for i in iterables), **kwargs)
+
+
+@handles(dict)
+def dict_(tape: Tape, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+    return plainly(tape, dict, *(entries_of(tape, pairs(tape, a)) for a in args), **kwargs)
+
+
+for _function in (zip, enumerate):
+    HANDLERS[_function] = _iterating(_function)
+
+
+def _sizing(function: Any) -> Any:
+    """``list`` and ``tuple``, which ask an iterable for its length to begin with."""
+
+    def handler(tape: Tape, *args: Any) -> Any:
+        entries = [iterate(tape, x) for x in args]
+        for x in args:
+            length_hint(tape, x)
+        return function(*entries)
+
+    return handler
+
+
+for _function in (list, tuple):
+    HANDLERS[_function] = _sizing(_function)
+
+
+@handles(operator.length_hint)
+def length_hint(tape: Tape, x: Any, default: int = 0) -> int:
+    for method in () if type(x) in UNASKED else ("__len__", "__length_hint__"):
+        own = special(type(x), method)
+        found = NotImplemented if own is None else call(tape, own, x)
+        if found is not NotImplemented:
+            return operator.index(found)
+    return operator.length_hint(x, default)
+
+
+def _hashing(function: Any) -> Any:
+    return lambda tape, *iterable: plainly(tape, function, *(entries_of(tape, iterate(tape, i)) for i in iterable))
+
+
+for _function in (set, frozenset):
+    HANDLERS[_function] = _hashing(_function)
+
+
+def _asking(function: Any) -> Any:
+    """``all`` and ``any``."""
+
+    def handler(tape: Tape, iterable: Any) -> bool:
+        entries = iterate(tape, iterable)
+        if isinstance(entries, (list, tuple)) and not calls_back(entries):
+            return function(entries)
+        return function(map(functools.partial(holds, tape), entries))
+
+    return handler
+
+
+for _function in (all, any):
+    HANDLERS[_function] = _asking(_function)
+
+
+HANDLERS[operator.contains] = lambda tape, container, x: contains(tape, x, container)
+for _name, _recorded in COMPARISONS.items():
+    HANDLERS[getattr(operator, _name)] = _recorded
+for _function in (*HEAPS, *BISECTIONS):
+    HANDLERS[_function] = heap_operation(_function)
+
+
+@handles(operator.not_)
+def not_(tape: Tape, x: Any) -> bool:
+    return not holds(tape, x)
+
+
+@handles(operator.truth)
+def truth_(tape: Tape, x: Any) -> bool:
+    return holds(tape, x)
+
+
+@handles(operator.countOf)
+def count_of(tape: Tape, a: Any, b: Any) -> int:
+    return sum(equal(tape, e, b) for e in iterate(tape, a))
+
+
+@handles(operator.indexOf)
+def index_of(tape: Tape, a: Any, b: Any) -> int:
+    for i, e in enumerate(iterate(tape, a)):
+        if equal(tape, e, b):
+            return i
+    raise ValueError("sequence.index(x): x not in sequence")
+
+
+@handles(functools.cmp_to_key)
+def cmp_to_key_(tape: Tape, mycmp: Any) -> Any:
+    return functools.cmp_to_key(recording(tape, mycmp))

@@ -1,0 +1,77 @@
+"""``__del__`` of objects that a run has made, which Python calls from C at any time: called on the tape.
+
+While a run lasts that has made an instance of a class with a ``__del__`` in Python, the class holds a hook in its place,
+which calls it as it is for all other instances, of other threads too.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .known import class_attribute
+from .special_methods import special
+from .tape import Tape
+from .values import evaluate
+
+
+class Hook:
+    """In the place of the ``__del__`` of a class."""
+
+    def __init__(self, owner: type) -> None:
+        self.owner, self.original = owner, owner.__dict__["__del__"]
+        self.tapes: dict[int, Tape] = {}  # by the identity of an object that a run has made
+        self.runs = 0
+
+    def __get__(self, x: Any, kind: type | None = None) -> Any:
+        return self if x is None else Dying(self, x)
+
+    def __call__(self, x: Any) -> Any:
+        return Dying(self, x)()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+
+class Dying:
+    """The ``__del__`` of one object."""
+
+    def __init__(self, hook: Hook, x: Any) -> None:
+        self.hook, self.x = hook, x
+
+    def __call__(self) -> Any:
+        tape = self.hook.tapes.pop(id(self.x), None)
+        while tape is not None and tape.over:
+            tape = tape.parent
+        return evaluate(tape, self.hook.original, self.x)
+
+    def __morula_call__(self, tape: Tape) -> Any:
+        return tape.call(self.hook.original, self.x)
+
+
+_lock = threading.Lock()
+
+
+def watch_over(tape: Tape, x: Any) -> Any:
+    """``x``, which the run has made, and whose ``__del__`` belongs to the run."""
+    if special(type(x), "__del__") is None:
+        return x
+    owner = next(cls for cls in type(x).__mro__ if "__del__" in cls.__dict__)
+    with _lock:
+        hook = class_attribute((owner,), "__del__")
+        if type(hook) is not Hook:
+            hook = Hook(owner)
+            type.__setattr__(owner, "__del__", hook)
+        if not any(hook is held for held in tape.lent):
+            hook.runs += 1
+            tape.lent.append(hook)
+        hook.tapes[id(x)] = tape
+    return x
+
+
+def let_go(hook: Hook) -> None:
+    """At the end of a run: the class has its own ``__del__`` back when no other run needs the hook."""
+    with _lock:
+        hook.runs -= 1
+        if not hook.runs and hook.owner.__dict__.get("__del__") is hook:
+            type.__setattr__(hook.owner, "__del__", hook.original)

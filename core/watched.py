@@ -1,0 +1,321 @@
+"""Python code that code written in C calls back: where it cannot be recorded, what it has stored is noticed.
+
+Most of what C calls is called by the engine instead, on the tape.  What is left (keys of dicts and sets, extensions,
+``pickle``, ``exec``) runs as it is, while a profile function looks on.  From the first frame that nobody records on, what
+such frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
+function, and a cotangent that arrives there is refused.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from . import known
+from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten
+from .reachable import reached
+from .special_methods import special
+from .tape import Tape, owner, snapshot
+from .values import NUMBERS, PASSIVE, evaluate
+
+PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
+"""Classes of objects from which C calls nothing that is written in Python."""
+
+ASKED = {
+    "__del__",
+    "__doc__",
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__init__",
+    "__new__",
+    "__slots__",
+    "__qualname__",
+}
+ASKED |= {
+    "__init_subclass__",
+    "__annotations__",
+    "__class_getitem__",
+    "__post_init__",
+    "__match_args__",
+    "__set_name__",
+}
+HOLDING = (list, tuple, set, frozenset, dict, deque)
+
+
+def answers(kind: type) -> bool:
+    """Whether C code that compares, hashes, shows or iterates an instance of a class may run code written in Python."""
+    found = known.answering.get(kind)
+    if found is None:
+        found = known.answering[kind] = kind not in PLAIN and any(
+            name.startswith("__") and name not in ASKED and special(kind, name) is not None
+            for cls in kind.__mro__
+            if cls.__module__ != "builtins" and not cls.__module__.startswith(f"{__package__}.")
+            for name in vars(cls)
+        )
+    return found
+
+
+def calls_back(x: Any, depth: int = 3) -> bool:
+    """Whether ``answers`` holds for an object, or for what containers hold."""
+    kind = type(x)
+    if kind in PLAIN:
+        return False
+    if kind is np.ndarray:
+        return x.dtype.kind == "O" and _any_calls_back(x.ravel().tolist(), depth)
+    if answers(kind):
+        return True
+    if isinstance(x, weakref.ref):
+        return calls_back(x(), depth)
+    if not isinstance(x, HOLDING) or not depth:
+        return not depth
+    return _any_calls_back((*dict.keys(x), *dict.values(x)) if isinstance(x, dict) else x, depth)
+
+
+def _any_calls_back(entries: Any, depth: int) -> bool:
+    kinds = {*map(type, entries)} - PLAIN
+    if any(map(answers, kinds)):
+        return True
+    inner = tuple(k for k in kinds if issubclass(k, HOLDING) or k is np.ndarray)
+    return bool(inner) and any(calls_back(e, depth - 1) for e in entries if isinstance(e, inner))
+
+
+def is_data(x: Any, depth: int = 3) -> bool:
+    """Whether nothing that an object holds is a function, or an object of a class, that C code could call."""
+    kind = type(x)
+    if kind in DATA:
+        return True
+    if kind is np.ndarray:
+        return x.dtype.kind != "O"
+    if isinstance(x, type):
+        return not x.__flags__ & HEAP_TYPE or issubclass(x, np.generic)
+    if kind not in HOLDING or not depth:
+        return kind.__module__.startswith(RANDOM) or kind.__module__ == "numpy" and issubclass(kind, np.dtype)
+    entries = (*x, *x.values()) if kind is dict else x
+    if {*map(type, entries)} <= DATA:
+        return True
+    return all(is_data(e, depth - 1) for e in entries)
+
+
+def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` of a function that nothing is known of."""
+    bound = getattr(function, "__self__", None)
+    quiet = bound is None or is_data(bound) or isinstance(bound, (type, ModuleType))
+    if quiet and type(function) in CALLED and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
+        return evaluate(tape.parent, function, *args, **kwargs)
+    watch = Watch(tape, function, (args, kwargs))
+    y = _run(watch, args, kwargs)
+    if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
+        called = getattr(function, "__code__", None) is watch.first.f_code or function in (eval, exec)
+        if not called:  # what it gives is noted by the caller
+            watch.given_back(y)
+    return y
+
+
+def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, with what unrecorded Python code stores meanwhile noted on the tape."""
+    watch = Watch(tape, function, (args, kwargs))
+    y = _run(watch, args, kwargs)
+    if watch.first is not None:
+        watch.given_back(y)
+    return y
+
+
+def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call that is watched."""
+    enclosing = sys.getprofile()
+    if enclosing is None or callable(enclosing):
+        install, before = sys.setprofile, enclosing
+    else:  # a profiler written in C, which only it can start: the other hook is taken
+        install, before = sys.settrace, sys.gettrace()
+    watch.enclosing = before
+    install(watch.event)
+    try:
+        # Called from here: a frame of the engine in between would hide those that it calls.
+        parent = watch.tape.parent
+        return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
+    finally:
+        install(before)
+        if watch.first is not None:
+            watch.end()
+
+
+def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` of a function in C that only compares, hashes, shows or moves what it is given."""
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        if type(x) not in PLAIN and calls_back(x):
+            return watched(tape, function, *args, **kwargs)
+    return evaluate(tape.parent, function, *args, **kwargs)
+
+
+LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
+DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
+HEAP_TYPE = 1 << 9
+"""The flag of a class that was made while the program ran."""
+CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
+
+
+class Watch:
+    """What unrecorded Python code does during one call."""
+
+    def __init__(self, tape: Tape, function: Any, given: Any) -> None:
+        self.tape, self.function, self.given = tape, function, given
+        self.begun = len(tape.records)
+        self.enclosing: Any = None
+        self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
+        self.first: FrameType | None = None  # the first frame that nobody records
+        self.roots: list[Callable[[], Any]] = []  # what such frames see
+        self.codes: set[CodeType] = set()
+        self.known: set[int] = set()
+        self.seen: set[int] = set()
+        self.values: list[Any] = []
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def event(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self.enclosing is not None:
+            self.enclosing(frame, event, arg)
+        if self.inside is not None:
+            if event == "return" and frame is self.inside:
+                self.inside = None
+        elif event == "call":
+            if is_recorded(frame):
+                self.inside = frame
+                return self.event  # a trace function is told of the return only if it asks
+            if not frame.f_globals.get("__name__", "").startswith("numpy."):  # which stores nothing
+                self.enter(frame)
+        return None
+
+    def enter(self, frame: FrameType) -> None:
+        """Take down what a frame reaches, before it stores anything."""
+        code = frame.f_code
+        if self.first is None:
+            self.first = frame
+            if self.function not in (eval, exec):  # which are given all variables of the caller
+                self.add(self.given)
+        local = list(frame.f_locals.values())
+        if not code.co_flags & inspect.CO_OPTIMIZED:
+            local = [frame.f_locals[name] for name in code.co_names if name in frame.f_locals]
+        for x in local:
+            self.add(x)
+            self.add_class(x if isinstance(x, type) else type(x))
+        stores = stored(code)
+        if stores.variables:
+            self.roots.append(lambda: [frame.f_locals.get(name) for name in stores.variables])
+        if code in self.codes:
+            return
+        self.codes.add(code)
+        space = frame.f_globals
+        for name in code.co_names:
+            x = space.get(name)
+            if isinstance(x, type):
+                self.add_class(x)
+            elif isinstance(x, ModuleType):
+                self.follow(lambda x=x: [vars(x).get(n) for n in stores.attributes])
+            elif type(x) not in PASSIVE or name in stores.globals:
+                self.follow(lambda name=name: [space.get(name)])
+
+    def add_class(self, cls: type) -> None:
+        if cls.__flags__ & HEAP_TYPE and cls not in self.codes:
+            self.codes.add(cls)  # type: ignore[arg-type]
+            for base in cls.__mro__:
+                if base.__flags__ & HEAP_TYPE:
+                    self.follow(lambda base=base: [x for x in vars(base).values() if type(x) not in CODE])
+
+    def follow(self, root: Callable[[], Any]) -> None:
+        self.roots.append(root)
+        for x in root():
+            self.take_down(x)
+
+    def add(self, x: Any) -> None:
+        if type(x) not in PASSIVE and id(x) not in self.seen:
+            self.roots.append(lambda: x)
+            self.take_down(x)
+
+    def take_down(self, x: Any) -> None:
+        first = len(self.values)
+        reached(x, self.known, self.seen, self.values)
+        for a in self.values[first:]:
+            if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.flags.writeable:
+                a = a if type(a) is np.ndarray else a.view(np.ndarray)
+                self.arrays.append((a, evaluate(self.tape.parent, np.copy, a)))
+
+    def end(self) -> None:
+        """Note what has been stored, and written into arrays."""
+        left: list[Any] = []
+        reached([root() for root in self.roots], set(), None, left)
+        for tape, opaque in self.origins():
+            written = {id(owner(r[1])) for r in tape.records[self.begun :] if isinstance(r[1], np.ndarray)}
+            for a, old in self.arrays:
+                if a.tobytes() != old.tobytes() and id(owner(a)) not in written:
+                    note_overwritten(tape, a, old, opaque)
+        self.note(left)
+
+    def given_back(self, y: Any) -> None:
+        """Note the result of the call, where nobody else does."""
+        left: list[Any] = []
+        reached(y, set(), None, left)
+        self.note(left)
+
+    def note(self, values: list[Any]) -> None:
+        """Note those numbers and arrays that were not there before."""
+        made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in self.known]
+        for tape, opaque in self.origins() if made else ():
+            note(tape, made, opaque.function, opaque.inputs)
+
+    def origins(self) -> Iterator[tuple[Tape, Opaque]]:
+        """The tapes that record the call, each with the code that it called as the origin of what is new."""
+        assert self.first is not None
+        function, inputs = Unrecorded(self.first.f_code, self.function), snapshot(tuple(self.values))
+        yield self.tape, Opaque(function, inputs)
+        outer = getattr(self.enclosing, "__self__", None)
+        while type(outer) is Watch:  # the run of an inner derivative, whose operations this tape records
+            if outer.tape is not self.tape:
+                yield outer.tape, Opaque(function, inputs)
+            outer = getattr(outer.enclosing, "__self__", None)
+
+
+CODE = {FunctionType, MethodType, property, staticmethod, classmethod, type, functools.cached_property}
+
+
+class Stored:
+    """The names that a piece of code stores in."""
+
+    def __init__(self, code: CodeType) -> None:
+        instructions = list(dis.get_instructions(code))
+        self.variables = [i.argval for i in instructions if i.opname == "STORE_DEREF" and i.argval in code.co_freevars]
+        self.globals = {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
+        self.attributes = [i.argval for i in instructions if i.opname == "STORE_ATTR"]
+
+
+@functools.lru_cache(maxsize=4096)
+def stored(code: CodeType) -> Stored:
+    return Stored(code)
+
+
+def is_recorded(frame: FrameType) -> bool:
+    """Whether a frame is the engine's, or runs code that was rewritten to record."""
+    if frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        return True
+    code = frame.f_code
+    return any(
+        name.endswith("_tape") and not name.strip("_tape") for name in (*code.co_varnames[:1], *code.co_freevars)
+    )
