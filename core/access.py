@@ -29,7 +29,7 @@ from .rules.table import RULES
 from .special_methods import special
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import NO_KEYWORDS
-from .watched import PLAIN, plainly
+from .watched import PLAIN, hashed
 
 Operation = Callable[..., Any]
 INDICES = PLAIN | {slice, tuple, list, np.ndarray}
@@ -70,7 +70,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         own = class_attribute(a.__mro__, "__class_getitem__")
         if isinstance(getattr(own, "__func__", None), FunctionType):
             return tape.call(own.__func__, a, i)
-    y = a[i] if type(i) in PLAIN else hashed_or_counted(tape, operator.getitem, a, i)
+    y = operator.getitem(a, i) if type(i) in PLAIN else hashed_or_counted(tape, operator.getitem, a, i)
     if is_foreign(kind):
         note(tape, y, operator.getitem, (a,))
     return y
@@ -96,18 +96,18 @@ def place(tape: Tape, i: Any) -> Any:
 def hashed_or_counted(tape: Tape, function: Operation, a: Any, i: Any, *v: Any) -> Any:
     """``a[i]`` and its like where ``i`` may be an object of a class: a key, or an index that is not yet a number."""
     if isinstance(a, dict):
-        return plainly(tape, function, a, i, *v)
+        return hashed(tape, function, i, a, i, *v)
     return function(a, place(tape, i), *v)
 
 
 def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
     """``dict.__getitem__`` of a subclass: what it calls for a key that it does not have is recorded."""
     missing = special(type(a), "__missing__")
-    if missing is not None and not plainly(tape, dict.__contains__, a, i):
+    if missing is not None and not hashed(tape, dict.__contains__, i, a, i):
         return tape.call(missing, a, i)
-    if isinstance(a, defaultdict) and a.default_factory is not None and not plainly(tape, dict.__contains__, a, i):
-        plainly(tape, dict.__setitem__, a, i, tape.call(a.default_factory))
-    return plainly(tape, dict.__getitem__, a, i)
+    if isinstance(a, defaultdict) and a.default_factory is not None and not hashed(tape, dict.__contains__, i, a, i):
+        hashed(tape, dict.__setitem__, i, a, i, tape.call(a.default_factory))
+    return hashed(tape, dict.__getitem__, i, a, i)
 
 
 def array_getitem(tape: Tape, a: np.ndarray, i: Any) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 from .opaque import Recording
 from .special_methods import special
 from .tape import Tape
-from .watched import HOLDING, PLAIN, calls_back, plainly, watched
+from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
 
 REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
 REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
@@ -104,6 +104,10 @@ def holds(tape: Tape, x: Any) -> bool:
     return bool(x) if own is None else bool(tape.call(own, x))
 
 
+HASHED = {dict, set, frozenset, str}
+"""Containers that do not compare what they look for with each entry."""
+
+
 class Ordered:
     """An object in the hands of code that sorts: compared on the tape."""
 
@@ -135,6 +139,8 @@ def sorting(tape: Tape, values: Iterable[Any], key: Any) -> Callable[[Any], Any]
 def contains(tape: Tape, x: Any, container: Any) -> bool:
     """``x in container``."""
     kind = type(container)
+    if kind in HASHED and type(x) in PLAIN:
+        return x in container
     own = special(kind, "__contains__")
     if own is not None:
         return holds(tape, tape.call(own, container, x))
@@ -143,7 +149,7 @@ def contains(tape: Tape, x: Any, container: Any) -> bool:
             return any(equal(tape, e, x) for e in container)
         return x in container
     if isinstance(container, (set, frozenset, dict, str)):
-        return plainly(tape, operator.contains, container, x)
+        return hashed(tape, operator.contains, x, container, x)
     if not hasattr(kind, "__contains__") and kind not in PLAIN:
         from .access import iterate
 

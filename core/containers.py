@@ -11,7 +11,7 @@ from .comparison import search, sorting
 from .opaque import Recording
 from .tape import Tape
 from .text import format_method
-from .watched import HOLDING, PLAIN, calls_back, plainly, watched
+from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
 
 ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init__", "fromkeys", "difference"}
 ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
@@ -78,7 +78,7 @@ def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:
     made: dict[Any, Any] = {}
     for key, *value in items:
         if value:
-            plainly(tape, made.__setitem__, key, *value)
+            hashed(tape, made.__setitem__, key, key, *value)
         else:
             made.update(key)
     return made

@@ -69,7 +69,7 @@ def answers(kind: type) -> bool:
         found = known.answering[kind] = kind not in PLAIN and any(
             name.startswith("__") and name not in ASKED and special(kind, name) is not None
             for cls in kind.__mro__
-            if cls.__module__ != "builtins" and not cls.__module__.startswith(f"{__package__}.")
+            if cls.__module__ != "builtins" and not (cls.__module__ or "").startswith(f"{__package__}.")
             for name in vars(cls)
         )
     return found
@@ -109,11 +109,18 @@ def is_data(x: Any, depth: int = 3) -> bool:
     if isinstance(x, type):
         return not x.__flags__ & HEAP_TYPE or issubclass(x, np.generic)
     if kind not in HOLDING or not depth:
-        return kind.__module__.startswith(RANDOM) or kind.__module__ == "numpy" and issubclass(kind, np.dtype)
+        return (kind.__module__ or "").startswith(RANDOM) or kind.__module__ == "numpy" and issubclass(kind, np.dtype)
     entries = (*x, *x.values()) if kind is dict else x
     if {*map(type, entries)} <= DATA:
         return True
     return all(is_data(e, depth - 1) for e in entries)
+
+
+def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
+    """``function(*args)``, which looks for a key, or enters it."""
+    if type(key) in PLAIN or not calls_back(key):
+        return function(*args)
+    return watched(tape, function, *args)
 
 
 def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
