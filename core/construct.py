@@ -13,7 +13,7 @@ import numpy as np
 
 from . import known
 from .access import iterate, pairs, special
-from .dying import Hook, let_go, watch_over
+from .dying import Hook, is_mortal, let_go, watch_over
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
 from .stores import set_attribute, store_attribute
 from .tape import Tape, pass_on
@@ -28,7 +28,7 @@ def maker(cls: type) -> Callable[..., Any]:
     """What is called to make an instance of ``cls``."""
     init = getattr(cls, "__init__", None)
     plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
-    plain = plain and special(cls, "__del__") is None
+    plain = plain and not is_mortal(cls)
     if not plain or hasattr(cls, "__morula_construct__") or is_exact(cls):
         return lambda tape, /, *args, **kwargs: construct(tape, cls, args, kwargs)
 
@@ -60,11 +60,9 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if not isinstance(new, FunctionType) and not isinstance(init, FunctionType):
         if issubclass(cls, (float, complex, int)):
             return number_subclass(tape, cls, cls, args, kwargs)
-        if special(cls, "__del__") is not None:
-            return watch_over(tape, over_iterables(tape, cls, args, kwargs))
         if is_foreign(cls) or issubclass(cls, (np.ndarray, np.generic)):
             return call_opaque(tape, cls, args, kwargs)
-        return over_iterables(tape, cls, args, kwargs)
+        return watch_over(tape, over_iterables(tape, cls, args, kwargs))
     if isinstance(new, FunctionType) and issubclass(cls, tuple) and new.__code__.co_filename.startswith("<"):
         x = new(cls, *args, **kwargs)  # the constructor of a named tuple, which has no source, stores its arguments
     elif isinstance(new, FunctionType):

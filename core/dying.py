@@ -7,10 +7,10 @@ which calls it as it is for all other instances, of other threads too.
 from __future__ import annotations
 
 import threading
+from types import FunctionType
 from typing import Any
 
 from .known import class_attribute
-from .special_methods import special
 from .tape import Tape
 from .values import evaluate
 
@@ -52,9 +52,14 @@ class Dying:
 _lock = threading.Lock()
 
 
+def is_mortal(cls: type) -> bool:
+    """Whether the ``__del__`` of a class is written in Python."""
+    return isinstance(class_attribute(cls.__mro__, "__del__"), (FunctionType, Hook))
+
+
 def watch_over(tape: Tape, x: Any) -> Any:
     """``x``, which the run has made, and whose ``__del__`` belongs to the run."""
-    if special(type(x), "__del__") is None:
+    if not is_mortal(type(x)):
         return x
     owner = next(cls for cls in type(x).__mro__ if "__del__" in cls.__dict__)
     with _lock:

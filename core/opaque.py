@@ -97,6 +97,10 @@ class Opaque:
         self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
 
 
+def runs_text(function: Any) -> bool:
+    return function is eval or function is exec
+
+
 class Unrecorded:
     """Python code that C called where nobody recorded it, in the place of an opaque function."""
 
@@ -104,7 +108,7 @@ class Unrecorded:
 
     def __init__(self, code: types.CodeType, caller: Any) -> None:
         self.code, self.caller = code, caller
-        self.is_called = caller in (eval, exec) or getattr(caller, "__code__", None) is code  # by the program itself
+        self.is_called = runs_text(caller) or getattr(caller, "__code__", None) is code  # by the program itself
 
 
 def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten
+from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
 from .reachable import reached
 from .special_methods import special
 from .tape import Tape, owner, snapshot
@@ -132,7 +132,7 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     watch = Watch(tape, function, (args, kwargs))
     y = _run(watch, args, kwargs)
     if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
-        called = getattr(function, "__code__", None) is watch.first.f_code or function in (eval, exec)
+        called = getattr(function, "__code__", None) is watch.first.f_code or runs_text(function)
         if not called:  # what it gives is noted by the caller
             watch.given_back(y)
     return y
@@ -158,7 +158,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     install(watch.event)
     try:
         # Called from here: a frame of the engine in between would hide those that it calls.
-        parent = watch.tape.parent
+        parent = None if runs_text(watch.function) else watch.tape.parent
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)
@@ -216,7 +216,7 @@ class Watch:
         code = frame.f_code
         if self.first is None:
             self.first = frame
-            if self.function not in (eval, exec):  # which are given all variables of the caller
+            if not runs_text(self.function):  # which are given all variables of the caller
                 self.add(self.given)
         local = list(frame.f_locals.values())
         if not code.co_flags & inspect.CO_OPTIMIZED:
@@ -293,6 +293,10 @@ class Watch:
         assert self.first is not None
         function, inputs = Unrecorded(self.first.f_code, self.function), snapshot(tuple(self.values))
         yield self.tape, Opaque(function, inputs)
+        parent = self.tape.parent if runs_text(self.function) else None
+        while parent is not None:
+            yield parent, Opaque(function, inputs)
+            parent = parent.parent
         outer = getattr(self.enclosing, "__self__", None)
         while type(outer) is Watch:  # the run of an inner derivative, whose operations this tape records
             if outer.tape is not self.tape:
