@@ -145,8 +145,10 @@ def _put(x: Any, entries: Any) -> None:
             x.cell_contents = entries[0]
     elif type(x) is Variables:
         for name in x.names:
-            x.scope.pop(name, None)
-        x.scope.update(entries)
+            if name not in entries:
+                x.scope.pop(name, None)
+            elif x.scope.get(name, EMPTY) is not entries[name]:
+                x.scope[name] = entries[name]
     elif not isinstance(x, frozenset):
         for name in dict(attributes(x)).keys() - entries.keys():
             object.__delattr__(x, name)
