@@ -84,7 +84,9 @@ def copied(leaves: dict[str, Any]) -> dict[str, Any]:
 def world(scope: dict[str, Any]) -> dict[str, Any]:
     """The arrays, numbers and containers that a module holds, which a run may change."""
     kinds = (np.ndarray, float, list, dict)
-    return {name: x for name, x in scope.items() if isinstance(x, kinds) and name not in ("LEAVES", "__builtins__")}
+    return {
+        name: x for name, x in scope.items() if isinstance(x, kinds) and name != "LEAVES" and not name.startswith("__")
+    }
 
 
 def totals(args: Callable[..., tuple[Any, ...]], leaves: dict[str, Any], gradient: tuple[Any, ...]) -> dict[str, Any]:

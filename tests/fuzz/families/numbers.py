@@ -46,7 +46,7 @@ class Tally:
             "abs({N})",
             "{N} ** 2",
             "pow({N}, 3)",
-            "max({N}, {n})",
+            "max({N}, {n} - 7)",
             "min({N}, {n} + 7)",
             "sum([{N}, {N}, 1])",
             "power({N}, 2)",
