@@ -114,8 +114,9 @@ class Back(_OfOneRun):
     def run_on(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         try:
             return self.sweep(Cotangents(None if parent is None else functools.partial(call, parent), parent), dy)
-        except NotANumber:
-            return self.sweep_strongly(parent, dy)
+        except (NotANumber, NoDerivative):
+            pass  # what has no derivative may have been reached by a NaN where zero met infinity
+        return self.sweep_strongly(parent, dy)
 
     def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         """The cotangents, with products in which a cotangent of zero gives zero."""

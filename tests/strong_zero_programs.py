@@ -10,6 +10,7 @@ DEPTHS = np.array([1.0, INF, 2.0])
 DATA = np.array([[0.3, NAN], [NAN, 0.8], [0.5, 0.9]])
 ROWS = np.array([[1.0, 2.0], [NAN, 1.0], [INF, -1.0], [0.5, 3.0]])
 ALLOWED = np.array([[True, False, False], [True, True, False], [True, True, True]])
+SYSTEMS = np.array([[[2.0, 0.3], [0.1, 1.0]], [[NAN, 1.0], [1.0, 2.0]]])
 STACK = np.array([[[2.0, 0.3], [0.1, 1.0]], [[NAN, 0.0], [1.0, INF]]])
 
 
@@ -116,6 +117,24 @@ def finite_entries_of_a_product(x):
     return np.sum((STACK[0] @ x) ** 2)
 
 
+def systems(x):
+    y = np.linalg.solve(SYSTEMS * x, np.ones((2, 2, 1)))
+    return np.sum(np.where(np.array([True, False])[:, None, None], y * x[0], 0.0) ** 2)
+
+
+def first_system(x):
+    return np.sum((np.linalg.solve(SYSTEMS[0] * x, np.ones(2)) * x[0]) ** 2)
+
+
+def convolution(x):
+    y = np.convolve(x, np.array([1.0, INF, 2.0, 0.5]))
+    return np.sum(np.where(np.isfinite(y), y, 0.0) ** 2)
+
+
+def ends_of_a_convolution(x):
+    return x[0] ** 2 + (2 * x[1] + 0.5 * x[0]) ** 2 + 0.25 * x[1] ** 2
+
+
 def limit_of_a_loop(x):
     """Each term is infinite or taken; the sum of those taken, with the powers of x until they are small."""
     total, power, n = 0.0, 1.0, 0
@@ -168,6 +187,8 @@ PROGRAMS = {
     "masked loss": (masked_loss, loss_of_finite_data, np.array([0.4, 0.6])),
     "rows of a product": (rows_of_a_product, finite_rows_of_a_product, np.array([0.4, 0.6])),
     "entries of a product": (entries_of_a_product, finite_entries_of_a_product, np.array([[0.4, 0.6], [0.1, 0.2]])),
+    "systems": (systems, first_system, np.array([0.8, 1.3])),
+    "convolution": (convolution, ends_of_a_convolution, np.array([0.4, 0.6])),
     "loop": (limit_of_a_loop, loop_of_logarithms, 0.4),
     "zero by chance beside infinity": (
         squares_of_logarithms,

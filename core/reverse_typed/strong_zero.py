@@ -29,6 +29,10 @@ def strengthen(backward: Function, seeds: Iterable[Value]) -> None:
         strong.rewrite(function.block)
 
 
+BILINEAR = (np.matmul, np.convolve, np.correlate)
+"""Calls that sum products of their two operands."""
+
+
 class _Strong:
     def __init__(self) -> None:
         self.marked: set[Value] = set()  # values that are linear in the cotangents
@@ -80,20 +84,22 @@ class _Strong:
                 for inner in op.blocks:
                     self.rewrite(inner)
                 self.builder.line = op.line
-                if op.kind == "call" and op.callee in (np.multiply, np.divide, np.matmul):
+                if op.kind == "call" and op.callee in (np.multiply, np.divide, *BILINEAR):
                     self.product(op)
+                elif op.kind == "call" and op.callee is np.linalg.solve:
+                    self.solution(op)
                 self.builder.append(op)
 
     def product(self, op: Operation) -> None:
         """Put before a product what replaces one of its operands."""
-        a, b = op.operands
-        if (a in self.marked) == (b in self.marked) or op.callee is np.divide and b in self.marked:
+        left, right = op.positional
+        if (left in self.marked) == (right in self.marked) or op.callee is np.divide and right in self.marked:
             return
-        place = 1 if a in self.marked else 0
+        place = 1 if left in self.marked else 0
         dy, x = op.operands[1 - place], op.operands[place]
         if x.is_constant and np.all(np.isfinite(x.constant)) and (op.callee is not np.divide or np.all(x.constant)):
             return
-        if op.callee is np.matmul:
+        if op.callee in BILINEAR:
             self.contraction(op, dy, x, place)
             return
         b = self.builder
@@ -105,14 +111,15 @@ class _Strong:
         op.operands[place] = b.where(lost, neutral, x)
 
     def contraction(self, op: Operation, dy: Value, x: Value, place: int) -> None:
-        """A product of matrices, or of two vectors: of the finite entries, and what cotangents other than zero meet.
+        """A sum of products: that of the finite entries, with what cotangents other than zero meet of the others.
 
         The operation becomes the last of several, which gives its result.
         """
         b = self.builder
 
         def multiply(mine: Value, theirs: Value) -> Value:
-            return b.matmul(*((mine, theirs) if place else (theirs, mine)))
+            operands = [mine, theirs] if place else [theirs, mine]
+            return b.call(op.callee, operands, [op.results[0].type], **constants)[0]
 
         def number(value: float) -> Value:
             return b.constant(value, x.type.dtype)
@@ -136,6 +143,7 @@ class _Strong:
                 y = b.where(b.ufunc(np.not_equal, n, number(0)), infinity, y)
             return [b.where(b.ufunc(np.not_equal, unknown, number(0)), number(np.nan), y)]
 
+        constants = {name: v.constant for name, v in op.named.items()}
         finite = b.ufunc(np.isfinite, x)
         every = b.reduce(np.all, finite, range(x.type.ndim))
         plain = Operation(
@@ -146,4 +154,17 @@ class _Strong:
             as_it_is.results = plain.results
         with b.block() as split:
             split.results = apart()
-        op.kind, op.callee, op.operands, op.blocks = "if", None, [every], [as_it_is, split]
+        op.kind, op.callee, op.operands, op.keywords, op.blocks = "if", None, [every], (), [as_it_is, split]
+
+    def solution(self, op: Operation) -> None:
+        """A right side of zeros has the solution zero, whatever the matrix."""
+        a, right = op.positional
+        if a in self.marked or right not in self.marked:
+            return
+        b, n = self.builder, right.type.ndim
+        y = Value("", op.results[0].type)
+        b.append(Operation("call", op.callee, op.operands, op.keywords, [], [y], line=op.line))
+        rows = max(n - 2, 0)
+        nothing = b.reduce(np.all, b.ufunc(np.equal, right, b.constant(0, right.type.dtype)), (rows,))
+        nothing = b.reshape(nothing, (*right.type.shape[:rows], *[1] * (n > 1), *right.type.shape[rows + 1 :]))
+        op.callee, op.operands, op.keywords = np.where, [nothing, b.constant(0, y.type.dtype), y], ()

@@ -206,3 +206,16 @@ FINITE |= {
 def test_strong_products_are_the_plain_ones_where_all_is_finite(name, only_strong_sweeps):
     f, x = FINITE[name]
     mo.testing.check_gradients(f, np.where(np.asarray(x) == 0, 0.1, x) if np.ndim(x) else x, order=2)
+
+
+def test_what_has_no_derivative_may_meet_a_zero():
+    def drawn(x):
+        return np.random.default_rng(0).multivariate_normal(np.zeros(2), np.diag(x)) * INF
+
+    def masked(x):
+        y = drawn(x)
+        return np.sum(np.where(np.isfinite(y), y, 0.0)) + np.sum(x)
+
+    assert mo.grad(masked)(np.ones(2)).tolist() == [1.0, 1.0]
+    with pytest.raises(mo.NoDerivative, match="multivariate_normal"):
+        mo.grad(lambda x: np.sum(drawn(x)))(np.ones(2))
