@@ -20,7 +20,7 @@ import numpy as np
 
 from .call import HANDLERS
 from .errors import BadInput
-from .holders import OBJECTS, Attribute, Kind, Recursion, blank, kind_of, unrolled
+from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unrolled
 from .tape import Tape
 
 Path = tuple[tuple[str, Any], ...]
@@ -148,7 +148,7 @@ class _Walk:
         inside = [self.parts(kind, x, other, path) for other in others]
         values = []
         for key, value in entries:
-            is_attribute = kind is OBJECTS or type(key) is Attribute
+            is_attribute = isinstance(kind, Objects) or type(key) is Attribute
             place = *path, ("attribute", str(key)) if is_attribute else ("item", key)
             values.append((yield self.walk(value, tuple([self.part(p, key, place) for p in inside]), place)))
         if not kind.is_mutable:
@@ -160,7 +160,7 @@ class _Walk:
         """What ``other`` holds where the tree holds ``x``."""
         if other is None:
             return None
-        if self.kind(other) is not kind or kind is OBJECTS and not isinstance(other, type(x)):
+        if self.kind(other) is not kind or isinstance(kind, Objects) and not isinstance(other, type(x)):
             raise BadInput(
                 f"{spelled(path, self.names[1])} is a {type(other).__name__}: expected the structure of {self.names[0]}, a "
                 f"{type(x).__name__}"
@@ -195,7 +195,7 @@ class _Walk:
 
 def _empty(kind: Kind, x: Any) -> Any:
     """An empty container or object of the class of ``x``; None if its class cannot be made without arguments."""
-    if kind is not OBJECTS:
+    if not isinstance(kind, Objects):
         return kind.blank(x)
     try:
         return blank(type(x))
@@ -225,7 +225,7 @@ class _Compiled(_Walk):
 
     def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:
         found = kind.entries(x)
-        if kind is OBJECTS:
+        if isinstance(kind, Objects):
             return [(name, self.trace.attribute(x, name)) for name, _ in found]
         if isinstance(x, (list, dict)):
             return [(k, e if type(k) is Attribute else self.trace.call(operator.getitem, x, k)) for k, e in found]
