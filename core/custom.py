@@ -7,6 +7,7 @@ derivative, and on a tape an operation with a backward step of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from . import known
 from .call import ADJOINTS, HANDLERS, handles
 from .cotangents import conform
-from .errors import BadInput
+from .errors import BadInput, NoDerivative
 from .pullback import check_function, kind_of
 from .source import describe
 from .strong_zero import is_zero
@@ -97,6 +98,8 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
         return
     cotangents = one_for_each(f, table.run(back, dy), args)
     for i, (x, g) in enumerate(zip(args, cotangents)):
+        if g is not None and not isinstance(x, (np.ndarray, float, complex, int, np.number)):
+            _check_places(f, x, g)
         if isinstance(x, (np.ndarray, float, complex, np.number)) and g is not None and np.shape(g) != np.shape(x):
             raise BadInput(
                 f"the pullback of {describe(f)} returned a cotangent of shape {np.shape(g)} for argument {i}, which has "
@@ -104,6 +107,31 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
             )
         if g is not None:
             table.add(x, table.run(conform, g, x) if isinstance(x, (np.ndarray, float, complex, np.number)) else g)
+
+
+def _check_places(f: Function, x: Any, g: Any) -> None:
+    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    from .tree import rebuild  # which itself needs to call
+
+    found: dict[int, Any] = {}
+
+    def leaf(path: Any, x: Any, g: Any) -> None:
+        if g is not None and found.setdefault(id(x), g) is g and id(x) in seen:
+            raise NoDerivative(one_for_two(f))
+        seen.add(id(x))
+
+    seen: set[int] = set()
+    with suppress(BadInput):  # a cotangent may be of another kind than its object: a dict of attributes
+        rebuild(x, leaf, g, is_leaf=lambda x: isinstance(x, np.ndarray), is_shared=False, may_miss=True)
+
+
+def one_for_two(f: Function) -> str:
+    """The error for one cotangent in two places."""
+    return (
+        f"the pullback of {describe(f)} returned one object as the cotangent of two places of an argument that hold one "
+        "array. Cotangents of places are added up: return a copy for each place if each has this cotangent, or the total in "
+        "one place and None in the others"
+    )
 
 
 def hook(g: Function, x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from . import api, custom, transforms
 from .builder import text_of_shape
 from .call import ADJOINTS
-from .errors import BadInput
+from .errors import BadInput, NoDerivative
 from .ir import Function, Value
 from .layout import Build, Describe
 from .pullback import check_function
@@ -18,7 +18,7 @@ from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
 from .surface.operators import stored
 from .tape import attributes
-from .traced import BY_RULE, Traced
+from .traced import BY_RULE, Array, Traced
 from .typed import checkpointed, custom as operation
 
 __all__ = ["call_with_adjoint"]
@@ -104,7 +104,7 @@ def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], 
         finally:
             trace.level += 1
 
-    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}")
+    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}", f)
 
 
 def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,8 +154,15 @@ def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[
     return with_pullback(trace, y, args, pull, f"the rule of {describe(function)}")
 
 
-def with_pullback(trace: Any, y: Any, args: tuple[Any, ...], pull: Callable[[Any], tuple[Any, ...]], what: str) -> Any:
-    """y, whose cotangent goes to ``args`` by ``pull`` and nowhere else."""
+def with_pullback(
+    trace: Any,
+    y: Any,
+    args: tuple[Any, ...],
+    pull: Callable[[Any], tuple[Any, ...]],
+    what: str,
+    f: Callable[..., Any] | None = None,
+) -> Any:
+    """y, whose cotangent goes to ``args`` by ``pull``, given by hand for ``f``, and nowhere else."""
     values, leaves, layout = _values(trace, y)
     given, _, _ = _values(trace, args)
     inexact = [v for v in values if v.type.is_inexact]
@@ -167,6 +174,9 @@ def with_pullback(trace: Any, y: Any, args: tuple[Any, ...], pull: Callable[[Any
         seeds = iter(cotangents)
         inside = [trace.wrap(next(seeds)) if isinstance(e, Traced) and e.type.is_inexact else None for e in leaves]
         found = pull(Build(inside).build(layout))
+        for x, dx in zip(args, found):
+            if f is not None:
+                _check_places(f, x, dx, {})
         return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
 
     made = Captured(trace, "backward", cotangents, run)
@@ -186,6 +196,25 @@ def with_pullback(trace: Any, y: Any, args: tuple[Any, ...], pull: Callable[[Any
         backward=backward,
     )
     return _rebuilt(trace, leaves, layout, results)
+
+
+def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any]) -> None:
+    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    if dx is None or isinstance(x, Traced) and not isinstance(x, Array):
+        return
+    if isinstance(x, Array):
+        if found.get(id(x)) is dx:
+            raise NoDerivative(custom.one_for_two(f))
+        found[id(x)] = dx
+    elif isinstance(x, (list, tuple)):
+        for e, de in zip(x, dx):
+            _check_places(f, e, de, found)
+    elif isinstance(x, dict):
+        for k, e in x.items():
+            _check_places(f, e, dx.get(k), found)
+    else:
+        for k, e in attributes(x):
+            _check_places(f, e, getattr(dx, k, None), found)
 
 
 def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:

@@ -265,3 +265,44 @@ def test_private_names_within_functions_of_methods(path):
 
 def test_empty_slots(path):
     assert run_on(path)(mo.grad(lambda p: p[0] ** 2))((3.0, Empty()))[0] == 6.0
+
+
+def by_place(p):
+    return np.sum(p["a"] * p["b"])
+
+
+@mo.adjoint(by_place)
+def _(p):
+    return by_place(p), lambda dy: ({"a": dy * p["b"], "b": dy * p["a"]},)
+
+
+def by_total(p):
+    return np.sum(p["a"] * p["b"])
+
+
+@mo.adjoint(by_total)
+def _(p):
+    y, back = mo.pullback(lambda p: np.sum(p["a"] * p["b"]), p)
+    return y, lambda dy: back(dy)
+
+
+def test_cotangents_of_places_that_are_given_by_hand_are_added(path):
+    gradient = run_on(path)(mo.grad(lambda p: by_place(p)))({"a": W, "b": W})
+    assert np.allclose(gradient["a"], 2 * W) and gradient["a"] is gradient["b"]
+    apart = run_on(path)(mo.grad(lambda p: by_total(p)))({"a": W, "b": V})
+    assert np.allclose(apart["a"], V) and np.allclose(apart["b"], W)
+
+
+def test_one_cotangent_for_two_places_that_is_given_by_hand_is_refused(path):
+    with pytest.raises(mo.NoDerivative, match=r"by_total.*return a copy for each place"):
+        run_on(path)(mo.grad(lambda p: by_total(p)))({"a": W, "b": W})
+
+
+@pytest.mark.parametrize("wrap", [mo.checkpoint, lambda f, p: f(mo.hook(lambda g: g, p))], ids=["checkpoint", "hook"])
+def test_through_checkpoint_and_hook(wrap, path):
+    gradient = run_on(path)(mo.grad(lambda p: wrap(cubes_of, p)))({"a": W, "b": W})
+    assert np.allclose(gradient["a"], 3 * W**2) and gradient["a"] is gradient["b"]
+
+
+def cubes_of(p):
+    return np.sum(p["a"] * p["b"] ** 2)
