@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,6 +54,31 @@ def _buffer(holder: Any) -> np.ndarray | None:
         return np.frombuffer(holder, np.uint8)
     except (TypeError, ValueError, BufferError):
         return None
+
+
+RAW = {"ctypes", "_ctypes", "struct", "_struct", "array", "mmap", "pickle", "_pickle", "_io"}
+"""Modules of functions and classes that read and write numbers as bytes."""
+
+
+def is_raw(x: Any) -> bool:
+    """Whether an object keeps bytes that others can read or write as numbers."""
+    kind = type(x)
+    if kind.__module__ in RAW or kind in (bytes, bytearray, memoryview, np.void):
+        return True
+    if isinstance(x, (np.ndarray, np.generic, str, int, float, complex, tuple, list, dict, type(None))):
+        return False
+    return _buffer(x) is not None
+
+
+def is_about_memory(function: Any, values: Iterable[Any]) -> bool:
+    """Whether a call reads or writes raw memory: that of its arguments, or at an address."""
+    owners = (
+        function,
+        type(function),
+        type(getattr(function, "__self__", None)),
+        getattr(function, "__objclass__", None),
+    )
+    return any(getattr(o, "__module__", None) in RAW for o in owners) or any(map(is_raw, values))
 
 
 def pinned(y: np.ndarray) -> np.ndarray:

@@ -106,4 +106,15 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
             if part is None and d is not None and np.any(d != 0):
                 raise refusal(opaque)
     for i, g in zip(active, back.run(parent, dy)):
-        table.add(args[i], g)
+        table.add(args[i], _once(args[i], g, set()))
+
+
+def _once(x: Any, g: Any, seen: set[int]) -> Any:
+    """The gradient ``g`` of an argument, in which an array that stands twice has its total in one place only."""
+    if isinstance(x, (tuple, list)) and isinstance(g, (tuple, list)):
+        return [_once(e, h, seen) for e, h in zip(x, g)]
+    if isinstance(x, np.ndarray):
+        if id(x) in seen:
+            return None
+        seen.add(id(x))
+    return g

@@ -18,7 +18,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, lose
-from .memory import pinned, rebased
+from .memory import is_about_memory, pinned, rebased
 from .reachable import NUMBER_TYPES, is_exact, is_foreign, reached
 from .records import numeric_fields
 from .source import describe, example, is_of_exact, user_frame
@@ -203,7 +203,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     note(tape, (y, bound) if keeps else y, function, inputs)
     if y is None:  # it was called for what it does to its arguments
         note(tape, tuple(a for a in args if is_foreign(type(a))), function, inputs)
-    if not holds_values(y) and any(map(_may_hold_numbers, inputs)):
+    if not holds_values(y) and any(map(_may_hold_numbers, inputs)) and is_about_memory(function, inputs):
         note_given(tape, function, inputs)
     return as_view(y, inputs)
 
@@ -235,7 +235,7 @@ def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = 
     """Record that ``function`` was given numbers, though nothing came out that can hold a derivative."""
     opaque = Opaque(function, snapshot(inputs))
     opaque.shown = shown
-    tape.records.append((_nothing, (), opaque))
+    tape.records.append((nothing, (), opaque))
 
 
 def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
@@ -246,7 +246,7 @@ def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
             note_given(tape, function, (holder,), holder)
 
 
-def _nothing(table: Cotangents, record: Record) -> None:
+def nothing(table: Cotangents, record: Record) -> None:
     """No cotangent reaches a result that holds no number."""
 
 
@@ -317,11 +317,10 @@ def refuse(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
     """Refuse the cotangent ``dy`` of ``y``, which an opaque call gave, if ``y`` may depend on an argument."""
     if opaque.depends:
         raise refusal(opaque)
-    if type(opaque.function) is Unrecorded:
-        return
-    from .raw_memory import refuse_if_given  # which itself needs what stands here
+    if type(opaque.function) is not Unrecorded and is_about_memory(opaque.function, (*opaque.inputs, y)):
+        from .raw_memory import refuse_if_given  # which itself needs what stands here
 
-    refuse_if_given(table, y, dy, opaque.where)
+        refuse_if_given(table, y, dy, opaque.where)
 
 
 def _not_zero(g: Any) -> bool:

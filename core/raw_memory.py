@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .errors import NoDerivative
-from .memory import blank_memory, corresponding, owner
-from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, reached
+from .memory import blank_memory, corresponding, is_about_memory, owner
+from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing, reached
 from .records import numeric_fields
 from .source import describe
 from .tape import Cotangents, Tape
@@ -36,7 +36,8 @@ def expose(tape: Tape, x: Any, function: Any) -> None:
 
 def shows_memory(x: Any) -> bool:
     """Whether NumPy makes an array on the memory that an object of a class of its own describes."""
-    return any(hasattr(type(x), name) or name in getattr(x, "__dict__", ()) for name in _DESCRIPTIONS)
+    own = () if isinstance(x, type) else getattr(x, "__dict__", ())
+    return any(hasattr(type(x), name) or name in own for name in _DESCRIPTIONS)
 
 
 _DESCRIPTIONS = ("__array_interface__", "__array_struct__")
@@ -106,10 +107,13 @@ def _events(tape: Tape) -> Iterator[tuple[Opaque, list[Any]]]:
     """The calls of C code that were given numbers that depend on an argument, with these and what bytes came out."""
     for record in tape.records:
         opaque = next((e for e in record[2:] if type(e) is Opaque), None)
-        if opaque is not None and opaque.depends and type(opaque.function) is not Unrecorded:
+        if opaque is None or not opaque.depends or type(opaque.function) is Unrecorded:
+            continue
+        made = record[1] if isinstance(record[1], tuple) else (record[1],)
+        if record[0] is nothing or is_about_memory(opaque.function, (*opaque.inputs, *made)):
             values: list[Any] = []
             reached(opaque.inputs, set(), values=values)
-            yield opaque, [*values, record[1], *(x for x in opaque.inputs if not isinstance(x, (list, tuple)))]
+            yield opaque, [*values, *made, *(x for x in opaque.inputs if not isinstance(x, (list, tuple)))]
 
 
 def _single(numbers: Iterable[Any]) -> np.ndarray:

@@ -165,3 +165,10 @@ def test_outside_of_its_interval_a_polynomial_that_is_not_continued_is_nan():
 def test_what_is_fitted_in_compiled_code_is_refused(f, text):
     with pytest.raises(mo.NoDerivative, match=text):
         mo.gradient(f, Y)
+
+
+def test_an_array_that_compiled_code_is_given_twice():
+    """The program that differentiates the code sees one variable, whose total counts once."""
+    mo.testing.check_gradients(
+        lambda x: ip.NdPPoly(np.ones((2, 2, 3, 3)), (x, x))(np.full((2, 2), 0.4)), np.arange(4.0)
+    )
