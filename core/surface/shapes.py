@@ -186,7 +186,8 @@ def moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Any:
     array = as_array(trace, a)
     ndim = array.type.ndim
     from_, to = (
-        [axis_of(trace, i, ndim) for i in (x if isinstance(x, (tuple, list)) else [x])] for x in (source, destination)
+        [axis_of(trace, i, ndim) for i in (x if isinstance(x, (tuple, list, range)) else [x])]
+        for x in (source, destination)
     )
     order = [i for i in range(ndim) if i not in from_]
     for place, i in sorted(zip(to, from_)):
