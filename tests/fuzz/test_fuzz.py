@@ -10,34 +10,11 @@ from fuzz.families import FAMILIES
 from fuzz.judge import Outcome, judge
 
 PROGRAMS = {"aliasing": 6, "mixed": 5, "mutation": 10, "generators": 10}
-SETTLED = (
-    "structured",
-    "mutation",
-    "pure",
-    "aliasing",
-    "nested",
-    "generators",
-    "exceptions",
-    "closures",
-    "indices",
-    "kinks",
-)
-SETTLED += (
-    "single",
-    "same_arguments",
-    "shared",
-    "shared_containers",
-    "checkpoints",
-    "out_where",
-    "nonfinite",
-    "integers",
-)
-SETTLED += ("complex_numbers", "mixed", "threads")
 KEPT = sorted((Path(__file__).parent / "kept").glob("*.py"))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", SETTLED)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_programs_of_this_family_are_right_or_refused(name):
     family, programs = FAMILIES[name], PROGRAMS.get(name, 16)
     refused = compared = 0

@@ -166,8 +166,7 @@ class Key:
         return self.tag % 3
 
     def __len__(self):
-        self.length = self.w * 0.1
-        return 2
+        return 2  # how often CPython asks for a length is not fixed
 
     def __contains__(self, x):
         self.asked = x * self.w
@@ -266,6 +265,7 @@ def compare(a, b):
     observed={"o": "{x}.total()"},
     common=0.25,
     length=(2, 5),
+    refused=0.5,  # what ``__hash__`` stores in the hands of a dict or set
 )
 
 ATTRIBUTES = Family(
