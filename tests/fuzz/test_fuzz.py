@@ -16,7 +16,7 @@ KEPT = sorted((Path(__file__).parent / "kept").glob("*.py"))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_programs_of_this_family_are_right_or_refused(name):
-    family, programs = FAMILIES[name], PROGRAMS.get(name, 16)
+    family, programs = FAMILIES[name], PROGRAMS.get(name, 12)
     refused = compared = 0
     for seed in range(programs):
         text = family.write(seed)
