@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .opaque import Recording
+from .source import parse
 from .special_methods import special
 from .tape import Tape
 from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
@@ -174,7 +175,7 @@ def search(tape: Tape, name: str, container: Any, x: Any, *bounds: Any) -> Any:
 @functools.cache
 def in_python(module: ModuleType) -> dict[str, FunctionType]:
     """The functions of a module of the standard library from its Python source, also those that C takes the place of."""
-    tree = ast.parse(inspect.getsource(module))
+    tree = parse(inspect.getsource(module))
     tree.body = [s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.Assign))]
     namespace: dict[str, Any] = {"__name__": module.__name__}
     exec(compile(tree, str(module.__file__), "exec"), namespace)  # noqa: S102

@@ -30,6 +30,7 @@ from .ir import Block, Function, Operation, Value, verify
 from .passing import forgets, pass_by
 from .reverse import reverse
 from .rules import find_rule
+from .source import parse
 from .tape import Cotangents, Tape, pull_again
 from .values import AGAIN, NO_KEYWORDS, NUMBERS, REAL
 from .vocabulary import hold
@@ -231,7 +232,7 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
 
 def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:
     printer = Printer(function)
-    (definition,) = ast.parse(printer.text()).body
+    (definition,) = parse(printer.text()).body
     for name, value in printer.namespace.items():
         if namespace.setdefault(name, value) is not value:
             raise ValueError(f"two objects called {name}")

@@ -13,6 +13,7 @@ import sysconfig
 import time
 from dis import get_instructions
 from functools import lru_cache
+from threading import RLock
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -285,16 +286,25 @@ def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
     return found
 
 
+_parsing = RLock()
+
+
+def parse(text: str) -> ast.Module:
+    """``ast.parse``, by one thread at a time: CPython counts the depth of what it builds for all threads together."""
+    with _parsing:
+        return ast.parse(text)
+
+
 def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     first = code.co_firstlineno
     indented = lines[first - 1][:1] in " \t"
     # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
     prefix = "if True:\n" if indented else ""
     try:
-        tree = ast.parse(prefix + "".join(_block_by_indentation(lines[first - 1 :])))
+        tree = parse(prefix + "".join(_block_by_indentation(lines[first - 1 :])))
     except SyntaxError:  # a string or a bracket that goes on at the left margin
         try:
-            tree = ast.parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
+            tree = parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
         except SyntaxError:
             return None
     node = tree.body[0]
@@ -334,7 +344,7 @@ def _block_by_indentation(lines: list[str]) -> list[str]:
 @lru_cache(maxsize=64)
 def _lambdas(source: str) -> list[ast.Lambda]:
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError:
         return []
     return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]

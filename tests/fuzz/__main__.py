@@ -112,7 +112,7 @@ def work(family: str, tier: str, start: str, stop: str, to_shrink: str) -> int:
             if left > 0:
                 left -= 1
                 found["text"] = shrink(text, lambda t: fails_alike(t, tier, verdict), 40.0)
-                found["message"] = judge(found["text"], tier).message
+                found["message"] = judge(found["text"], tier).message or verdict.message
         print(json.dumps(found), flush=True)
     return 0
 
