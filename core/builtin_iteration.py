@@ -37,8 +37,11 @@ def _test(tape: Tape, function: Any) -> Any:
     """What ``filter`` is given to ask whether an entry stays."""
     if function is None:
         return functools.partial(holds, tape)
-    test = recording(tape, function)
-    return lambda x: holds(tape, test(x))
+    return functools.partial(_passes, tape, recording(tape, function))
+
+
+def _passes(tape: Tape, test: Any, x: Any) -> bool:
+    return holds(tape, test(x))
 
 
 @handles(functools.reduce)

@@ -36,6 +36,9 @@ CALCULATING = (itertools.accumulate,)
 RECORDED = "generators that record"
 """In the memory of a tape: references to them, by identity."""
 
+REWRITTEN = object()
+"""Among the constants of each generator's code in a recorded function: what moves values only does not name the tape."""
+
 MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
 """Classes that give back a number, or hold what they are given."""
 
@@ -48,10 +51,14 @@ def is_recorded(tape: Tape, x: Any) -> bool:
             return True  # it has ended
         code = x.gi_code
         names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
+        if not names and code.co_consts[-1:] == (REWRITTEN,):
+            return True
         scope = x.gi_frame.f_locals if names else {}
         return any(_leads_to(scope.get(name), tape) for name in names)
     if kind is Recording:
         return _leads_to(x.tape, tape)
+    if kind is functools.partial and x.args and type(x.args[0]) is Tape:  # a function of the engine
+        return _leads_to(x.args[0], tape)
     if kind not in LAZY and kind not in OF_ITERTOOLS:
         in_python = isinstance(getattr(kind, "__next__", None), FunctionType)
         return x in MOVING if isinstance(x, type) else not callable(x) and not in_python

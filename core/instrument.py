@@ -19,6 +19,7 @@ import numpy as np
 
 from . import access, comparison, containers, known, matching, operate, stores, text
 from .errors import NoDerivative
+from .frames import REWRITTEN
 from .opaque import evaluate_text
 from .passing import forgets, pass_by
 from .rewrite import Rewriter, type_parameters
@@ -153,7 +154,10 @@ def _compile(function: FunctionType) -> Template:
 
 
 def _renamed(code: CodeType, prefix: str, own: str) -> CodeType:
-    """Code whose functions and classes bear the qualified names that they have in the user's function."""
+    """Code whose functions and classes bear the qualified names that they have in the user's function.
+
+    The code of generators is marked as rewritten.
+    """
     constants = []
     for c in code.co_consts:
         if isinstance(c, CodeType):
@@ -162,6 +166,8 @@ def _renamed(code: CodeType, prefix: str, own: str) -> CodeType:
         elif isinstance(c, str) and c.startswith(prefix):  # what a class statement stores as __qualname__
             c = c.replace(prefix, own, 1)
         constants.append(c)
+    if code.co_flags & inspect.CO_GENERATOR:
+        constants.append(REWRITTEN)
     return code.replace(co_consts=tuple(constants))
 
 

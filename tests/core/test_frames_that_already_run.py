@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core import frames
 
 
 def square(x):
@@ -464,3 +465,42 @@ def test_a_pool_of_processes_made_inside_is_refused():
 
     with pytest.raises(mo.NoDerivative, match="another process"):
         mo.grad(f)(3.0)
+
+
+def test_a_generator_that_only_moves_values_is_one_of_the_run():
+    def f(x):
+        pairs = [(x, x), (x * x, x)]
+        total = 0.0
+        for value in (a for a, b in pairs if a is b):
+            total = total + value * x
+        return total + sum(b for _, b in pairs)
+
+    assert reaches(f, 3.0) == 0
+    assert mo.grad(f)(3.0) == 8.0
+
+
+def test_iterators_that_choose_entries_in_the_run_are_part_of_it():
+    def f(x):
+        powers = (x**n for n in itertools.count(1))
+        few = itertools.takewhile(functools.partial(operator.gt, 30.0), powers)
+        return sum(filter(lambda p: p > 3.0, few)) + all(map(bool, (x, x))) * x
+
+    assert reaches(f, 3.0) == 0
+    assert mo.grad(f)(3.0) == 2 * 3.0 + 3 * 3.0**2 + 1
+
+
+def reaches(f, x):
+    """How often a run of the gradient looks for what an iterator from outside of it can reach."""
+    found = []
+    original = frames.Reach
+
+    def counted(*roots):
+        found.append(roots)
+        return original(*roots)
+
+    frames.Reach = counted
+    try:
+        mo.grad(f)(x)
+    finally:
+        frames.Reach = original
+    return len(found)

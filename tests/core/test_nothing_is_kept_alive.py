@@ -14,6 +14,15 @@ import pytest
 import morula as mo
 
 
+@pytest.fixture(autouse=True)
+def without_what_was_there_before():
+    """The collector of garbage leaves alone what the tests before have made: millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def alive(*kinds):
     gc.collect()
     return {kind: sum(isinstance(x, kind) for x in gc.get_objects()) for kind in kinds}
