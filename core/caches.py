@@ -15,7 +15,7 @@ from typing import Any
 from .call import CALLERS, call, handles
 from .tape import Tape
 from .values import differentiable
-from .watched import calls_back, watched
+from .watched import is_plain_key, watched
 
 KIND: Any = functools._lru_cache_wrapper
 
@@ -36,7 +36,7 @@ class Cache:
         self.hits = self.misses = 0
 
     def call(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        look = partial(watched, tape) if any(map(calls_back, (*args, *kwargs.values()))) else _plainly
+        look = _plainly if all(map(is_plain_key, (*args, *kwargs.values()))) else partial(watched, tape)
         key = look(functools._make_key, args, kwargs, self.typed)
         given = tuple(x for x in (*args, *kwargs.values()) if differentiable(x))
         who = tuple(map(id, given))

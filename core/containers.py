@@ -11,12 +11,16 @@ from .comparison import search, sorting
 from .opaque import Recording
 from .tape import Tape
 from .text import format_method
-from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
+from .values import evaluate
+from .watched import HOLDING, PLAIN, calls_back, hashed, is_plain_key, plainly, watched
 
 ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init__", "fromkeys", "difference"}
 ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
 ITERATING |= {"isdisjoint", "issubset", "issuperset"}
-
+ENTERING = {"append", "appendleft"}
+"""Methods of lists that ask nothing of what they are given."""
+KEYED = {"add", "discard", "get", "pop", "remove", "setdefault", "__contains__", "__getitem__", "__setitem__"}
+"""Methods of sets and dicts that hash and compare their first argument, and ask nothing of another."""
 
 MOVING = (
     *HOLDING,
@@ -56,6 +60,10 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
     elif name in ("index", "count", "remove") and isinstance(container, (list, tuple, deque)):
         if calls_back(container) or any(map(calls_back, args)):
             return search(tape, name, container, *args)
+    if type(container) in (list, deque) and name in ENTERING:
+        return evaluate(tape.parent, function, *args, **kwargs)
+    if type(container) in (set, dict) and name in KEYED and args and is_plain_key(args[0]):
+        return evaluate(tape.parent, function, *args, **kwargs)
     if not isinstance(container, MOVING):  # an object in C, which may have kept what it calls now
         return watched(tape, function, *args, **kwargs)
     if isinstance(container, (list, tuple, str)) and name != "append":

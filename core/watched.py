@@ -116,9 +116,19 @@ def is_data(x: Any, depth: int = 3) -> bool:
     return all(is_data(e, depth - 1) for e in entries)
 
 
+def is_plain_key(key: Any) -> bool:
+    """Whether C code hashes and compares a key without any Python code: a key of its identity, or a tuple of such."""
+    kind = type(key)
+    if kind in PLAIN:
+        return True
+    if kind is tuple:
+        return all(map(is_plain_key, key))
+    return all(known.class_attribute(kind.__mro__, name) is vars(object)[name] for name in ("__hash__", "__eq__"))
+
+
 def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
     """``function(*args)``, which looks for a key, or enters it."""
-    if type(key) in PLAIN or not calls_back(key):
+    if is_plain_key(key) or not calls_back(key):
         return function(*args)
     return watched(tape, function, *args)
 
