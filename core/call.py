@@ -282,7 +282,7 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
 
 
 _deep: list[tuple[int, int]] = []  # of each run: the limit before any, and the one in force while anything is recorded
-_changing = threading.Lock()
+_changing = threading.RLock()  # the collector may run a ``__del__`` of the user's in the midst of what it guards
 
 
 class deep_recursion:

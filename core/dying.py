@@ -49,7 +49,7 @@ class Dying:
         return tape.call(self.hook.original, self.x)
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # the collector may run a ``__del__`` of the user's in the midst of what it guards
 
 
 def is_mortal(cls: type) -> bool:

@@ -25,18 +25,29 @@ def _quick_switches():
 
 
 def at_once(work, threads=THREADS, rounds=5):
-    """``work(k)`` in each of some threads, started together in each round; its results."""
+    """``work(k)`` in each of some threads, started together in each round; its results, or the error of one that failed."""
     barrier = threading.Barrier(threads)
+    errors = []
 
     def run(k):
         found = []
         for _ in range(rounds):
-            barrier.wait()
-            found.append(work(k))
+            try:
+                barrier.wait()
+                found.append(work(k))
+            except threading.BrokenBarrierError:
+                break
+            except BaseException as error:
+                errors.append(error)
+                barrier.abort()  # the others would wait for this one for ever
+                break
         return found
 
     with ThreadPoolExecutor(threads) as pool:
-        return [result for results in pool.map(run, range(threads)) for result in results]
+        results = [result for found in pool.map(run, range(threads)) for result in found]
+    if errors:
+        raise errors[0]
+    return results
 
 
 class Layer:
