@@ -118,9 +118,9 @@ def compile_for(target: str, function: Function, bounds_check: bool, kept: bool 
         made_for, compile_now = circumstances, compile_function
     else:
         from .emit.native import NativeProgram as Program, compile_function
-        from .emit.native.machine import processor
+        from .emit.native.machine import circumstances
 
-        made_for = processor
+        made_for = circumstances
 
         def compile_now(function: Function) -> Any:
             return compile_function(function, bounds_check=bounds_check)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .machine import Processor
+
 UNROLLED = 16  # loops that write at most this many elements, a number known while compiling, are written out
 
 
@@ -19,9 +21,10 @@ MARKS = 'nounwind "reciprocal-estimates"="none"'
 
 
 class Module:
-    """Declarations, constants and functions, each under its own name."""
+    """Declarations, constants and functions, each under its own name, for a processor."""
 
-    def __init__(self) -> None:
+    def __init__(self, processor: Processor) -> None:
+        self.processor = processor
         self.declared: dict[str, str] = {}
         self.globals: list[str] = []
         self.functions: list[str] = []

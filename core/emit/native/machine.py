@@ -1,10 +1,11 @@
-"""LLVM: from the text of a module to object code for this processor, and from object code to functions that can be called."""
+"""LLVM: from the text of a module to object code for a processor, and from object code to functions that can be called."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,9 +22,25 @@ from . import capsules
 llvm: Any = _binding
 
 
+@dataclass(frozen=True)
+class Processor:
+    """What code is made for: a processor's name and features as LLVM writes them, ``+avx2,-avx512f``; the last mark counts."""
+
+    name: str
+    features: str
+
+    def has(self, feature: str) -> bool:
+        marks = [mark[0] for mark in self.features.split(",") if mark[1:] == feature]
+        return marks[-1:] == ["+"]
+
+    def without(self, *features: str) -> Processor:
+        """A processor that has less; what needs one of these features is gone with it."""
+        return Processor(self.name, ",".join([self.features, *(f"-{feature}" for feature in features)]))
+
+
 @cache
-def _machine() -> Any:
-    """LLVM for this processor.
+def _start() -> None:
+    """Prepare LLVM for this kind of processor.
 
     Raises:
         BadInput: llvmlite is missing.
@@ -37,22 +54,32 @@ def _machine() -> Any:
             llvm.load_library_permanently(library)
         except RuntimeError:
             pass  # another C library: its functions are found in the process, vector versions are not used
+
+
+@cache
+def host() -> Processor:
+    """The processor that this process runs on, with what the operating system lets it use."""
+    _start()
+    return Processor(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+@cache
+def _machine(processor: Processor) -> Any:
+    _start()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, reloc="pic", jit=True
-    )
+    return target.create_target_machine(cpu=processor.name, features=processor.features, opt=3, reloc="pic", jit=True)
 
 
-def processor() -> str:
-    """What object code is made for: LLVM's version, the processor and its features."""
-    _machine()
+def circumstances() -> str:
+    """What object code for this processor depends on beside its text: LLVM's version, the processor and its features."""
+    processor = host()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return f"{version} {llvm.get_default_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return f"{version} {llvm.get_default_triple()} {processor.name} {processor.features}"
 
 
-def optimised(text: str) -> Any:
+def optimised(text: str, processor: Processor) -> Any:
     """The module of a text after LLVM's passes."""
-    machine = _machine()
+    machine = _machine(processor)
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_default_triple()
     module.data_layout = str(machine.target_data)
@@ -66,15 +93,20 @@ def optimised(text: str) -> Any:
     return module
 
 
-def object_code(module: Any) -> bytes:
-    return _machine().emit_object(module)
+def object_code(module: Any, processor: Processor) -> bytes:
+    return _machine(processor).emit_object(module)
+
+
+def assembly(module: Any, processor: Processor) -> str:
+    """The instructions of object code, as text."""
+    return _machine(processor).emit_assembly(module)
 
 
 class Loaded:
     """Object code in memory.  Symbols: arrays, which are kept, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
-        _machine()
+        _start()
         self.keep = dict(symbols)
         for name, found in symbols.items():
             llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))

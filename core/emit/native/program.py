@@ -99,7 +99,7 @@ class NativeProgram:
             BadInput: the program calls a Python function that cannot be found by its name.
         """
         try:
-            return pickle.dumps((machine.processor(), self._saved))
+            return pickle.dumps((machine.circumstances(), self._saved))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise BadInput(f"a native program that calls a local Python function cannot be saved: {error}") from None
 
@@ -111,7 +111,7 @@ class NativeProgram:
             BadInput: it was compiled for another processor or by another version of LLVM.
         """
         made_for, saved = pickle.loads(data)
-        if made_for != machine.processor():
+        if made_for != machine.circumstances():
             raise BadInput(
                 "native code was compiled for another processor or by another version of LLVM: compile it again"
             )
@@ -176,15 +176,18 @@ _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 
 
-def compile_function(function: Function, *, bounds_check: bool = True) -> NativeProgram:
-    """Compile a typed function for this processor.
+def compile_function(
+    function: Function, *, bounds_check: bool = True, processor: machine.Processor | None = None
+) -> NativeProgram:
+    """Compile a typed function for a processor: this one, if none is given.
 
     With ``bounds_check``, indices that are not proved to be within their array are looked at when the program runs.
 
     Raises:
         BadInput: llvmlite is missing, or the function has something that native code has not.
     """
-    program = ProgramText(bounds_check)
+    processor = processor or machine.host()
+    program = ProgramText(bounds_check, processor)
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)
@@ -194,11 +197,11 @@ def compile_function(function: Function, *, bounds_check: bool = True) -> Native
     words = ProgramText.LENGTHS + dims
     objects = write_call(function, program, words) if has_fast_call(function) else None
     text = program.text()
-    module = machine.optimised(text)
+    module = machine.optimised(text, processor)
     return NativeProgram(
         {
             "text": text,
-            "code": machine.object_code(module),
+            "code": machine.object_code(module, processor),
             "symbols": program.module.symbols,
             "parameters": [_Kind(v.type) for v in function.parameters],
             "results": [_Kind(v.type) for v in function.block.results],

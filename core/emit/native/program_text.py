@@ -13,6 +13,7 @@ import numpy as np
 
 from ...ir import Function
 from .assembly import Module
+from .machine import Processor
 
 
 class ProgramText:
@@ -24,9 +25,9 @@ class ProgramText:
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
 
-    def __init__(self, bounds_check: bool) -> None:
+    def __init__(self, bounds_check: bool, processor: Processor) -> None:
         self.bounds_check = bounds_check
-        self.module = Module()
+        self.module = Module(processor)
         self.failures: list[tuple[type[BaseException], str, list[np.dtype]]] = []
         self.callbacks: list[Any] = []
         self.constants: dict[str, str] = {}

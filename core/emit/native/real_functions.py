@@ -17,6 +17,7 @@ import numpy as np
 from . import integers
 from .assembly import Code
 from .elements import convert, is_complex, literal, number, register
+from .machine import Processor
 
 Emit = Callable[..., Any]
 
@@ -42,16 +43,22 @@ def _vector_library() -> Any:
         return None
 
 
-@cache
-def vector_variants(name: str, operands: int, single: bool) -> tuple[tuple[str, int], ...]:
-    """The vector versions of a function of C that are present: symbols, and how many elements each takes."""
+_VERSIONS = (("sse2",), "b", 2), (("avx", "avx2"), "d", 4), (("avx", "avx2", "avx512f"), "e", 8)
+"""The x86-64 vector function ABI: the features that a version of libmvec's functions needs, its letter, and how many float64
+it takes.  A call of a version that the processor cannot run would end the process."""
+
+
+def vector_variants(name: str, operands: int, single: bool, processor: Processor) -> list[tuple[str, int]]:
+    """The vector versions of a function of C that a processor can run: symbols, and how many elements each takes."""
     library, n = _vector_library(), 2 if single else 1
     if library is None:
-        return ()
+        return []
     found = [
-        (f"_ZGV{isa}N{lanes * n}{'v' * operands}_{name}", lanes * n) for isa, lanes in (("b", 2), ("d", 4), ("e", 8))
+        (f"_ZGV{letter}N{lanes * n}{'v' * operands}_{name}", lanes * n)
+        for features, letter, lanes in _VERSIONS
+        if all(map(processor.has, features))
     ]
-    return tuple((symbol, lanes) for symbol, lanes in found if hasattr(library, symbol))
+    return [(symbol, lanes) for symbol, lanes in found if hasattr(library, symbol)]
 
 
 def c_function(name: str) -> Emit:
@@ -60,7 +67,9 @@ def c_function(name: str) -> Emit:
     def emit(code: Code, dtype: np.dtype, *x: str) -> str:
         kind = register(dtype)
         full = f"{name}f" if dtype.char == "f" else name
-        variants = () if code.is_reproducible else vector_variants(full, len(x), dtype.char == "f")
+        variants = (
+            () if code.is_reproducible else vector_variants(full, len(x), dtype.char == "f", code.module.processor)
+        )
         group = ""
         if variants:
             for symbol, lanes in variants:
