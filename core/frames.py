@@ -12,7 +12,7 @@ import gc
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from types import FunctionType, GeneratorType
+from types import FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from .opaque import Recording, note
@@ -47,14 +47,7 @@ def is_recorded(tape: Tape, x: Any) -> bool:
     """Whether what ``x``, an iterator or a function that one calls, computes goes on ``tape``."""
     kind = type(x)
     if kind is GeneratorType:
-        if x.gi_frame is None:
-            return True  # it has ended
-        code = x.gi_code
-        names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
-        if not names and code.co_consts[-1:] == (REWRITTEN,):
-            return True
-        scope = x.gi_frame.f_locals if names else {}
-        return any(_leads_to(scope.get(name), tape) for name in names)
+        return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # or it has ended
     if kind is Recording:
         return _leads_to(x.tape, tape)
     if kind is functools.partial and x.args and type(x.args[0]) is Tape:  # a function of the engine
@@ -68,6 +61,14 @@ def is_recorded(tape: Tape, x: Any) -> bool:
     if isinstance(x, CALCULATING) and not any(type(p) is Recording for p in parts):
         return False
     return all(is_recorded(tape, p) for p in parts)
+
+
+def runs_recorded(tape: Tape, frame: FrameType) -> bool:
+    """Whether the code of a frame was rewritten to record on ``tape``, which is then one of its variables."""
+    code = frame.f_code
+    names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
+    tapes = [x for x in map(frame.f_locals.get, names) if type(x) is Tape] if names else []
+    return any(_leads_to(x, tape) for x in tapes) if tapes else code.co_consts[-1:] == (REWRITTEN,)
 
 
 def _parts(x: Any) -> list[Any]:

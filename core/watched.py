@@ -31,7 +31,9 @@ from typing import Any
 import numpy as np
 
 from . import known
+from .frames import runs_recorded
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
+from .program_state import is_of_engine
 from .reachable import reached
 from .special_methods import special
 from .tape import Tape, owner, snapshot
@@ -214,7 +216,7 @@ class Watch:
             if event == "return" and frame is self.inside:
                 self.inside = None
         elif event == "call":
-            if is_recorded(frame):
+            if is_of_engine(frame.f_globals.get("__name__")) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function is told of the return only if it asks
             if not frame.f_globals.get("__name__", "").startswith("numpy."):  # which stores nothing
@@ -330,13 +332,3 @@ class Stored:
 @functools.lru_cache(maxsize=4096)
 def stored(code: CodeType) -> Stored:
     return Stored(code)
-
-
-def is_recorded(frame: FrameType) -> bool:
-    """Whether a frame is the engine's, or runs code that was rewritten to record."""
-    if frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
-        return True
-    code = frame.f_code
-    return any(
-        name.endswith("_tape") and not name.strip("_tape") for name in (*code.co_varnames[:1], *code.co_freevars)
-    )
