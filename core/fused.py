@@ -66,8 +66,11 @@ class Site:
             (key,) = key
         variant = self.variants.get(key)
         if variant is None:
-            if len(self.variants) > MOST_VARIANTS or not all(type(x) in NUMBERS for x in leaves):
-                return AGAIN  # a class of the user's may come and go
+            for x in leaves:
+                if type(x) not in NUMBERS:
+                    return AGAIN  # a class of the user's may come and go
+            if len(self.variants) > MOST_VARIANTS:
+                return AGAIN
             variant = self.variants[key] = self._variant(leaves)
         return AGAIN if variant is AGAIN else variant(tape, *leaves)
 

@@ -61,6 +61,8 @@ ASKED |= {
     "__match_args__",
     "__set_name__",
 }
+HEAP_TYPE = 1 << 9
+"""The flag of a class that can have methods in Python: it was made while the program ran."""
 HOLDING = (list, tuple, set, frozenset, dict, deque)
 
 
@@ -71,7 +73,7 @@ def answers(kind: type) -> bool:
         found = known.answering[kind] = kind not in PLAIN and any(
             name.startswith("__") and name not in ASKED and special(kind, name) is not None
             for cls in kind.__mro__
-            if cls.__module__ != "builtins" and not (cls.__module__ or "").startswith(f"{__package__}.")
+            if cls.__flags__ & HEAP_TYPE and not (cls.__module__ or "").startswith(f"{__package__}.")
             for name in vars(cls)
         )
     return found
@@ -188,8 +190,6 @@ def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
 DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
-HEAP_TYPE = 1 << 9
-"""The flag of a class that was made while the program ran."""
 CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
 
 
