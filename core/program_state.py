@@ -64,7 +64,7 @@ class Reach:
             elif isinstance(x, functools.partial):
                 waiting += [x.func, x.args, x.keywords]
             elif isinstance(x, type):
-                if not is_elsewhere(x.__module__):
+                if not self.is_elsewhere(x.__module__):
                     waiting += [*x.__bases__, *vars(x).values()]
             elif isinstance(x, (staticmethod, classmethod)):
                 waiting.append(x.__func__)
@@ -87,13 +87,18 @@ class Reach:
                 if kind not in CONTAINERS:
                     waiting.append(kind)
 
+    @staticmethod
+    def is_elsewhere(module: str | None) -> bool:
+        """Whether a module is no part of the program: a library or the engine."""
+        return is_of_engine(module) or (module or "").partition(".")[0] in LIBRARIES
+
     def visit_globals(self, code: CodeType, scope: dict[str, Any], waiting: list[Any]) -> None:
         """The global variables that code names, and those of the modules that it names."""
-        if is_elsewhere(scope.get("__name__")):
+        if self.is_elsewhere(scope.get("__name__")):
             return
         names = _names(code)
         named = [scope[name] for name in names if name in scope]
-        scopes = [vars(x) for x in named if isinstance(x, ModuleType) and not is_elsewhere(x.__name__)]
+        scopes = [vars(x) for x in named if isinstance(x, ModuleType) and not self.is_elsewhere(x.__name__)]
         for found in (scope, *scopes):
             variables = Variables(found, [name for name in names if name in found])
             self.held.append((variables, entries_of(variables)))
@@ -105,11 +110,6 @@ class Variables:
 
     def __init__(self, scope: dict[str, Any], names: list[str]) -> None:
         self.scope, self.names = scope, names
-
-
-def is_elsewhere(module: str | None) -> bool:
-    """Whether a module is no part of the program: a library or the engine."""
-    return is_of_engine(module) or (module or "").partition(".")[0] in LIBRARIES
 
 
 def is_of_engine(module: str | None) -> bool:

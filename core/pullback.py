@@ -16,6 +16,7 @@ from . import (  # noqa: F401  the handlers register themselves
     caches,
     iteration,
     known,
+    locks,
     mutation,
     number_functions,
     numpy_layer,

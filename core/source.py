@@ -67,7 +67,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     if node is None:
         return _formula(function)
     if (
-        not _is_of_library(code.co_filename)
+        not is_of_library(code.co_filename)
         and not is_compiled_from(function, node)
         and not _is_in_module(function, node, "".join(lines))
     ):
@@ -118,14 +118,14 @@ def name_of(x: object, f: object) -> str | None:
 def user_frame() -> tuple[str, int]:
     """File and line of the innermost frame that is neither morula's nor a library's; of a library's if all others are."""
     innermost = frame = program_frame(sys._getframe(1)) or sys._getframe(1)
-    while frame is not None and _is_of_library(frame.f_code.co_filename):
+    while frame is not None and is_of_library(frame.f_code.co_filename):
         frame = program_frame(frame.f_back)
     frame = frame or innermost
     return frame.f_code.co_filename, frame.f_lineno
 
 
 @lru_cache(maxsize=4096)
-def _is_of_library(filename: str) -> bool:
+def is_of_library(filename: str) -> bool:
     """Whether a file belongs to Python's standard library or to an installed package."""
     return filename.startswith((*_LIBRARIES, "<frozen "))
 

@@ -28,17 +28,27 @@ def send(tape: Tape, *values: Any) -> None:
     """Remember what a run hands to threads and processes that may not be its own."""
     enclosing: Tape | None = tape
     while enclosing is not None:
-        enclosing.memory.setdefault(SENT, []).extend(Reach(*values).values)
+        sent_to(enclosing, Reach(*values).values)
         enclosing = enclosing.parent
+
+
+def sent_to(tape: Tape, values: list[Any]) -> None:
+    """Remember numbers and arrays that threads and processes can see which do not record on ``tape``."""
+    tape.memory.setdefault(SENT, {}).update((id(x), x) for x in values)
+
+
+def taken_from(tape: Tape) -> tuple[Any, ...]:
+    """The numbers and arrays of which threads and processes may have computed others."""
+    return tuple(tape.memory.get(SENT, {}).values())
 
 
 def receive(tape: Tape, function: Any, y: Any) -> Any:
     """``y``, which ``function`` has got from a thread or a process."""
     enclosing: Tape | None = tape
     while enclosing is not None:
-        sent = enclosing.memory.get(SENT)
+        sent = taken_from(enclosing)
         if sent:
-            note(enclosing, y, function, tuple(sent), functools.partial(_refused, function.__qualname__, user_frame()))
+            note(enclosing, y, function, sent, functools.partial(_refused, function.__qualname__, user_frame()))
         enclosing = enclosing.parent
     return y
 

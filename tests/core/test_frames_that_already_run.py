@@ -403,25 +403,6 @@ def test_a_worker_that_was_started_before_is_refused(kind):
         worker.join()
 
 
-def test_what_a_thread_from_before_leaves_in_a_list_is_a_constant():
-    shared, out, start = [], [], threading.Event()
-
-    def work():
-        start.wait()
-        out.append(shared[0] ** 2)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-
-    def f(x):
-        shared.append(x)
-        start.set()
-        worker.join()
-        return out[0] * x
-
-    assert mo.value_and_grad(f)(3.0) == (27.0, 9.0)
-
-
 def test_a_worker_of_an_earlier_run_is_refused():
     queues = []
 
