@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .access import iterate, place, special
+from .access import place, special
 from .call import HANDLERS, call, handles
 from .opaque import call_opaque
 from .raw_memory import FLOATS, expose
+from .sizes import listed
 from .tape import Tape
 
 
@@ -30,7 +31,7 @@ def _bytes(cls: type) -> Any:
             return call_opaque(tape, cls, (x, *args), kwargs)
         if isinstance(x, (int, str)) or hasattr(type(x), "__index__"):
             return cls(place(tape, x), *args, **kwargs)
-        return cls(iterate(tape, x), *args, **kwargs)
+        return cls(listed(tape, x), *args, **kwargs)
 
     return handler
 

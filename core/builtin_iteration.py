@@ -9,18 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from .access import iterate, pairs
-from .call import HANDLERS, call, handles
+from .call import HANDLERS, handles
 from .comparison import BISECTIONS, HEAPS, contains, equal, heap_operation, holds
 from .containers import entries_of
 from .opaque import Recording as recording
 from .operate import COMPARISONS
-from .special_methods import special
+from .sizes import length_hint, listed
 from .tape import Tape
-from .values import NUMBERS, PASSIVE
 from .watched import calls_back, plainly
-
-UNASKED = PASSIVE | NUMBERS | {list, tuple, dict, set}
-"""Classes whose length C knows by itself."""
 
 
 @handles(map)
@@ -104,30 +100,13 @@ for _function in (zip, enumerate):
     HANDLERS[_function] = _iterating(_function)
 
 
-def _sizing(function: Any) -> Any:
-    """``list`` and ``tuple``, which ask an iterable for its length to begin with."""
-
-    def handler(tape: Tape, *args: Any) -> Any:
-        entries = [iterate(tape, x) for x in args]
-        for x in args:
-            length_hint(tape, x)
-        return function(*entries)
-
-    return handler
+def _listing(function: Any) -> Any:
+    return lambda tape, *iterable: function(*(listed(tape, x) for x in iterable))
 
 
 for _function in (list, tuple):
-    HANDLERS[_function] = _sizing(_function)
-
-
-@handles(operator.length_hint)
-def length_hint(tape: Tape, x: Any, default: int = 0) -> int:
-    for method in () if type(x) in UNASKED else ("__len__", "__length_hint__"):
-        own = special(type(x), method)
-        found = NotImplemented if own is None else call(tape, own, x)
-        if found is not NotImplemented:
-            return operator.index(found)
-    return operator.length_hint(x, default)
+    HANDLERS[_function] = _listing(_function)
+HANDLERS[operator.length_hint] = length_hint
 
 
 def _hashing(function: Any) -> Any:

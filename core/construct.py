@@ -15,6 +15,7 @@ from . import known
 from .access import iterate, pairs, special
 from .dying import Hook, is_mortal, let_go, watch_over
 from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
+from .sizes import listed
 from .stores import set_attribute, store_attribute
 from .tape import Tape, pass_on
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
@@ -76,7 +77,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         if isinstance(init, FunctionType):
             tape.call(type(x).__init__, x, *args, **kwargs)
         elif init is not object.__init__:
-            type(x).__init__(x, *(iterate(tape, a) for a in args), **kwargs)
+            type(x).__init__(x, *(_reading(cls)(tape, a) for a in args), **kwargs)
     return x
 
 
@@ -91,13 +92,18 @@ def number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwa
     return x
 
 
+def _reading(cls: type) -> Any:
+    """How a built-in container reads what it is made of."""
+    return listed if issubclass(cls, (list, tuple)) else iterate
+
+
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A built-in container or iterator, over arguments whose entries are on the tape and functions that record."""
     cls = function if isinstance(function, type) else getattr(function, "__self__", None)
     if isinstance(cls, type) and (
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
     ):
-        read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else iterate
+        read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else _reading(cls)
         args = tuple(read(tape, a) for a in args)
     if not isinstance(cls, type):
         return plainly(tape, function, *args, **kwargs)

@@ -9,6 +9,7 @@ from typing import Any
 from .access import iterate, pairs, place
 from .comparison import search, sorting
 from .opaque import Recording
+from .sizes import listed
 from .tape import Tape
 from .text import format_method
 from .values import evaluate
@@ -54,7 +55,8 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
     if args and isinstance(container, dict) and name in ("update", "__init__"):
         args = tuple(entries_of(tape, pairs(tape, a)) for a in args)
     elif args and name in ITERATING:
-        args = tuple(iterate(tape, a) for a in args)
+        read = listed if isinstance(container, list) else iterate
+        args = tuple(read(tape, a) for a in args)
         if isinstance(container, (set, frozenset)) or name == "fromkeys":
             args = tuple(entries_of(tape, a) for a in args)
     elif name in ("index", "count", "remove") and isinstance(container, (list, tuple, deque)):

@@ -297,7 +297,7 @@ class Expressions(Conditions):
 
     def argument(self, node: Node) -> Node:
         if isinstance(node, ast.Starred):
-            node.value = self.runtime("iterate", self.visit(node.value), at=node)
+            node.value = self.runtime("listed", self.visit(node.value), at=node)
             return node
         return self.visit(node)
 

@@ -23,6 +23,7 @@ from .frames import REWRITTEN
 from .opaque import evaluate_text
 from .passing import forgets, pass_by
 from .rewrite import Rewriter, type_parameters
+from .sizes import listed
 from .source import describe, future_flags, syntax_tree
 from .values import AGAIN, NUMBERS, PASSIVE
 from .vocabulary import hold
@@ -119,7 +120,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {"getattr": access.get_attribute, "setattr": stores.set_attribute}
     names |= {"delattr": stores.delete_attribute}
     names |= {"update_item": stores.update_item, "update_attr": stores.update_attribute}
-    names |= {"iterate": access.iterate, "unpack": access.unpack, "mapping": access.mapping}
+    names |= {"iterate": access.iterate, "listed": listed, "unpack": access.unpack, "mapping": access.mapping}
     names |= {"made": class_made, "match": matching.match, **matching.PATTERNS}
     names |= {"truth": operate.truth, "operand": operate.operand, "chosen": operate.chosen}
     names |= {"contains": comparison.contains, **operate.COMPARISONS}

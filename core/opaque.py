@@ -104,10 +104,10 @@ def runs_text(function: Any) -> bool:
 class Unrecorded:
     """Python code that C called where nobody recorded it, in the place of an opaque function."""
 
-    __slots__ = ("caller", "code", "is_called")
+    __slots__ = ("__code__", "__name__", "caller", "is_called")
 
     def __init__(self, code: types.CodeType, caller: Any) -> None:
-        self.code, self.caller = code, caller
+        self.__code__, self.__name__, self.caller = code, code.co_qualname, caller
         self.is_called = runs_text(caller) or getattr(caller, "__code__", None) is code  # by the program itself
 
 
@@ -377,9 +377,8 @@ def refusal(opaque: Opaque) -> NoDerivative:
 
 
 def _refusal_of_unrecorded(function: Unrecorded, where: tuple[str, int]) -> NoDerivative:
-    code = function.code
     return NoDerivative(
-        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) was called by code written in C "
+        f"{describe(function)} was called by code written in C "
         f"({describe(function.caller)}, called at {where[0]}:{where[1]}), where its operations are not recorded, and what it "
         "stored or returned influences the output. Call it from Python before, so that what it stores is there already, or "
         "let it store nothing that the result depends on"

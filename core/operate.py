@@ -21,6 +21,7 @@ from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
 from .opaque import call_opaque, is_exact, is_foreign, note
 from .rules.table import RULES
+from .sizes import listed
 from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
@@ -235,7 +236,8 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
             return plain(tape, a, b)
         if is_foreign(type(a)):
             return call_opaque(tape, function, (a, b), {})
-        return function(a, (pairs if isinstance(a, dict) else iterate)(tape, b))
+        read = pairs if isinstance(a, dict) else listed if isinstance(a, list) else iterate
+        return function(a, read(tape, b))
 
     return operation
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import (  # noqa: F401  the handlers register themselves
     buffers,
+    builtin_iteration,
     caches,
     iteration,
     known,

@@ -12,7 +12,7 @@ from types import (
 from typing import Any
 
 from .known import MISSING, class_attribute
-from .tape import Tape
+from .tape import Int, Tape
 
 
 class Special:
@@ -50,5 +50,5 @@ def special(kind: type, name: str) -> Any:
     if raw is MISSING:
         raw = class_attribute(kind.__mro__, name)
     if type(raw) is FunctionType:
-        return raw
+        return None if kind is Int else raw
     return None if raw is MISSING or raw is None or isinstance(raw, WRITTEN_IN_C) else Special(kind, raw)

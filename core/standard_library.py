@@ -21,7 +21,6 @@ import numpy as np
 from . import known
 from .access import get_attribute, getitem, iterate, load_attribute, next_entry, place, special
 from .arrays import call_rule
-from .builtin_iteration import UNASKED
 from .call import CALLERS, HANDLERS, call, call_method, handles
 from .comparison import holds, sorting
 from .construct import class_made
@@ -32,6 +31,7 @@ from .integers import carries, enlist, lose
 from .opaque import Recording as recording, call_opaque
 from .operate import OPERATORS
 from .rules.table import RULES
+from .sizes import UNASKED, listed
 from .source import program_frame, user_module
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
@@ -225,7 +225,7 @@ def _recording_key(tape: Tape, values: list[Any], kwargs: dict[str, Any]) -> dic
 
 @handles(sorted)
 def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
-    values = list(iterate(tape, iterable))
+    values = list(listed(tape, iterable))
     values.sort(**_recording_key(tape, values, kwargs))
     return values
 

@@ -33,6 +33,7 @@ from .integers import carries, enlist
 from .memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, rebased
 from .opaque import call_opaque, is_foreign
 from .raw_memory import cut
+from .sizes import listed
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 from .watched import PLAIN
@@ -63,7 +64,8 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
         setitem(tape, np.asarray(a), i, v)
     else:
-        v = iterate(tape, v) if type(i) is slice else v
+        if type(i) is slice:  # C takes an iterator, and asks that one for its length
+            v = (iterate if hasattr(type(v), "__iter__") else listed)(tape, v)
         if is_foreign(type(a)):
             call_opaque(tape, operator.setitem, (a, i, list(v) if isinstance(v, Iterator) else v), {})
         elif type(i) in PLAIN:

@@ -41,9 +41,35 @@ Record = tuple[Any, ...]
 
 
 class Int(int):
-    """An integer that is differentiated; CPython shares its small ones, which would mix up their cotangents."""
+    """An integer that is differentiated; CPython shares its small ones, which would mix up their cotangents.
+
+    Its sums, products and powers are of this class too, also where nothing is recorded: so what unrecorded code computes
+    from a differentiated integer is told from the constants that it stores, such as counts.
+    """
 
     __slots__ = ()
+
+    real = numerator = property(lambda self: self)  # type: ignore[assignment]
+
+    def conjugate(self) -> Int:
+        return self
+
+
+def _keeps_class(name: str) -> None:
+    plain = getattr(int, name)
+
+    def operation(self: Int, *others: Any) -> Any:
+        y = plain(self, *others)
+        return Int(y) if type(y) is int else tuple(map(Int, y)) if type(y) is tuple else y
+
+    setattr(Int, name, operation)
+
+
+for _name in ("add", "sub", "mul", "mod", "pow", "divmod"):
+    _keeps_class(f"__{_name}__")
+    _keeps_class(f"__r{_name}__")
+for _name in ("neg", "pos", "abs"):
+    _keeps_class(f"__{_name}__")
 
 
 class Tape:

@@ -32,6 +32,7 @@ import numpy as np
 
 from . import known
 from .frames import runs_recorded
+from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
 from .program_state import is_of_engine
 from .reachable import reached
@@ -197,7 +198,8 @@ class Watch:
     """What unrecorded Python code does during one call."""
 
     def __init__(self, tape: Tape, function: Any, given: Any) -> None:
-        self.tape, self.function, self.given = tape, function, given
+        self.tape, self.function = tape, function
+        self.given = getattr(function, "__self__", None), given
         self.begun = len(tape.records)
         self.enclosing: Any = None
         self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
@@ -299,6 +301,8 @@ class Watch:
         made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in self.known]
         for tape, opaque in self.origins() if made else ():
             note(tape, made, opaque.function, opaque.inputs)
+            if carries(tape, self.values):
+                lose(tape, [x for x in made if isinstance(x, (np.ndarray, np.integer))], opaque.function)
 
     def origins(self) -> Iterator[tuple[Tape, Opaque]]:
         """The tapes that record the call, each with the code that it called as the origin of what is new."""

@@ -82,6 +82,9 @@ INDEX = [
     "'a'.center(c)", "bytes(c)", "np.array([1.0, 2.0])[c:]", "itertools.islice([1, 2], c)", "round(1.234, c)", "np.arange(1).reshape(c, c)",
     "range(5)[c]", "list(itertools.islice([1, 2], c))", "math.comb(3, c)", "chr(c)", "1 << operator.index(c)", "bin(c)",
 ]  # fmt: skip
+LISTED = ["tuple(c)", "[*c]", "(0, *c)", "print(*c)", "[1].extend(c)", "t = [1]; t += c", "sorted(c)", "bytes(c)",
+          "max(*c)", "a = [*c, *d]", "Entries(c)", "(lambda *k: 1)(*c)"]  # fmt: skip
+"""Where entries become a list, which asks for their number to begin with."""
 NUMERIC = {
     "__float__": ["float(c)", "math.sin(c)", "np.array([c, d], dtype=float)", "np.sin(np.array(c, dtype=float))", "'%f' % c",
                   "math.hypot(c, d)", "math.fsum([c, d])", "np.full(2, c)", "a = np.zeros(2); a[0] = c", "'%.2f' % (c,)",
@@ -91,7 +94,7 @@ NUMERIC = {
     "__array__": ["np.array(c)", "np.asarray(c)", "np.sum(c)", "np.array([c, d])", "np.concatenate([c, d])", "np.linalg.norm(c)",
                   "np.ones(2) + np.asarray(c)", "a = np.zeros(2); a[:] = c", "np.ones(2) * c", "np.stack([c, d])"],
     "__len__": ["len(c)", "bool(c)", "c and 1", "not c", "list(c)", "np.array(c)", "any([c])", "1 if c else 2", "operator.length_hint(c)",
-                "reversed(c)", "random.Random(1).choice(c)", "tuple(c)"],
+                "reversed(c)", "random.Random(1).choice(c)", "t = [0]; t[:] = c", *LISTED],
     "__getitem__": ["c[0]", "list(c)", "1 in c", "np.array(c)", "a, b = c", "np.asarray([c, d])", "iter(c)", "sum(c)", "dict(enumerate(c))",
                     "np.sum(c)", "list(reversed(c))", "operator.getitem(c, 0)", "operator.itemgetter(0)(c)", "random.Random(1).choice(c)",
                     "list(zip(c, d))", "set(c)", "max(c)", "sorted(c)", "bisect.bisect(c, 1.0)", "np.full(2, c)", "a = np.zeros(2); a[:] = c"],
@@ -104,7 +107,7 @@ NUMERIC = {
     "__next__": ["next(c)", "c.__next__()", "operator.methodcaller('__next__')(c)"],
     "__contains__": ["1 in c", "1 not in c", "operator.contains(c, 1)", "c.__contains__(1)"],
     "__reversed__": ["reversed(c)", "c.__reversed__()"],
-    "__length_hint__": ["operator.length_hint(c)"],
+    "__length_hint__": ["operator.length_hint(c)", "list(c)", "t = [0]; t[:] = c", *LISTED],
     "__call__": ["c()", "sorted([1, 2], key=c)", "list(map(c, [1, 2]))", "functools.reduce(c, [1, 2])", "max([1, 2], key=c)",
                  "list(filter(c, [1]))", "next(iter(c, 2))", "collections.defaultdict(c)[1]", "re.sub('a', c, 'a')", "[1, 2].sort(key=c)",
                  "sorted([1, 2], key=functools.cmp_to_key(c))", "functools.partial(c)()", "list(itertools.accumulate([1, 2], c))",
@@ -144,6 +147,7 @@ OTHERS = {
     "__getitem__": "def __len__(self): return 2",
     "__next__": "def __iter__(self): return self",
     "__reversed__": "def __len__(self): return 2",
+    "__length_hint__": "def __iter__(self): return iter([1, 2])",
     "__eq__": "__hash__ = None",
     "__hash__": "def __eq__(self, other): return True",
     "__enter__": "def __exit__(self, *error): return None",
@@ -175,6 +179,10 @@ Pair = collections.namedtuple("Pair", "a b")
 class Point:
     a: object
     b: object
+
+
+class Entries(list):
+    pass
 
 
 LOG, TABLE, KEPT, BUFFER = [], {}, 0.0, np.zeros(1)
@@ -256,10 +264,15 @@ PROGRAMS = [(*case, KINDS[k]) for i, case in enumerate(TABLE) for k in sorted({i
 """Each case with two ways to store; every way meets every method."""
 
 
+METHODS = list(dict.fromkeys(method for method, _ in TABLE))
+
+
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
     path = tmp_path_factory.mktemp("called_back") / "called_back_programs.py"
-    path.write_text(HEADER + "".join(text_of(f"f{i}", *program) for i, program in enumerate(PROGRAMS)))
+    texts = [text_of(f"f{i}", *program) for i, program in enumerate(PROGRAMS)]
+    texts += [text_of(f"of_integers{i}", *case, KINDS[i % len(KINDS)]) for i, case in enumerate(TABLE)]
+    path.write_text(HEADER + "".join(texts))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -281,3 +294,23 @@ def test_what_a_method_called_from_c_stores_is_recorded_or_refused(programs, cap
             mo.grad(f)(x)
     else:
         assert mo.grad(f)(x) == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_it_computes_from_an_integer_is_recorded_or_refused_too(programs, capsys, method):
+    """Small integers are shared objects: the one that was computed may be the one that a constant is."""
+    wrong = {}
+    for i, (name, entry) in enumerate(TABLE):
+        if name != method:
+            continue
+        f = getattr(programs, f"of_integers{i}")
+        slope = (f(3) - f(1)) / 2  # of a square
+        try:
+            g = mo.grad(f)(2)
+        except mo.NoDerivative as error:
+            if KINDS[i % len(KINDS)] == "nothing" or "called" not in str(error):
+                wrong[entry] = str(error)
+        else:
+            if g != pytest.approx(slope):
+                wrong[entry] = g, slope
+    assert not wrong
