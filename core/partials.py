@@ -24,12 +24,19 @@ def fold(block: Block) -> None:
         plain = all(v.is_constant and isinstance(v.constant, (int, float)) for v in op.operands)
         if plain and op.callee in (operator.add, operator.sub, operator.mul, operator.eq):
             known[op.results[0]] = Value(constant=op.callee(*(v.constant for v in op.operands)))
+        elif op.callee is operator.mul and op.operands[0].is_constant and op.operands[0].constant is False:
+            known[op.results[0]] = Value(constant=0)  # a condition that does not hold, and another
         elif op.callee is operator.pow and op.operands[1].is_constant and op.operands[1].constant == 1:
             known[op.results[0]] = op.operands[0]
         else:
             kept.append(op)
-    block.operations = kept
     block.results = [known.get(v, v) for v in block.results]
+    used = set(block.results)
+    block.operations = []
+    for op in reversed(kept):
+        if not used.isdisjoint(op.results):
+            used.update(op.operands)
+            block.operations.insert(0, op)
 
 
 def may_be_infinite(op: Operation) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .reductions import UNSET, attained
+from .reductions import UNSET, attained, restore
 from .shapes import ravel_pullback
 from .table import vjp
 from .transposes import assemble, scatter, unstack
@@ -221,6 +221,43 @@ def running_extremum_pullback(dy, y, ufunc, array, axis=0):
 vjp(running_extremum, None, running_extremum_pullback)
 
 
+def hypotenuse(array: Any, axis: Any = 0, keepdims: bool = False, initial: Any = 0.0, where: Any = True) -> Any:
+    """``np.hypot.reduce``: smooth wherever it is not zero, though legs of zero come together first."""
+    return np.hypot.reduce(array, axis, keepdims=keepdims, initial=initial, where=where)
+
+
+def hypotenuse_pullback(dy, y, array, axis=0, keepdims=False, initial=0.0, where=True):
+    shape = np.shape(array)
+    y = restore(y, shape, axis, keepdims)
+    return np.where(where, restore(dy, shape, axis, keepdims) * unit(array, y), 0)
+
+
+def hypotenuse_initial(dy, y, array, axis=0, keepdims=False, initial=0.0, where=True):
+    return np.sum(dy * unit(initial, y))
+
+
+def running_hypotenuse(array: Any, axis: int = 0) -> Any:
+    """``np.hypot.accumulate``, of which the first result is the first element with its sign."""
+    return np.hypot.accumulate(array, axis)
+
+
+def running_hypotenuse_pullback(dy, y, array, axis=0):
+    x, y, dy = (np.moveaxis(np.asarray(v), axis, 0) for v in (array, y, dy))
+    first = np.reshape(np.arange(len(x)) == 0, (-1,) + (1,) * (x.ndim - 1))
+    shares = np.where(first, 0, unit(dy, y))
+    to_all = x * np.flip(np.cumsum(np.flip(shares, 0), 0), 0)
+    return np.moveaxis(to_all + np.where(first, dy, 0), 0, axis)
+
+
+def unit(x, y):
+    """x / y, and zero where ``y`` is."""
+    return np.where(y == 0, 0, x / np.where(y == 0, 1, y))
+
+
+vjp(hypotenuse, hypotenuse_pullback, None, None, hypotenuse_initial)
+vjp(running_hypotenuse, running_hypotenuse_pullback)
+
+
 def fold(ufunc: Any, array: Any, axis: Any = 0, keepdims: bool = False, initial: Any = UNSET, where: Any = True) -> Any:
     """``ufunc.reduce``: the elements along ``axis`` combined from the left."""
     array = np.asarray(array)
@@ -257,7 +294,7 @@ def by_segments(ufunc: Any, array: Any, indices: Any, axis: int = 0) -> Any:
     lines = np.moveaxis(np.asarray(array), axis, 0)
     ends = [*indices[1:], len(lines)]
     parts = [lines[i:j] if i < j else lines[i : i + 1] for i, j in zip(indices, ends)]
-    return np.moveaxis(np.stack([ufunc.reduce(part) for part in parts]), 0, axis)
+    return np.moveaxis(np.stack([ufunc.reduce(part) if len(part) > 1 else part[0] for part in parts]), 0, axis)
 
 
 def outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
@@ -307,5 +344,7 @@ UFUNC_METHODS |= {
     (np.multiply, "accumulate"): np.cumprod,
     (np.maximum, "accumulate"): partial(running_extremum, np.maximum),
     (np.minimum, "accumulate"): partial(running_extremum, np.minimum),
+    (np.hypot, "reduce"): hypotenuse,
+    (np.hypot, "accumulate"): running_hypotenuse,
     (np.add, "reduceat"): add_reduceat,
 }

@@ -39,7 +39,9 @@ def power_pullback(dy: Any, y: Any, base: Any, exp: Any, mod: Any = None) -> tup
     """The pullback of the built-in ``pow``; modular powers are arithmetic of integers and have derivative zero."""
     if mod is not None:
         return 0 * dy, 0 * dy
-    return dy * np.conj(exp * base ** (exp - 1 + (exp == 0))), dy * np.conj(exponent_partial(y, base, exp))
+    return dy * np.conj(exp * base ** (exp - 1 + (exp == 0) * (base == 0))), dy * np.conj(
+        exponent_partial(y, base, exp)
+    )
 
 
 def absolute_pullback(dy: Any, y: Any, x: Any) -> Any:
@@ -78,8 +80,8 @@ elementwise(operator.mul, lambda y, a, b: b, lambda y, a, b: a)
 elementwise(operator.truediv, lambda y, a, b: 1 / b, lambda y, a, b: -y / b)
 elementwise(operator.mod, lambda y, a, b: 1, lambda y, a, b: -(a // b))
 
-# n - 1, but 0 where n is 0, so that the slope of x ** 0 is 0 at x = 0 too.
-elementwise(operator.pow, lambda y, x, n: n * x ** (n - 1 + (n == 0)), exponent_partial)
+# n - 1, but 0 where n and x are 0, so that the slope of x ** 0 is 0 at x = 0 too.
+elementwise(operator.pow, lambda y, x, n: n * x ** (n - 1 + (n == 0) * (x == 0)), exponent_partial)
 joint(pow, power_pullback)
 joint(divmod, divmod_pullback)
 

@@ -89,7 +89,7 @@ elementwise(
     lambda y, x, base=None: 1 / x if base is None else 1 / (x * math.log(base)),
     lambda y, x, base: -y / (base * math.log(base)),
 )
-elementwise(math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0)), exponent_partial)
+elementwise(math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0) * (x == 0)), exponent_partial)
 elementwise(math.cbrt, lambda y, x: 1 / (3 * y * y))
 elementwise(math.exp2, lambda y, x: y * 0.6931471805599453)
 

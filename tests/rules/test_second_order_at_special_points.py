@@ -1,0 +1,102 @@
+"""Second derivatives where a formula for the slope has a case of its own: at zeros, ones and equal numbers.
+
+The reference is differences of the function's values alone, at those points of a grid where they show that it is smooth.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import pytest
+
+import morula as mo
+
+GRID = [-2.0, 0.0, 0.5, 1.0, 2.0]
+
+
+def differences(f, x, h):
+    """The gradient and the Hessian by central differences, extrapolated from steps of h and h / 2."""
+
+    def plain(h):
+        e = h * np.eye(len(x))
+        g = [(f(x + a) - f(x - a)) / (2 * h) for a in e]
+        H = [[(f(x + a + b) - f(x + a - b) - f(x - a + b) + f(x - a - b)) / (4 * h * h) for b in e] for a in e]
+        return np.array([*g, *np.ravel(H)])
+
+    return (4 * plain(h / 2) - plain(h)) / 3
+
+
+def smooth(f, x):
+    """The gradient and the Hessian, where different steps agree on them; else None."""
+    with np.errstate(all="ignore"):
+        try:
+            found = [differences(f, x, h) for h in (0.02, 0.013)]
+        except (ValueError, ZeroDivisionError, TypeError):  # of a complex power
+            return None
+    return found[1] if np.allclose(*found, rtol=1e-4, atol=1e-4) and np.all(np.isfinite(found)) else None
+
+
+def derivatives(f, x):
+    g = mo.grad(f)(x)
+    H = [mo.grad(lambda v, i=i: mo.grad(f)(v)[i])(x) for i in range(len(x))]
+    return np.array([*g, *np.ravel(H)])
+
+
+def wrong(f, points):
+    found, asked = {}, 0
+    for x in points:
+        expected = smooth(f, x)
+        if expected is None:
+            continue
+        asked += 1
+        with np.errstate(all="ignore"):
+            y = derivatives(f, x)
+        if not np.allclose(y, expected, rtol=1e-3, atol=1e-3):
+            found[tuple(x)] = y.round(4).tolist(), expected.round(4).tolist()
+    assert asked
+    return found
+
+
+BINARY = [f for f in vars(np).values() if isinstance(f, np.ufunc) and "dd->d" in f.types and f.signature is None]
+BINARY = sorted({f for f in BINARY if f not in (np.nextafter,)}, key=lambda f: f.__name__)
+
+
+@pytest.mark.parametrize("f", [*BINARY, operator.pow, math.pow, math.hypot, math.atan2, pow], ids=lambda f: f.__name__)
+def test_functions_of_two_numbers(f):
+    assert not wrong(lambda v: f(v[0], v[1]), [np.array([a, b]) for a in GRID for b in GRID])
+
+
+LINES = [[0.0, 3.0, 4.0], [3.0, 0.0, 4.0], [3.0, 4.0, 0.0], [0.0, 0.0, 4.0], [4.0, 0.0, 0.0], [0.0, -2.0, 1.0], [0.0, 0.0, 0.0],
+         [2.0, 2.0, 1.0], [1.0, -1.0, 1.0], [-3.0, 1.0, 2.0]]  # fmt: skip
+FOLDED = [
+    np.add,
+    np.multiply,
+    np.hypot,
+    np.logaddexp,
+    np.logaddexp2,
+    np.maximum,
+    np.minimum,
+    np.fmax,
+    np.fmin,
+    np.subtract,
+    np.divide,
+]
+WEIGHTS = np.array([1.0, -2.0, 3.0])
+
+
+@pytest.mark.parametrize("form", ["reduce", "reduce with an initial", "reduce where", "accumulate", "reduceat"])
+@pytest.mark.parametrize("f", FOLDED, ids=lambda f: f.__name__)
+def test_numbers_combined_along_an_axis(f, form):
+    def g(v):
+        if form == "reduceat":
+            return np.sum(f.reduceat(np.concatenate([v, v[:1]]), [0, 2, 3]) * WEIGHTS)
+        if form == "accumulate":
+            return np.sum(f.accumulate(v) * WEIGHTS)
+        m = np.stack([v, v * 2.0])
+        options = {"initial": 0.5} if form == "reduce with an initial" else {}
+        options |= {"where": np.array([True, True, False]), "initial": 1.5} if form == "reduce where" else {}
+        return np.sum(f.reduce(m, axis=1, **options) * WEIGHTS[:2])
+
+    assert not wrong(g, [np.array(x) for x in LINES])
