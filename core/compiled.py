@@ -35,6 +35,14 @@ _PASSES = (
 )
 
 
+@dataclass(frozen=True)
+class Checks:
+    """What a program looks at while it runs: indices that may be out of range (native code), Python ints that may overflow."""
+
+    bounds: bool = True
+    overflow: bool = True
+
+
 @dataclass
 class Compilation:
     """One program on its way through the stages."""
@@ -45,7 +53,7 @@ class Compilation:
     program: Program
     stages: list[tuple[str, Function]]  # the typed function after each pass
     seconds: dict[str, float]
-    bounds_check: bool
+    checks: Checks
     static: frozenset[int] = frozenset()  # leaves that had to be known
     why_static: dict[int, str] = field(default_factory=dict)
     is_strong: bool = False  # see ``strong_zero``
@@ -60,7 +68,7 @@ class Compilation:
         """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
         if self.executable is None:
             began = time.perf_counter()
-            self.executable = targets.compile_for(self.target, self.function, self.bounds_check)
+            self.executable = targets.compile_for(self.target, self.function, self.checks.bounds)
             self.seconds["compile"] = time.perf_counter() - began
             if not keep:
                 self.stages = self.stages[-1:]
@@ -129,7 +137,7 @@ def specialised(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     target: str,
-    bounds_check: bool,
+    checks: Checks,
     static: Collection[int] = (),
     level: int = 0,
     is_strong: bool = False,
@@ -140,7 +148,7 @@ def specialised(
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with _ONE_AT_A_TIME:
-        return _specialised(f, args, kwargs, target, bounds_check, set(static), level, is_strong)
+        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong)
 
 
 _ONE_AT_A_TIME = threading.RLock()
@@ -152,7 +160,7 @@ def _specialised(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     target: str,
-    bounds_check: bool,
+    checks: Checks,
     static: set[int],
     level: int,
     is_strong: bool,
@@ -162,7 +170,8 @@ def _specialised(
     began = time.perf_counter()
     while True:
         try:
-            program = specialise(f, args, kwargs, static, target=first[0], level=level, is_strong=is_strong)
+            options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
+            program = specialise(f, args, kwargs, static, target=first[0], **options)
         except NeedsConcrete as error:
             why |= needed(f, args, kwargs, error, static)
             static |= why.keys()
@@ -177,7 +186,7 @@ def _specialised(
         began = time.perf_counter()
         stages.append((name, run(stages[-1][1])))
         seconds[name] = time.perf_counter() - began
-    return Compilation(f, *chosen, program, stages, seconds, bounds_check, frozenset(static), why, is_strong)
+    return Compilation(f, *chosen, program, stages, seconds, checks, frozenset(static), why, is_strong)
 
 
 def _is_for(target: str, function: Function) -> bool:

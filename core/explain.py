@@ -45,7 +45,7 @@ class Lowered:
                 f"the program is for the target {self.compilation.target}, and has no {language}: "
                 f"use jit(f, target={wanted!r})"
             )
-        made = targets.compile_for(wanted, self.compilation.function, self.compilation.bounds_check, kept=False)
+        made = targets.compile_for(wanted, self.compilation.function, self.compilation.checks.bounds, kept=False)
         return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:

@@ -24,6 +24,9 @@ from .integer_rules import PROOFS
 from .ir import Block, Function, Operation, Value, walk
 from .typed import ArrayType, Dim
 
+_SLOW, _FAR = 8, 1 << 60
+"""An int that a loop changes by at most 8 in each iteration needs 2**57 of them to move by 2**60: years, so it does not overflow."""
+
 
 @dataclass
 class Proofs:
@@ -233,6 +236,8 @@ class _Walk:
                 least, most = moves[parameter]
                 if least >= 0 and self.bounds.lower(step, 0) < 0 or most <= 0 and self.bounds.upper(step) > 0:
                     wrong.append(parameter)
+                elif _counts(moves[parameter]) and max(self.bounds.upper(step), -self.bounds.lower(step)) > _SLOW:
+                    wrong.append(parameter)
         if wrong:
             self.proofs.forget(marks)
             for parameter in wrong:
@@ -322,7 +327,15 @@ class _Walk:
         if not is_int(x.type) or x.type.shape:
             return
         form = self.bounds.form(first)
-        self.bounds.atom(x, [form] if step and step[0] >= 0 else [], [form] if step and step[1] <= 0 else [])
+        low, high = self.bounds.interval(first)
+        numbers = None
+        if step and _counts(step) and -_FAR <= low and high <= _FAR and x.type.dtype == np.int64:
+            numbers = low - (_FAR if step[0] < 0 else 0), high + (_FAR if step[1] > 0 else 0)
+        self.bounds.atom(x, [form] if step and step[0] >= 0 else [], [form] if step and step[1] <= 0 else [], numbers)
+
+
+def _counts(step: Interval) -> bool:
+    return max(abs(step[0]), abs(step[1])) <= _SLOW
 
 
 def _atoms(form: Affine) -> set[Value]:

@@ -39,8 +39,9 @@ class Bounds:
         self.order: dict[Value, int] = {}
         self.conditions: dict[Value, Operation] = {}
         self.raw: dict[Value, Affine] = {}
+        self.exact: dict[Any, bool] = {}  # functions and operands that were checked not to overflow
         self.dimensions: set[Value] = set()  # lengths that are known only at run time
-        self.trail: list[tuple[Any, Value, Any]] = []
+        self.trail: list[tuple[Any, Any, Any]] = []
 
     # Questions
 
@@ -119,6 +120,8 @@ class Bounds:
         if op.callee in NEGATIONS:
             inner = self.truth(op.operands[0])
             return None if inner is None else not inner
+        if op.callee is typed.overflows:
+            return self._overflows(op)
         if op.callee in ALL or op.callee in ANY:
             found = [self.truth(v) for v in op.operands]
             decisive = op.callee in ANY
@@ -128,6 +131,15 @@ class Bounds:
         a, b = (self.form(v) for v in op.operands)
         holds, fails = PROOFS[op.callee]
         return True if holds(self, a, b) else False if fails(self, a, b) else None
+
+    def _overflows(self, op: Operation) -> bool | None:
+        function, operands = op.named["function"].constant, op.positional
+        low, high = limits(operands[0].type)
+        form = LINEAR[function](*map(self.form, operands)) if function in LINEAR else None
+        if form is not None and low <= self.lower(form, low) and self.lower(form * -1, -high) >= -high:
+            return False
+        least, most = ENDS[function](*map(self.interval, operands)) if function in ENDS else (low - 1, high + 1)
+        return False if low <= least and most <= high else None
 
     def result_of(self, callee: Any, operands: Sequence[Value], kind: ArrayType) -> Affine | None:
         """The form of a sum, difference or multiple of ints that cannot overflow, or of a smaller or larger one if it is known."""
@@ -141,7 +153,13 @@ class Bounds:
         combine = LINEAR.get(callee)
         form = combine(*map(self.form, operands)) if combine is not None and is_int(kind) else None
         low, high = limits(kind)
-        return form if form is not None and low <= self.lower(form) and self.upper(form) <= high else None
+        if form is None or low <= self.lower(form) and self.upper(form) <= high:
+            return form
+        return form if len(form.terms) <= _LARGEST and self.is_exact(callee, operands) else None
+
+    def is_exact(self, callee: Any, operands: Sequence[Value]) -> bool:
+        """Whether the program has checked that this cannot overflow."""
+        return (callee, *map(_identity, operands)) in self.exact
 
     def only_atom(self, x: Value, kind: ArrayType) -> Value | None:
         """The atom of this type that an int is equal to, if it is nothing but that."""
@@ -167,7 +185,7 @@ class Bounds:
         elif op.kind == "call":
             result = op.results[0]
             if result.type.dtype.kind == "b":
-                if op.callee in CONDITIONS and all(is_condition(v.type) for v in op.operands):
+                if op.callee in CONDITIONS and all(is_condition(v.type) for v in op.positional):
                     self.conditions[result] = op
             elif not is_int(result.type):
                 return
@@ -308,6 +326,11 @@ class Bounds:
             return
         if op.callee in NEGATIONS:
             self.assume(op.operands[0], not holds)
+        elif op.callee is typed.overflows:
+            if not holds:
+                key = op.named["function"].constant, *map(_identity, op.positional)
+                self.trail.append((self.exact, key, self.exact.get(key)))
+                self.exact[key] = True
         elif op.callee in ALL or op.callee in ANY:
             if holds == (op.callee in ALL):
                 for v in op.operands:
@@ -351,3 +374,7 @@ class Bounds:
             yield
         finally:
             self.undo(mark)
+
+
+def _identity(x: Value) -> Any:
+    return int(x.constant) if x.is_constant else x

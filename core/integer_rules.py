@@ -21,6 +21,8 @@ def _product(a: Affine, b: Affine) -> Affine | None:
 def _multiplied(bounds: Any, result: Value, operands: Sequence[Value]) -> None:
     found = _products(*(bounds.interval(v) for v in operands))
     low, high = limits(result.type)
+    if bounds.is_exact(np.multiply, operands):
+        found = max(found[0], low), min(found[1], high)
     if low <= found[0] and found[1] <= high:
         bounds.atom(result, (), (), found)
 
@@ -108,7 +110,18 @@ SAME_ELEMENTS = (
     np.min,
     np.max,
 )
+
+
+def _powers(a: Interval, b: Interval) -> Interval:
+    largest = max(map(abs, a))
+    if b[1] > 63 and largest > 1:
+        return -(2**64), 2**64
+    size = largest ** max(b[1], 0) if largest > 1 else 1
+    return (0 if a[0] >= 0 else -size), size
+
+
 ENDS: dict[Any, Any] = {
+    np.power: _powers,
     np.add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
     np.subtract: lambda a, b: (a[0] - b[1], a[1] - b[0]),
     np.multiply: _products,
@@ -149,7 +162,7 @@ PROOFS: dict[Any, Any] = {
 NEGATIONS = (np.logical_not, np.invert)
 ALL = (np.logical_and, np.bitwise_and)
 ANY = (np.logical_or, np.bitwise_or)
-CONDITIONS = {*PROOFS, *NEGATIONS, *ALL, *ANY}
+CONDITIONS = {*PROOFS, *NEGATIONS, *ALL, *ANY, typed.overflows}
 
 
 def facts(callee: Any, holds: bool, a: Affine, b: Affine) -> list[tuple[Affine, Affine, int]]:

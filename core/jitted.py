@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import targets
-from .compiled import Compilation, specialised
+from .compiled import Checks, Compilation, specialised
 from .compiled_operations import pullback_of, record, value_and_gradient_of
 from .entry import entry
 from .errors import BadInput
@@ -34,6 +34,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     bounds_check: bool = True,
+    overflow_check: bool = True,
 ) -> Any:
     """``f`` compiled: for each structure, dtypes and shapes of its arguments a program of its own, made at the first call.
 
@@ -48,6 +49,7 @@ def jit(
         static_argnums: positions of arguments whose values are part of the program; they need ``__hash__`` and ``__eq__``.
         static_argnames: names of such arguments.
         bounds_check: in native code, check indices that cannot be proved to be in range.
+        overflow_check: raise ``OverflowError`` where a Python int needs more than 64 bits; else it wraps around.
 
     Raises:
         BadInput: when called: the function cannot be compiled, or a static value has no hash; when made: wrong options,
@@ -70,12 +72,13 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             bounds_check=bounds_check,
+            overflow_check=overflow_check,
         )
     check_function(f)
     targets.check(target)
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(f, target, *_static_arguments(f, positions, names), bounds_check)
+    return Jitted(f, target, *_static_arguments(f, positions, names), Checks(bounds_check, overflow_check))
 
 
 def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str, ...]) -> tuple[set[int], set[str]]:
@@ -122,11 +125,11 @@ class Jitted:
         target: str,
         static: set[int],
         static_names: set[str],
-        bounds_check: bool,
+        checks: Checks,
         is_strong: bool = False,
     ) -> None:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
-        self.target, self.static, self.static_names, self.bounds_check = target, static, static_names, bounds_check
+        self.target, self.static, self.static_names, self.checks = target, static, static_names, checks
         self.is_strong = is_strong
         self.function, self.first = _plain(f)
         self.forms: dict[Any, _Form] = {}
@@ -156,7 +159,7 @@ class Jitted:
     def __reduce__(self) -> Any:
         """It is pickled as the function is, by name; programs are made again."""
         f = self.__wrapped__  # type: ignore[attr-defined]
-        made = Jitted, (f, self.target, self.static, self.static_names, self.bounds_check)
+        made = Jitted, (f, self.target, self.static, self.static_names, self.checks)
         return name_of(self, f) or made
 
     def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
@@ -186,10 +189,10 @@ class Jitted:
     def strong(self) -> Jitted:
         """This function with products in which a cotangent of zero gives zero, for results that are NaN."""
         f = self.__wrapped__  # type: ignore[attr-defined]
-        return Jitted(f, self.target, self.static, self.static_names, self.bounds_check, is_strong=True)
+        return Jitted(f, self.target, self.static, self.static_names, self.checks, is_strong=True)
 
     def like(self, f: Function) -> Jitted:
-        return Jitted(f, self.target, set(), set(), self.bounds_check)
+        return Jitted(f, self.target, set(), set(), self.checks)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, not compiled yet: its text in several forms."""
@@ -203,7 +206,7 @@ class Jitted:
         """Print, and return, what was made of the function for these arguments and why."""
         try:
             given = self.given(args, kwargs)
-            made = specialised(self.function, *given, self.target, self.bounds_check)
+            made = specialised(self.function, *given, self.target, self.checks)
             text = explanation(made.compile(keep=True), *given)
         except Exception as error:
             prune(error)
@@ -248,7 +251,7 @@ class Jitted:
         found = form.programs.get(form.values(leaves))
         if found is None or not found.is_current():
             found = specialised(
-                self.function, args, kwargs, self.target, self.bounds_check, form.static, is_strong=self.is_strong
+                self.function, args, kwargs, self.target, self.checks, form.static, is_strong=self.is_strong
             )
             form.static = tuple(sorted({*form.static, *found.static}))
             form.programs[form.values(leaves)] = found

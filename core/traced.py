@@ -156,6 +156,7 @@ class Trace:
     builder: Builder
     region: Any = None  # of the program, in which what is made now is new
     target: str = "native"  # what the program is compiled for
+    overflow_check: bool = True  # whether a Python int that 64 bits do not hold is an error
     is_strong: bool = False  # whether backward sweeps have the products of ``strong_zero``
     level: int = 0  # how many derivatives are taken of what is being traced
     stack: ClassVar[list[Trace]] = []
@@ -184,10 +185,22 @@ class Trace:
         """Call any function from here: traced if it has arguments that are, else as it is."""
         raise NotImplementedError
 
+    def unchecked(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A call of arithmetic on indices and lengths, for which no check of overflow is written."""
+        before, self.overflow_check = self.overflow_check, False
+        try:
+            return self.call(function, *args)
+        finally:
+            self.overflow_check = before
+
     def attribute(self, x: Any, name: str) -> Any:
         raise NotImplementedError
 
     def iterate(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def where(self) -> str:
+        """The user's function, file and line that is being traced."""
         raise NotImplementedError
 
     def leaves_behind(self, value: Value) -> frozenset[int] | None:

@@ -22,6 +22,7 @@ Operands that are named by keywords are constants, except where said otherwise.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -243,6 +244,26 @@ debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.f
 
 callback = Primitive("callback", lambda shape, *values, function: function(*values), effect=True)
 """callback(*values, function=): the Python function's arrays, one for each result of the operation."""
+
+# Python's ints
+
+
+def _overflows(shape, a, b, function):
+    a, b = int(a), int(b)
+    if function is np.power and abs(a) > 1 and b > 63:
+        return np.True_
+    exact = EXACT[function](a, b)
+    return np.bool_(not -(1 << 63) <= exact < 1 << 63)
+
+
+EXACT: dict[Any, Callable[[int, int], int]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.power: operator.pow,
+}
+overflows = Primitive("overflows", _overflows)
+"""overflows(a, b, function=np.add): whether a sum (difference, product, power with b >= 0) of two int64 is out of their range."""
 
 # Derivatives given by hand
 

@@ -19,6 +19,7 @@ def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], 
     """
     trace = Interpreter()
     trace.builder = builder
+    trace.overflow_check = False  # indices and lengths, which are small
     trace.level = Trace.stack[-1].level if Trace.stack else 0  # a rule is differentiated as often as its surroundings
     Trace.stack.append(trace)
     try:

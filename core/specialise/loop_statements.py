@@ -201,7 +201,7 @@ class LoopStatements(StatementsOf):
 
     def peeled_for(self, node: ast.For, sequence: Sequence) -> Jump | None:
         """The first iteration, in which what is carried may get its form, and a loop over the others."""
-        call = self.call
+        call = self.unchecked
 
         def first() -> Jump | None:
             self.assign(node.target, sequence.item(0))
@@ -247,7 +247,7 @@ class LoopStatements(StatementsOf):
 
             def again() -> Any:
                 self.touch(counter)
-                counter["i"] = self.call(operator.add, index, step)
+                counter["i"] = self.unchecked(operator.add, index, step)
                 return self.truth(self.call(compare, counter["i"], stop))
 
             return self.goes_on(jump, state, again)

@@ -16,6 +16,7 @@ from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
+from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
 from .branches import Ended
@@ -66,6 +67,8 @@ class Interpreter(Matching):
             return x
         if type_of(x) is not None:
             return self.builder.constant(x)
+        if type(x) is int:
+            raise OverflowError(too_large(self))
         if isinstance(x, (list, tuple)):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:

@@ -35,7 +35,7 @@ def traced_range(trace: Trace, *arguments: Any) -> Any:
     step = trace.concrete(step, "the step of a range") if isinstance(step, Scalar) else step
     if step == 0:
         raise ValueError("range() arg 3 must not be zero")
-    call = trace.call
+    call = trace.unchecked
     if step == 1:
         n = stop if isinstance(start, int) and start == 0 else call(operator.sub, stop, start)
     else:
@@ -60,7 +60,7 @@ def sequence_of(trace: Trace, x: Any) -> Sequence | None:
     if isinstance(x, range):
         return Sequence(
             len(x),
-            lambda i: trace.call(operator.add, x.start, trace.call(operator.mul, i, x.step)),
+            lambda i: trace.unchecked(operator.add, x.start, trace.unchecked(operator.mul, i, x.step)),
             (x.start, x.stop, x.step),
         )
     if isinstance(x, Array) and x.type.ndim:

@@ -64,8 +64,11 @@ class StatementsOf(Expressions):
         """Add the user's function, file and line to a message, once."""
         if not getattr(error, "is_located", False):
             error.is_located = True  # type: ignore[attr-defined]
-            where = f"in {self.scope.name} ({self.scope.filename}:{getattr(node, 'lineno', self.builder.line)})"
-            error.args = (f"{error.args[0] if error.args else ''}\n  {where}", *error.args[1:])
+            text = f"{error.args[0] if error.args else ''}\n  {self.where(getattr(node, 'lineno', None))}"
+            error.args = (text, *error.args[1:])
+
+    def where(self, line: int | None = None) -> str:
+        return f"in {self.scope.name} ({self.scope.filename}:{line or self.builder.line})" if self.scopes else ""
 
     def unknown(self, node: ast.AST) -> Any:
         raise BadInput(

@@ -123,7 +123,7 @@ def arange(trace: Trace, start: Any, stop: Any = None, step: Any = 1, dtype: Any
 
 def _trips(trace: Trace, start: Any, stop: Any, step: int) -> Any:
     """How many numbers there are from start to stop."""
-    call = trace.call
+    call = trace.unchecked
     if not isinstance(start, Traced) and not isinstance(stop, Traced):
         return len(range(start, stop, step))
     span = call(operator.sub, stop, start) if step > 0 else call(operator.sub, start, stop)

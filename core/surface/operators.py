@@ -14,6 +14,7 @@ from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..traced_text import Text
 from .arguments import integer, is_array_like, number_of, value, weak
+from .overflow import fits, refuse_overflow
 
 UFUNCS: dict[Any, np.ufunc] = {
     operator.add: np.add,
@@ -49,12 +50,13 @@ def _binary(function: Any) -> Callable[..., Any]:
             repeated = _repeated(trace, a, b)
             if repeated is not None:
                 return repeated
+        a, b = _as_float(a, b), _as_float(b, a)
         if ufunc in _COMPARISONS:
             a, b = _in_range(a, b), _in_range(b, a)
             infinite = [x for x in (a, b) if isinstance(x, float) and np.isinf(x)]
             if infinite and any(map(_is_integer, (a, b))):
                 return bool(ufunc(*(0.0 if isinstance(x, Scalar) else x for x in (a, b))))
-        return trace.wrap(combine(trace.builder, ufunc, value(trace, a), value(trace, b)))
+        return trace.wrap(combine(trace, ufunc, value(trace, a), value(trace, b)))
 
     return apply
 
@@ -63,12 +65,17 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, Scalar) and x.type.dtype.kind in "iub"
 
 
+def _as_float(x: Any, other: Any) -> Any:
+    """A Python int that int64 does not hold, beside a float."""
+    return float(x) if type(x) is int and not fits(x) and isinstance(other, Traced) and other.type.is_inexact else x
+
+
 def _in_range(x: Any, other: Any) -> Any:
-    """A Python int that int64 does not hold, in a comparison: as good as an infinity, beside an integer or a float."""
-    if type(x) is int and not -(1 << 63) <= x < 1 << 63 and isinstance(other, Traced):
+    """A Python int that int64 does not hold, in a comparison with an integer: as good as an infinity."""
+    if type(x) is int and not fits(x) and isinstance(other, Traced) and other.type.dtype.kind in "iub":
         if other.type.dtype == np.uint64 and 0 <= x < 1 << 64:
             return np.uint64(x)
-        return (np.inf if x > 0 else -np.inf) if other.type.dtype.kind in "iub" else float(x)
+        return np.inf if x > 0 else -np.inf
     return x
 
 
@@ -96,17 +103,18 @@ def _kind(x: Any) -> str:
     return repr(str(x.type)) if isinstance(x, (Scalar, Array)) else repr(type(x).__name__)
 
 
-def combine(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+def combine(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """A binary operator on two values."""
     if a.type.weak and b.type.weak:
-        return _python(builder, ufunc, a, b)
+        return _python(trace, ufunc, a, b)
     if ufunc is np.power:
-        return numpy_power(builder, a, b)
-    return builder.ufunc(ufunc, a, b)
+        return numpy_power(trace.builder, a, b)
+    return trace.builder.ufunc(ufunc, a, b)
 
 
-def _python(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> Value:
+def _python(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """On two of Python's numbers."""
+    builder = trace.builder
     kinds = a.type.dtype.kind + b.type.dtype.kind
     if kinds == "bb" and ufunc not in _LOGIC and ufunc not in _COMPARISONS:
         a, b = (weak(builder, x, np.int64) for x in (a, b))
@@ -118,7 +126,8 @@ def _python(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     if ufunc in (np.true_divide, np.floor_divide, np.remainder):
         refuse_zero(builder, ufunc, a, b)
     if ufunc is np.power:
-        return python_power(builder, a, b)
+        return python_power(trace, a, b)
+    refuse_overflow(trace, ufunc, [a, b])
     return builder.ufunc(ufunc, a, b)
 
 
@@ -136,17 +145,19 @@ def refuse_zero(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> None:
     builder.raise_if(builder.ufunc(np.equal, b, builder.constant(0)), ZeroDivisionError, text)
 
 
-def python_power(builder: Builder, a: Value, b: Value) -> Value:
+def python_power(trace: Trace, a: Value, b: Value) -> Value:
     """``a ** b`` of two of Python's numbers."""
+    builder = trace.builder
     kinds = a.type.dtype.kind + b.type.dtype.kind
     zero = builder.constant(0)
     if "c" in kinds:
         return power(builder, a, b)
     if "f" not in kinds:
         if b.is_constant and b.constant < 0:
-            return python_power(builder, weak(builder, a, np.float64), weak(builder, b, np.float64))
+            return python_power(trace, weak(builder, a, np.float64), weak(builder, b, np.float64))
         text = "an int to the power of an int that may be negative is an int or a float; write float(x) ** n"
         builder.raise_if(builder.ufunc(np.less, b, zero), ValueError, text)
+        refuse_overflow(trace, np.power, [a, b])
         return power(builder, a, b)
     if not (b.is_constant and b.constant >= 0):
         negative = builder.ufunc(np.less, b, zero)
@@ -251,6 +262,8 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
             v = weak(trace.builder, v, np.int64)
         if ufunc is np.positive and v.type.weak:
             return trace.wrap(v)
+        if v.type.weak:
+            refuse_overflow(trace, ufunc, [v])
         return trace.wrap(trace.builder.ufunc(ufunc, v))
 
     return apply

@@ -21,6 +21,11 @@ _F = np.dtype(np.float64)
 _C = np.dtype(np.complex128)
 
 
+_TOO_LARGE = (
+    "a number is converted to an int that needs more than the 64 bits of an int in compiled code: leave it as it is"
+)
+
+
 def real_number(trace: Trace, x: Any) -> Value:
     """x as a Python float."""
     v = scalar_of(trace.builder, trace.value(x))
@@ -55,8 +60,12 @@ def truncated(builder: Builder, x: Value) -> Value:
         raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'complex'")
     if x.type.dtype.kind == "f":
         builder.raise_if(builder.ufunc(np.isnan, x), ValueError, "cannot convert float NaN to integer")
-        too_large = builder.ufunc(np.greater_equal, builder.ufunc(np.absolute, x), builder.constant(2.0**63))
-        builder.raise_if(too_large, OverflowError, "cannot convert a float of 2**63 or more to an integer of 64 bits")
+        large = builder.ufunc(np.greater_equal, x, builder.constant(2.0**63))
+        small = builder.ufunc(np.less, x, builder.constant(-(2.0**63)))
+        builder.raise_if(builder.ufunc(np.logical_or, large, small), OverflowError, _TOO_LARGE)
+    if x.type.dtype == np.uint64:
+        too_large = builder.ufunc(np.greater, x, builder.constant(2**63 - 1, np.uint64))
+        builder.raise_if(too_large, OverflowError, _TOO_LARGE)
     return weak(builder, x, np.int64)
 
 
@@ -117,7 +126,7 @@ def _chosen(trace: Trace, of_numbers: Callable[..., Any], items: list[Any], key:
     builder, compare, chosen = trace.builder, _COMPARE[of_numbers], items[0]
     for x in items[1:]:
         keys = (x, chosen) if key is None else tuple(trace.call(key, y) for y in (x, chosen))
-        known = None if any(map(_is_sequence, keys)) else combine(builder, compare, *map(trace.value, keys))
+        known = None if any(map(_is_sequence, keys)) else combine(trace, compare, *map(trace.value, keys))
         if known is not None and known.is_constant:
             chosen = x if known.constant else chosen
         elif known is None or _is_sequence(x) or _is_sequence(chosen):

@@ -13,6 +13,7 @@ from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
 from .function import FunctionCode, emits
 from .fusion import is_outer
+from .integers import overflows
 from .real_functions import apply, find, instruction
 
 _ROUNDED = {
@@ -42,6 +43,12 @@ def elementwise(f: FunctionCode, op: Operation) -> bool:
         one = (lambda x, k=k: compute(x)[k]) if several else compute
         f.set_array(result, _lazily(f, result, op.positional, ready, one))
     return True
+
+
+@emits(typed.overflows)
+def _overflows(f: FunctionCode, op: Operation) -> None:
+    a, b = (f.element(v) for v in op.positional)
+    f.values[op.results[0]] = overflows(f.code, op.named["function"].constant, a, b)
 
 
 def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Element]], Any] | None:

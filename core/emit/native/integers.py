@@ -87,10 +87,10 @@ def shift(instruction: str) -> Callable[[Code, np.dtype, str, str], str]:
     return emit
 
 
-def _routine(code: Code, name: str, kind: str, text: str) -> str:
+def _routine(code: Code, name: str, kind: str, text: str, result: str = "") -> str:
     """A function of two integers that is written once in the module."""
     full = f"morula.{name}.{kind}"
-    header = f"define internal {kind} @{full}({kind} %a, {kind} %b) nounwind memory(none) {{"
+    header = f"define internal {result or kind} @{full}({kind} %a, {kind} %b) nounwind memory(none) {{"
     if not any(f.startswith(header) for f in code.module.functions):
         code.module.functions.append(f"{header}\n{text.replace('KIND', kind)}}}\n")
     return full
@@ -111,6 +111,33 @@ loop:
   br i1 %again, label %loop, label %done
 done:
   ret KIND %r1
+"""
+
+_POWER_OVERFLOWS = """start:
+  br label %loop
+loop:
+  %r = phi KIND [ 1, %start ], [ %r1, %loop ]
+  %x = phi KIND [ %a, %start ], [ %x1, %loop ]
+  %n = phi KIND [ %b, %start ], [ %n1, %loop ]
+  %bad = phi i1 [ false, %start ], [ %bad1, %loop ]
+  %large = phi i1 [ false, %start ], [ %large1, %loop ]
+  %odd = trunc KIND %n to i1
+  %f = select i1 %odd, KIND %x, KIND 1
+  %product = call { KIND, i1 } @llvm.smul.with.overflow.KIND(KIND %r, KIND %f)
+  %r1 = extractvalue { KIND, i1 } %product, 0
+  %over = extractvalue { KIND, i1 } %product, 1
+  %used = and i1 %odd, %large
+  %now = or i1 %over, %used
+  %bad1 = or i1 %bad, %now
+  %square = call { KIND, i1 } @llvm.smul.with.overflow.KIND(KIND %x, KIND %x)
+  %x1 = extractvalue { KIND, i1 } %square, 0
+  %larger = extractvalue { KIND, i1 } %square, 1
+  %large1 = or i1 %large, %larger
+  %n1 = lshr KIND %n, 1
+  %again = icmp ne KIND %n1, 0
+  br i1 %again, label %loop, label %done
+done:
+  ret i1 %bad1
 """
 
 _GCD = """start:
@@ -134,6 +161,19 @@ def power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
     if exponent in (1, 2):
         return a if exponent == 1 else code.value(f"mul {kind} {a}, {a}")
     return code.value(f"call {kind} @{_routine(code, 'power', kind, _POWER)}({kind} {a}, {kind} {b})")
+
+
+_INTRINSICS = {np.add: "sadd", np.subtract: "ssub", np.multiply: "smul"}
+
+
+def overflows(code: Code, function: np.ufunc, a: str, b: str) -> str:
+    """Whether a result for two int64 is out of their range."""
+    if function is np.power:
+        code.module.declare("llvm.smul.with.overflow.i64", "{ i64, i1 }", ["i64", "i64"])
+        routine = _routine(code, "power.overflows", "i64", _POWER_OVERFLOWS, "i1")
+        return code.value(f"call i1 @{routine}(i64 {a}, i64 {b})")
+    both = code.call(f"llvm.{_INTRINSICS[function]}.with.overflow.i64", "{ i64, i1 }", [("i64", a), ("i64", b)])
+    return code.value(f"extractvalue {{ i64, i1 }} {both}, 1")
 
 
 def absolute(code: Code, dtype: np.dtype, a: str) -> str:

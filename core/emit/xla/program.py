@@ -15,7 +15,7 @@ from jax.experimental import serialize_executable
 from ...errors import BadInput
 from ...ir import Function
 from ...typed import STACK, Dim
-from . import arrays, elementwise, host, indexing, library, reductions, special  # noqa: F401  they register themselves
+from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
 from .client import default_platform, prepare, wide
 from .lower import Walk, message
 
