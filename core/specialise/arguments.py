@@ -6,6 +6,7 @@ known while compiling.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether a traced number or array is in an argument."""
     if isinstance(x, (Traced, Text)):
         return True
-    if depth and isinstance(x, (list, tuple)):
+    if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in x)
     if depth and isinstance(x, dict):
         return any(has_traced(e, depth - 1) for e in x.values())

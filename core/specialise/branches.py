@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from ..errors import BadInput
 from ..ir import Block, Value
 from ..traced import Array, Storage, Trace
-from .instances import held_by_instance, is_instance
-from .merging import Merger
+from .identity import Candidates
+from .instances import held_by_instance
+from .merging import Merger, in_one_order, of_items
 from .outside import Outside
-from .scopes import UNBOUND, Scope
+from .scopes import UNBOUND, Late, Scope
 from .state import After, Changes, put
 
 
@@ -64,13 +66,20 @@ class Branches(Trace):
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
+    disordered: dict[int, Any]
+    """Dicts whose keys are in one of two orders."""
+    candidates: dict[int, Candidates]
+    """The objects that each merged object may be."""
     scopes: list[Scope]
     outside: Outside
     given_arrays: list[Array]
+    given_objects: dict[int, Any]
+    """The containers and objects of the arguments, which the caller has, too."""
     tries: list[tuple[int, int]]
+    stops: list[int]
+    """The number of regions around each ``__next__`` of the user's that is being run."""
     loops: int
     tries_around: int
-    yields: list[list[Any]]
     called: list[Any]
 
     @property
@@ -89,6 +98,21 @@ class Branches(Trace):
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
         self.save(holder)
+
+    def refuse_unknown_entries(self, holder: Any) -> None:
+        """Refuse to read a whole dict, or its length, where its keys or their order depend on a traced condition."""
+        if id(holder) in self.disordered:
+            raise BadInput(
+                "the order of the keys of a dict depends on a condition that is not known while compiling; put them in in one order on "
+                "both paths, or use sorted(...) on a list of the keys"
+            )
+        held = holder if isinstance(holder, dict) else {}
+        late = next((k for k, x in held.items() if isinstance(x, Late)), None)
+        if late is not None:
+            raise BadInput(
+                f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; put the key in on both "
+                "paths, with a value that says that there is none"
+            )
 
     def save(self, holder: Any) -> None:
         """Note what is held before a change, also of what the program itself may no longer change."""
@@ -210,14 +234,19 @@ class Branches(Trace):
         if isinstance(holder, Storage):
             found = merger.leaf(a, b)
             return found if found is not None else a
-        if isinstance(holder, list):
+        if isinstance(holder, (list, deque)):
             if len(a) == len(b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
-            raise BadInput(merger.conflict(a, b, "a list").text)
+            raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), f"a {type(holder).__name__}").text)
         if isinstance(holder, set):
             if a == b:
                 return a
-            raise BadInput(merger.conflict(a, b, "a set").text)
+            raise BadInput(
+                "a set has other elements on one path than on another of a condition that is not known while compiling; use an array of "
+                "bools that says which elements it has"
+            )
+        if not in_one_order(a, b):
+            self.disordered[id(holder)] = holder
         keys = {**a, **b}
         return {k: merger.merge(a.get(k, UNBOUND), b.get(k, UNBOUND), k if isinstance(k, str) else "") for k in keys}
 
@@ -225,4 +254,4 @@ class Branches(Trace):
 def _held(holder: Any) -> Any:
     if isinstance(holder, Storage):
         return holder.value
-    return held_by_instance(holder) if is_instance(holder) and not isinstance(holder, (dict, list, set)) else holder
+    return holder if isinstance(holder, (dict, list, set, deque)) else held_by_instance(holder)

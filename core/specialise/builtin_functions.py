@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types
 from collections.abc import Callable
@@ -14,9 +15,13 @@ from ..surface.arguments import NUMBERS
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text
 from .arguments import has_traced
-from .sequences import Sequence, traced_range, walked
-
-_ITERATORS = (enumerate, zip, reversed)
+from .identity import has_choice, refuse_as_key
+from .instances import held_by_instance, is_instance
+from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
+from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
+from .scopes import Late
+from .sequences import Sequence, traced_range
+from .suspended import Generator
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
@@ -40,16 +45,40 @@ def _range(trace: Any, *args: Any) -> Any:
     return traced_range(trace, *args) if has_traced(args) else NotImplemented
 
 
-def _walk(kind: Any) -> Any:
-    return lambda trace, *args, **kwargs: (
-        NotImplemented
-        if kwargs
-        else walked(trace, kind, *args)
-        or kind(*(trace.iterate(a) if kind is not reversed else list(trace.iterate(a)) for a in args))
-    )
+def _iter(trace: Any, x: Any, *sentinel: Any) -> Any:
+    return trace.interpret(called, (x, *sentinel), {}) if sentinel else iterator_of(trace, x)
+
+
+def _enumerate(trace: Any, iterable: Any, start: Any = 0) -> Any:
+    return walked(trace, enumerate, iterable, start) or trace.new(Enumerate(iterator_of(trace, iterable), start))
+
+
+def _zip(trace: Any, *iterables: Any, strict: bool = False) -> Any:
+    found = None if strict else walked(trace, zip, *iterables)
+    return found or trace.new(Zip([iterator_of(trace, x) for x in iterables], strict))
+
+
+def _reversed(trace: Any, x: Any) -> Any:
+    if isinstance(x, (list, tuple, str)):
+        return trace.new(Items(x, -1))
+    if isinstance(x, dict):
+        found = entries(trace, x, "keys")
+        found.keys.reverse()
+        return found
+    method = getattr(type(x), "__reversed__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x)
+    return NotImplemented if isinstance(x, Iterator) else walked(trace, reversed, x) or iterator_of(trace, reversed(x))
+
+
+def _in_python(definition: Any) -> Any:
+    return lambda trace, *args, **kwargs: trace.interpret(definition, args, kwargs)
 
 
 def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
+    late = _late(x, name)
+    if late is not None and default:
+        return trace.branch(trace.value(late.absent), lambda: default[0], lambda: late.x)
     try:
         return trace.attribute(x, name)
     except AttributeError:
@@ -58,7 +87,16 @@ def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
         raise
 
 
-def _hasattr(trace: Any, x: Any, name: str) -> bool:
+def _late(x: Any, name: str) -> Late | None:
+    """An attribute that is there on one path only."""
+    held = held_by_instance(x).get(name) if is_instance(x) else None
+    return held if isinstance(held, Late) else None
+
+
+def _hasattr(trace: Any, x: Any, name: str) -> Any:
+    late = _late(x, name)
+    if late is not None:
+        return trace.call(operator.not_, late.absent)
     try:
         trace.attribute(x, name)
     except AttributeError:
@@ -75,19 +113,11 @@ def _callable(trace: Any, x: Any) -> bool:
 
 
 def _map(trace: Any, function: Any, *iterables: Any) -> Any:
-    return iter([trace.call(function, *xs) for xs in zip(*map(trace.iterate, iterables))])
+    return trace.new(Map(function, [iterator_of(trace, x) for x in iterables]))
 
 
 def _filter(trace: Any, function: Any, iterable: Any) -> Any:
-    kept = []
-    for x in trace.iterate(iterable):
-        test = trace.truth(x if function is None else trace.call(function, x))
-        if not isinstance(test, bool):
-            raise NeedsConcrete(
-                trace.value(test), "which elements filter keeps, which is not known while compiling; use np.where"
-            )
-        kept += [x] * test
-    return iter(kept)
+    return trace.new(Filter(function, iterator_of(trace, iterable)))
 
 
 def _collect(kind: Any) -> Any:
@@ -114,16 +144,18 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
 
 
 def _next(trace: Any, iterator: Any, *default: Any) -> Any:
-    if trace.outside.is_outside(iterator):
-        raise BadInput(
-            "compiled code takes the next item of an iterator from outside, which it would do while compiling only"
-        )
-    return NotImplemented
+    try:
+        return advance(trace, iterator)
+    except StopIteration:
+        if not default:
+            raise
+    return default[0]
 
 
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
+    trace.refuse_unknown_entries(x)
     method = getattr(type(x), "__len__", None)
     return (
         trace.call(method, x)
@@ -144,7 +176,14 @@ def _some(is_any: bool) -> Any:
                 return found if test is not is_any else is_any
             return test if found is (not is_any) else found if found is is_any else trace.call(combine, found, test)
 
-        return trace.fold(iterable, not is_any, step)
+        if isinstance(iterable, Traced):
+            return trace.fold(iterable, not is_any, step)
+        found = trace.unless_it_matters(lambda: trace.fold(iterable, not is_any, step))
+        if found is not NotImplemented:
+            return found
+        if isinstance(iterable, Generator) and iterable.is_fresh:
+            return trace.search(iterable, is_any)
+        return trace.interpret(any_ if is_any else all_, (iterable,), {})
 
     return some
 
@@ -208,8 +247,21 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         raise NeedsConcrete(
             trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
         )
-    if type(x) is dict:
-        found = trace.settled(x, index)
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if dict.__contains__(x, index):
+            found = trace.settled(x, index, KeyError, str(index))
+        else:
+            missing = getattr(type(x), "__missing__", None)
+            if isinstance(missing, types.FunctionType):
+                return trace.call(missing, x, index)
+            if missing is not None:  # a defaultdict puts in a new entry
+                trace.touch(x)
+                factory = getattr(x, "default_factory", None)
+                if factory is None:
+                    raise KeyError(index)
+                dict.__setitem__(x, index, trace.call(factory))
+            found = x[index]
     else:
         found = x[index]
     if trace.outside.is_outside(x) and not isinstance(index, slice):
@@ -227,9 +279,55 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         raise BadInput(
             f"compiled code writes to a {type(x).__name__} at an index that is not known while compiling; use an array"
         )
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
+            trace.disordered[id(x)] = x  # whether the new key is the next depends on whether another is there
     trace.touch(x)
     x[index] = value
     return None
+
+
+def _delitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    method = getattr(type(x), "__delitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index)
+    if has_traced((index,)):
+        raise BadInput(
+            f"compiled code deletes from a {type(x).__name__} at an index that is not known while compiling; use an array of bools that "
+            "says what is there"
+        )
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if dict.__contains__(x, index):
+            trace.settled(x, index, KeyError, str(index))
+    trace.touch(x)
+    del x[index]
+    return None
+
+
+def _id(trace: Any, x: Any) -> Any:
+    if isinstance(x, Traced) or has_choice(trace, x):
+        raise BadInput(
+            "compiled code cannot have the id of an object that is not known while compiling; compare objects by `is`"
+        )
+    return id(x)
+
+
+def refuse_unknown_attributes(trace: Any, x: Any) -> None:
+    """Refuse to list attributes that are there on one path only, or in an order that is not known."""
+    if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
+        raise BadInput(
+            "which attributes an object has, or their order, depends on a condition that is not known while compiling; set them all in "
+            "__init__"
+        )
+
+
+def _vars(trace: Any, x: Any) -> Any:
+    refuse_unknown_attributes(trace, x)
+    return vars(x)
 
 
 SPECIAL: dict[Any, Callable[..., Any]] = {
@@ -255,9 +353,17 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     min: _extreme(min),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
-    iter: lambda trace, x: trace.iterate(x),
+    operator.delitem: _delitem,
+    id: _id,
+    alike: lambda trace, x, y: trace.alike(x, y),
+    vars: _vars,
+    iter: _iter,
+    enumerate: _enumerate,
+    zip: _zip,
+    reversed: _reversed,
+    itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
+    **{function: _in_python(definition) for function, definition in DEFINITIONS.items()},
     bool: lambda trace, x=False: trace.truth(x),
     operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
-    **{kind: _walk(kind) for kind in _ITERATORS},
 }
 """Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""

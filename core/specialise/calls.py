@@ -7,6 +7,7 @@ import dis
 import functools
 import operator
 import types
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,13 +21,17 @@ from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, 
 from .arguments import has_traced
 from .branches import Ended
 from .builtin_functions import SPECIAL
-from .expressions import Generator
+from .containers import CONTAINERS, ON_ENTRIES, Containers
+from .identity import has_choice, identical
 from .impure import refuse_impure
 from .instances import is_instance
-from .objects import LIBRARIES, Objects, TracedMethod
+from .iterators import advance, iterator_of
+from .objects import LIBRARIES, TracedMethod
 from .recursion import Recursions
-from .scopes import UNBOUND, Closure, Conflict, Scope, definition_of, local_names
+from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
+from .state import content
+from .suspended import Suspended
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
@@ -42,11 +47,7 @@ _COMPARISONS = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
-_CHANGING = frozenset(
-    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft".split()
-)
 _OF_TRACES = tuple(f"{__name__.partition('.core.')[0]}.core.{name}" for name in ("surface", "specialise", "traced"))
-_LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 _UNARY = {
     operator.neg: "__neg__",
     operator.pos: "__pos__",
@@ -67,7 +68,7 @@ _OF_CONTAINERS = _OPERATORS | {
 }
 
 
-class Calls(Objects, Recursions):
+class Calls(Containers, Recursions):
     """The part of the interpreter that calls."""
 
     def eval_Call(self, node: ast.Call) -> Any:
@@ -78,7 +79,9 @@ class Calls(Objects, Recursions):
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
             if k.arg is None:
-                kwargs.update(self.expression(k.value))
+                more = self.expression(k.value)
+                self.refuse_unknown_entries(more)
+                kwargs.update(more)
             else:
                 kwargs[k.arg] = self.expression(k.value)
         self.builder.line = node.lineno
@@ -148,7 +151,15 @@ class Calls(Objects, Recursions):
         if handler is not None:
             return handler(self, *args, **kwargs)
         if kind is functools._lru_cache_wrapper:
-            return self.call(function.__wrapped__, *args, **kwargs)
+            return self.cached(function, args, kwargs)
+        if (
+            kind in (types.MethodDescriptorType, types.WrapperDescriptorType)
+            and args
+            and isinstance(args[0], CONTAINERS)
+        ):
+            return self.call_builtin(function.__get__(args[0]), args[1:], kwargs)
+        if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
+            self.touch(args[0])
         implementation = getattr(function, "_implementation", None)
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)
@@ -156,6 +167,17 @@ class Calls(Objects, Recursions):
         if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
+
+    def cached(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A function with a cache: run at each call, which shows if it does more than compute its result."""
+        region = self.run_region(lambda _: self.call(function.__wrapped__, *args, **kwargs))
+        if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
+            raise BadInput(
+                f"{function.__name__} keeps its results, and changes what is outside of it, which it would do once for each of them; "
+                "compiled code keeps no results: leave out the cache, or the change"
+            )
+        self.commit(region)
+        return region.result
 
     def overloaded(self, function: Any, args: Any) -> bool:
         """Whether an operator is one that a user's class defines, or that of Python's containers."""
@@ -175,6 +197,10 @@ class Calls(Objects, Recursions):
             return function.__morula_trace__(self, *args, **kwargs)
         if module.startswith(_OF_TRACES):
             return function(*args, **kwargs)
+        return self.interpret(function, args, kwargs)
+
+    def interpret(self, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
+        """A call of a function that has a source."""
         try:
             node = definition_of(function)
         except NoSource as error:
@@ -210,7 +236,7 @@ class Calls(Objects, Recursions):
             if isinstance(node, ast.Lambda):
                 return self.expression(node.body)
             if is_generator(node):
-                return self.generator(node)
+                return self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
             jump = self.run(node.body)
         finally:
             self.scopes.pop()
@@ -219,33 +245,13 @@ class Calls(Objects, Recursions):
             self.tries_around -= len(tries)
         return None if jump is None else self.returned(jump)
 
-    def returned(self, jump: Any) -> Any:
+    def returned(self, jump: Any, otherwise: Any = None) -> Any:
         if jump.dead:
             raise Ended
         condition = jump.conditions.get("return", False)
         if condition is True or jump.covers and jump.conditions.keys() == {"return"}:
             return jump.value
-        return self.branch(self.value(condition), lambda: jump.value, lambda: None)
-
-    def generator(self, node: Any) -> Iterator[Any]:
-        """The values that a generator yields; it is run at once, so it may not change what others see."""
-        found: list[Any] = []
-        scope = self.scope
-        self.yields.append(found)
-        region = self.run_region(lambda _: self.run(node.body))
-        self.yields.pop()
-        if any(
-            holder is not scope.vars and self.made_in(holder) is not region.changes for holder in region.changes.holders
-        ):
-            raise BadInput("a generator that changes what is outside of it cannot be compiled")
-        self.commit(region)
-        return iter(found)
-
-    def eval_Yield(self, node: ast.Yield) -> Any:
-        self.yields[-1].append(self.expression(node.value) if node.value is not None else None)
-
-    def eval_YieldFrom(self, node: ast.YieldFrom) -> Any:
-        self.yields[-1].extend(self.iterate(self.expression(node.value)))
+        return self.branch(self.value(condition), lambda: jump.value, lambda: otherwise)
 
     def bind(self, scope: Scope, node: Any, args: Any, kwargs: Any, defaults: Any, by_name: Any, function: Any) -> None:
         """Bind a call's arguments to the parameters, as Python does."""
@@ -301,7 +307,7 @@ class Calls(Objects, Recursions):
             method = getattr(type(a), name, None)
             if isinstance(method, types.FunctionType):
                 return self.call(method, a, b)
-            if isinstance(a, (list, dict, set)):
+            if isinstance(a, CONTAINERS):
                 self.touch(a)
                 return self.call_real(function, args, {})
             return self.call(plain, a, b)
@@ -312,44 +318,34 @@ class Calls(Objects, Recursions):
                 found = self.call(method, x, y)
                 if found is not NotImplemented:
                     return found
-        if function in (operator.eq, operator.ne) and _are_containers(a, b):
-            equal = self.equal(a, b)
-            return equal if function is operator.eq else self.call(operator.ne, equal, True)
+        if function in (operator.eq, operator.ne):
+            equal = NotImplemented
+            if _are_containers(a, b) and (has_traced(a) or has_traced(b) or has_choice(self, (a, b))):
+                equal = self.equal(a, b)
+            elif type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
+                equal = identical(self, a, b)
+            if equal is not NotImplemented:
+                return equal if function is operator.eq else self.call(operator.not_, equal)
         return self.call_real(function, args, {})
-
-    def equal(self, a: Any, b: Any) -> Any:
-        if len(a) != len(b):
-            return False
-        pairs = zip(a, b) if isinstance(a, (list, tuple)) else ((a[k], b.get(k, UNBOUND)) for k in a)
-        result: Any = True
-        for x, y in pairs:
-            result = self.both(result, self.call(operator.eq, x, y))
-        return result
-
-    def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
-        owner = getattr(function, "__self__", None)
-        if isinstance(owner, (list, dict, set)):
-            if function.__name__ in _CHANGING:
-                self.touch(owner)
-            if function.__name__ in _LOOKING and args and isinstance(args[0], Scalar):
-                what = f"{type(owner).__name__}.{function.__name__} of a number that is not known while compiling"
-                raise NeedsConcrete(self.value(args[0]), what)
-            if type(owner) is dict and function.__name__ in ("values", "items") and self.outside.is_outside(owner):
-                return [(k, v) if function.__name__ == "items" else v for k, v in self.read_all(owner)]
-        return self.call_real(function, args, kwargs)
-
-    def read_all(self, holder: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        """The entries of a dict from outside."""
-        return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call something as Python does; arrays that it makes are taken in."""
         if function in self.called:  # by their protocols, NumPy and Python have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
         refuse_impure(function)
+        holders = [
+            x for x in (getattr(function, "__self__", None), *args, *kwargs.values()) if isinstance(x, CONTAINERS)
+        ]
+        for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:
+            self.refuse_unknown_entries(x)
+        before = [content(x) for x in holders]
+        for x in holders:
+            self.save(x)
         self.called.append(function)
         try:
             found = function(*args, **kwargs)
+            for x, held in zip(holders, before):
+                self.refuse_hidden_change(x, held)
         except NeedsConcrete as error:
             error.args = (f"{describe(function)}: {error.args[0]}",)
             raise
@@ -359,8 +355,12 @@ class Calls(Objects, Recursions):
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments: {error}") from None
         finally:
             self.called.pop()
-        if isinstance(found, (list, dict, set)) and id(found) not in self.made and not self.outside.is_outside(found):
+        if isinstance(found, CONTAINERS) and id(found) not in self.made and not self.outside.is_outside(found):
+            if isinstance(found, (dict, set)):
+                self.refuse_traced_keys(found)
             self.new(found)
+        elif isinstance(found, frozenset):
+            self.refuse_traced_keys(found)
         return self.take_in(found)
 
     def take_in(self, x: Any) -> Any:
@@ -388,23 +388,13 @@ class Calls(Objects, Recursions):
                     self.value(sequence.length), "the number of iterations, which is not known while compiling"
                 )
             return (sequence.item(i) for i in range(int(sequence.length)))
-        if isinstance(x, Generator):
-            return iter(self.generated(x))
-        method = getattr(type(x), "__iter__", None)
-        if isinstance(method, types.FunctionType):
-            return self.walk_iterator(self.call(method, x))
-        if self.outside.is_outside(x) and isinstance(x, (list, tuple)):
-            return iter([self.outside.read(self, x, i, e) for i, e in enumerate(x)])
-        return iter(x)
+        return self.drawn(iterator_of(self, x))
 
-    def walk_iterator(self, x: Any) -> Iterator[Any]:
-        step = getattr(type(x), "__next__", None)
-        if not isinstance(step, types.FunctionType):
-            yield from x
-            return
+    def drawn(self, iterator: Any) -> Iterator[Any]:
+        """The items of an iterator, each taken when it is asked for."""
         while True:
             try:
-                item = self.call(step, x)
+                item = advance(self, iterator)
             except StopIteration:
                 return
             yield item
@@ -433,7 +423,7 @@ def _are_pythons(args: Any) -> bool:
 
 
 def _are_containers(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and isinstance(a, (list, tuple, dict)) and (has_traced(a) or has_traced(b))
+    return type(a) is type(b) and isinstance(a, (list, tuple, dict, deque))
 
 
 def refuse_form(function: Any, error: TypeError) -> None:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
+from collections import deque
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
 from ..ir import Operation
-from ..traced import Array, NeedsConcrete, Scalar, Traced, current
+from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text, braced
 from ..typed import Primitive, raise_if
 from .branches import Branches
+from .identity import has_choice, identical, refuse_as_key
+from .iterators import Iterator
+from .itertools_in_python import contains
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
+from .suspended import Generator
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -45,24 +51,6 @@ COMPARE: dict[type, Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-
-
-class Generator:
-    """A generator expression that has not been run."""
-
-    def __init__(self, node: ast.GeneratorExp, scope: Scope, first: Any) -> None:
-        self.node = node
-        self.scope = scope
-        self.first = first
-        self.items: Any = None
-
-    def __iter__(self) -> Any:
-        if self.items is None:
-            self.items = iter(current().generated(self))  # type: ignore[attr-defined]
-        return self.items
-
-    def __next__(self) -> Any:
-        return next(iter(self))
 
 
 class Expressions(Branches):
@@ -102,16 +90,16 @@ class Expressions(Branches):
             return getattr(builtins, name)
         raise NameError(f"name '{name}' is not defined")
 
-    def settled(self, holder: dict[Any, Any], key: Any) -> Any:
-        """What a place holds, if that has one meaning."""
+    def settled(
+        self, holder: dict[Any, Any], key: Any, error: type[Exception] = UnboundLocalError, text: str = ""
+    ) -> Any:
+        """What a place holds, if that has one meaning; ``error`` is raised when the program runs and there is nothing."""
         x = holder[key]
         if isinstance(x, Conflict):
             raise BadInput(x.text)
         if isinstance(x, Late):
-            self.builder.call(
-                raise_if, [self.value(x.absent)], [], exception=UnboundLocalError,
-                text=f"cannot access local variable '{key}' where it is not associated with a value",
-            )  # fmt: skip
+            text = text or f"cannot access local variable '{key}' where it is not associated with a value"
+            self.builder.call(raise_if, [self.value(x.absent)], [], exception=error, text=braced(text))
             self.touch(holder)
             holder[key] = x.x
             return x.x
@@ -159,11 +147,27 @@ class Expressions(Branches):
         left = self.expression(node.left)
         right = self.expression(node.comparators[0])
         result = self.compare(node.ops[0], left, right)
-        for op, comparator in zip(node.ops[1:], node.comparators[1:]):
-            left = right
-            right = self.expression(comparator)
-            result = self.both(result, self.compare(op, left, right))
-        return result
+        return self.chained(result, right, node.ops[1:], node.comparators[1:])
+
+    def chained(self, result: Any, left: Any, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
+        """The rest of a chain of comparisons, of which nothing is evaluated after one that does not hold."""
+        if not ops:
+            return result
+        test = self.truth(result)
+        if test is False:
+            return result
+
+        def rest() -> Any:
+            right = self.expression(comparators[0])
+            return self.chained(self.compare(ops[0], left, right), right, ops[1:], comparators[1:])
+
+        if test is True:
+            return rest()
+        region = self.run_region(lambda _: rest())
+        if not region.after and _is_cheap(region.block.operations):
+            self.builder.out += region.block.operations
+            return self.both(test, region.result)
+        return self.branch(self.value(test), rest, lambda: test)
 
     def both(self, a: Any, b: Any) -> Any:
         a, b = self.truth(a), self.truth(b)
@@ -175,8 +179,8 @@ class Expressions(Branches):
 
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
-            same = a is b
-            return same if isinstance(op, ast.Is) else not same
+            same = identical(self, a, b)
+            return same if isinstance(op, ast.Is) else self.call(operator.not_, same)
         if isinstance(op, (ast.In, ast.NotIn)):
             found = self.contains(b, a)
             return found if isinstance(op, ast.In) else self.call(operator.not_, found)
@@ -185,15 +189,46 @@ class Expressions(Branches):
     def contains(self, container: Any, x: Any) -> Any:
         if isinstance(container, Array):
             return self.call(np.any, self.call(operator.eq, container, x))
-        if not isinstance(x, Traced) and not (
-            isinstance(container, (list, tuple)) and any(isinstance(e, Traced) for e in container)
+        kind = type(container)
+        method = getattr(kind, "__contains__", None)
+        if isinstance(method, FunctionType):
+            return self.truth(self.call(method, container, x))
+        if (
+            isinstance(container, Iterator)
+            or method is None
+            and isinstance(getattr(kind, "__iter__", None), FunctionType)
         ):
+            return self.interpret(contains, (container, x), {})
+        if isinstance(container, dict) and not isinstance(x, Traced):
+            refuse_as_key(self, x)
+            held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
+            return self.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
+        if isinstance(container, (list, tuple, deque)):
+            one_by_one = any(isinstance(e, Traced) for e in (x, *container)) or has_choice(self, (x, container))
+        else:
+            one_by_one = isinstance(x, Traced)
+            refuse_as_key(self, x)
+        if not one_by_one:
             return x in container
         found: Any = False
         for e in container:
-            same = self.truth(self.call(operator.eq, e, x))
-            found = same if found is False else self.call(operator.or_, found, same) if same is not False else found
+            same = self.alike(e, x)
+            found = (
+                same
+                if found is False
+                else True
+                if same is True
+                else self.call(operator.or_, found, same)
+                if same is not False
+                else found
+            )
         return found
+
+    def alike(self, x: Any, y: Any) -> Any:
+        return x is y or self.truth(self.call(operator.eq, x, y))
+
+    def interpret(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
+        raise NotImplementedError
 
     def truth(self, x: Any) -> Any:
         """The truth of an object: a bool, or a traced one."""
@@ -205,6 +240,8 @@ class Expressions(Branches):
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
+        if isinstance(x, dict):
+            self.refuse_unknown_entries(x)
         kind = type(x)
         if kind.__module__ not in ("builtins", "numpy") and not isinstance(x, (list, dict, tuple)):
             for name in ("__bool__", "__len__"):
@@ -272,19 +309,19 @@ class Expressions(Branches):
         return self.new(self.elements(node.elts))
 
     def eval_Set(self, node: ast.Set) -> Any:
-        return self.new(set(self.elements(node.elts)))
+        return self.new(self.refuse_traced_keys(set(self.elements(node.elts))))
 
     def eval_Dict(self, node: ast.Dict) -> Any:
         made: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values):
             if key is None:
-                made.update(self.expression(value))
+                other = self.expression(value)
+                self.refuse_unknown_entries(other)
+                made.update(other)
             else:
                 k = self.expression(key)
-                if isinstance(k, Traced):
-                    raise NeedsConcrete(self.value(k), "a key of a dict that is not known while compiling")
                 made[k] = self.expression(value)
-        return self.new(made)
+        return self.new(self.refuse_traced_keys(made))
 
     def eval_Subscript(self, node: ast.Subscript) -> Any:
         return self.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
@@ -319,15 +356,9 @@ class Expressions(Branches):
         return self.new(found)
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return Generator(node, self.scope, self.expression(node.generators[0].iter))
-
-    def generated(self, x: Generator) -> list[Any]:
-        """The elements of a generator expression."""
-        found: list[Any] = []
-        self.within(
-            x.scope, lambda: self.comprehend(x.node, lambda: found.append(self.expression(x.node.elt)), x.first)
-        )
-        return found
+        scope = Scope(local_names(node), self.scope, None, self.scope.name)
+        self.new(scope.vars)
+        return self.new(Generator(self, node, scope, self.scope, self.expression(node.generators[0].iter)))
 
     def within(self, scope: Scope, run: Callable[[], Any]) -> Any:
         self.scopes.append(scope)
@@ -339,7 +370,7 @@ class Expressions(Branches):
     def eval_SetComp(self, node: ast.SetComp) -> Any:
         found: set[Any] = set()
         self.comprehend(node, lambda: found.add(self.expression(node.elt)))
-        return self.new(found)
+        return self.new(self.refuse_traced_keys(found))
 
     def eval_DictComp(self, node: ast.DictComp) -> Any:
         found: dict[Any, Any] = {}
@@ -349,11 +380,19 @@ class Expressions(Branches):
             found[key] = self.expression(node.value)
 
         self.comprehend(node, add)
-        return self.new(found)
+        return self.new(self.refuse_traced_keys(found))
 
-    def comprehend(self, node: Any, add: Callable[[], None], first: Any = UNBOUND) -> None:
-        if first is UNBOUND:
-            first = self.expression(node.generators[0].iter)
+    def refuse_traced_keys(self, x: Any) -> Any:
+        """A dict or a set; refused if it has a key that is not known while compiling, or that may be one of two objects."""
+        for key in x:
+            if isinstance(key, Traced):
+                what = f"{'a key of a dict' if isinstance(x, dict) else 'an element of a set'} that is not known while compiling"
+                raise NeedsConcrete(self.value(key), what)
+            refuse_as_key(self, key)
+        return x
+
+    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
+        first = self.expression(node.generators[0].iter)
         scope = Scope(local_names(node), self.scope, None, self.scope.name)
         self.new(scope.vars)
         self.scopes.append(scope)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from ..holders import blank
 from ..traced import Array, Scalar
 from .instances import held_by_instance, hold, is_instance
-from .merging import NUMBERS, same_constant
+from .merging import NUMBERS, of_entries, of_items, same_constant
 from .scopes import Conflict, Late
 
 
@@ -16,7 +17,7 @@ def leaves(x: Any, found: list[Any]) -> list[Any]:
     """The numbers and arrays in an object, in order."""
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         found.append(x)
-    elif isinstance(x, (list, tuple)):
+    elif isinstance(x, (list, tuple, deque)):
         for e in x:
             leaves(e, found)
     elif isinstance(x, dict):
@@ -29,16 +30,16 @@ def leaves(x: Any, found: list[Any]) -> list[Any]:
 
 def has_function(x: Any) -> bool:
     """Whether a function that the program has made is in an object: it may hold what is known only where it was made."""
-    if isinstance(x, (list, tuple, dict)):
+    if isinstance(x, (list, tuple, dict, deque)):
         return any(map(has_function, x.values() if isinstance(x, dict) else x))
     return hasattr(type(x), "__morula_trace__")
 
 
 def containers(x: Any, found: list[Any]) -> list[Any]:
     """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
-    if isinstance(x, (list, dict)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
+    if isinstance(x, (list, dict, deque)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
         found.append(x)
-        parts = x if isinstance(x, list) else (x if isinstance(x, dict) else held_by_instance(x)).values()
+        parts = x if isinstance(x, (list, deque)) else (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
         parts = x if isinstance(x, tuple) else ()
     for e in parts:
@@ -53,8 +54,10 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     if isinstance(x, (list, tuple)):
         new = [rebuilt(e, parts, keep) for e in x]
         return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
+    if isinstance(x, deque):
+        return keep(of_items(x, [rebuilt(e, parts, keep) for e in x]))
     if isinstance(x, dict):
-        return keep(type(x)((k, rebuilt(e, parts, keep)) for k, e in x.items()))
+        return keep(of_entries(x, {k: rebuilt(e, parts, keep) for k, e in x.items()}))
     if is_instance(x) and not isinstance(x, (Conflict, Late)):
         made = blank(type(x))
         hold(made, {k: rebuilt(e, parts, keep) for k, e in held_by_instance(x).items()})
@@ -71,7 +74,7 @@ def same_form(a: Any, b: Any) -> bool:
         return a.type.shape == b.type.shape
     if type(a) is not type(b):
         return False
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, deque)):
         return len(a) == len(b) and all(map(same_form, a, b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(same_form(a[k], b[k]) for k in a)

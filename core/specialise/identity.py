@@ -1,14 +1,21 @@
-"""Whether an array or a container has a second name, by which a change of it would be seen.
+"""Which object a value is: ``is`` after branches and loops, and whether an array or a container has a second name.
 
 A loop or a branch that binds a variable anew makes of the object a new one, on other values.  That is the same program only
 while nothing else refers to the object that was there before and one of the two is changed.
+
+An object that a branch makes of two others has *candidates*: the objects that it may be, each with the condition on which it is that one.
+``is``, ``in`` and ``==`` of objects without ``__eq__`` are computed from these conditions.  After a loop the candidates are not known.
 """
 
 from __future__ import annotations
 
+import operator
+from collections import deque
 from typing import Any
 
-from ..traced import Array, Storage
+from ..errors import BadInput
+from ..ir import Value
+from ..traced import Array, Scalar, Storage
 from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
 
@@ -21,7 +28,7 @@ def identity(x: Any) -> int:
 def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
     """Whether an array or a container can be reached otherwise than at ``holder[key]`` (or that attribute)."""
     wanted = identity(x)
-    if any(id(a.storage) == wanted for a in trace.given_arrays):
+    if any(id(a.storage) == wanted for a in trace.given_arrays) or wanted in trace.given_objects:
         return True
     seen: set[int] = set()
 
@@ -53,3 +60,104 @@ def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
         return False
 
     return any(of_scope(scope) for scope in trace.scopes)
+
+
+class Not:
+    """The negation of a condition, which is computed where it is needed."""
+
+    def __init__(self, condition: Value) -> None:
+        self.condition = condition
+
+
+class Candidates:
+    """The objects that ``x`` may be, by their identities, each with the condition for it; None: they are not known."""
+
+    def __init__(self, x: Any, objects: dict[int, tuple[Any, Any]] | None) -> None:
+        self.x = x
+        self.objects = objects
+
+
+def candidates(trace: Any, x: Any) -> dict[int, tuple[Any, Any]] | None:
+    found = trace.candidates.get(id(x))
+    return {id(x): (x, True)} if found is None else found.objects
+
+
+def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
+    """Note that ``made`` is ``a`` where the condition of a branch holds, and ``b`` where it does not."""
+    trace = merger.trace
+    one, other = candidates(trace, a), candidates(trace, b)
+    if one is None or other is None:
+        trace.candidates[id(made)] = Candidates(made, None)
+        return
+    objects = {}
+    for key, (x, _) in {**one, **other}.items():
+        on = [side.get(key, (x, False))[1] for side in (one, other)]
+        if on[0] is True and on[1] is True:
+            found: Any = True
+        elif on[0] is True and on[1] is False:
+            found = Scalar(merger.condition)
+        elif on[0] is False and on[1] is True:
+            found = Not(merger.condition)
+        else:
+            parts = [merger.within(i, lambda c=c: condition(trace, c)) for i, c in enumerate(on)]
+            found = merger.merge(*parts)
+        objects[key] = x, found
+    trace.candidates[id(made)] = Candidates(made, objects)
+
+
+def condition(trace: Any, x: Any) -> Any:
+    return trace.call(operator.not_, Scalar(x.condition)) if isinstance(x, Not) else x
+
+
+def forget(trace: Any, x: Any) -> None:
+    """Note that which object ``x`` is, is not known: a loop carries it."""
+    trace.candidates[id(x)] = Candidates(x, None)
+
+
+def has_choice(trace: Any, x: Any) -> bool:
+    """Whether an object, or an element of a container, may be one of two."""
+    if not trace.candidates:
+        return False
+    if id(x) in trace.candidates:
+        return True
+    if isinstance(x, (list, tuple, deque, set, frozenset)):
+        return any(has_choice(trace, e) for e in x)
+    return isinstance(x, dict) and any(has_choice(trace, e) for e in x.values())
+
+
+def identical(trace: Any, x: Any, y: Any) -> Any:
+    """``x is y``: a bool, or a traced one."""
+    if x is y:
+        return True
+    for a, b in ((x, y), (y, x)):
+        if isinstance(a, Scalar):
+            if isinstance(b, bool) and a.type.dtype.kind == "b" and a.type.weak:
+                return a if b else trace.call(operator.not_, a)
+            if isinstance(b, (Scalar, int, float, complex)):
+                raise BadInput(
+                    "compiled code cannot tell whether two numbers are one object, since numbers have no identity there; compare them by =="
+                )
+            return False
+    if type(x) is not type(y) or not trace.candidates:
+        return False
+    of_x, of_y = candidates(trace, x), candidates(trace, y)
+    if of_x is None or of_y is None:
+        raise BadInput(
+            "compiled code cannot tell which object this is after a loop that assigns it; keep a number in the objects, and compare that"
+        )
+    result: Any = False
+    for key in of_x.keys() & of_y.keys():
+        here = [condition(trace, c) for c in (of_x[key][1], of_y[key][1])]
+        both = here[0] if here[1] is True else here[1] if here[0] is True else trace.call(operator.and_, *here)
+        result = both if result is False else True if both is True else trace.call(operator.or_, result, both)
+    return result
+
+
+def refuse_as_key(trace: Any, x: Any) -> None:
+    """Refuse to look for an object by its hash if it may be one of two."""
+    if trace.candidates and (
+        id(x) in trace.candidates or isinstance(x, tuple) and any(id(e) in trace.candidates for e in x)
+    ):
+        raise BadInput(
+            "compiled code cannot use an object that may be one of two as a key; keep a number in the objects, and compare that"
+        )

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir import Value
+from ..ir import Value, walk
 from ..normalise import leaves
 from ..traced import NeedsConcrete, Scalar
 from .branches import Jump
-from .expressions import Generator
+from .iterators import UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, remaining
 from .loops import Loop, predicted_slots
 from .scopes import Scope, local_names
-from .sequences import Sequence, sequence_of
+from .sequences import Sequence
 from .statements import StatementsOf
+from .suspended import Generator
 
 UNROLLED = 4
 """Loops of at most so many iterations are unrolled."""
+
+_RETURN = {True: ast.Return(ast.Constant(True)), False: ast.Return(ast.Constant(False))}
 
 LONG = 20_000
 """An unrolled loop of more statements than this is warned of."""
@@ -29,6 +32,9 @@ LONG = 20_000
 
 class LoopStatements(StatementsOf):
     """The part of the interpreter that runs ``for`` and ``while``."""
+
+    def returned(self, jump: Any, otherwise: Any = None) -> Any:
+        raise NotImplementedError
 
     def run_While(self, node: ast.While) -> Jump | None:
         count = 0
@@ -174,30 +180,46 @@ class LoopStatements(StatementsOf):
         self.commit(region)
 
     def run_For(self, node: ast.For) -> Jump | None:
-        iterable = self.expression(node.iter)
-        sequence = sequence_of(self, iterable)
+        return self.for_over(node, self.expression(node.iter))
+
+    def for_over(self, node: ast.For, iterable: Any) -> Jump | None:
+        sequence = remaining(self, iterable)
         if sequence is None:
-            return self.unrolled(node, list(self.iterate(iterable)))
+            return self.unrolled(node, iterator_of(self, iterable))
         known = isinstance(sequence.length, (int, np.integer))
         if known and sequence.length <= UNROLLED:
-            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+            return self.unrolled(node, iterator_of(self, iterable))
         try:
-            region = self.run_region(lambda _: self.counted(node, sequence))
-        except NeedsConcrete:
+            region = self.run_region(lambda _: self.over(iterable, node, lambda: self.counted(node, sequence)))
+        except NeedsConcrete as error:
             if not known:
+                if isinstance(error, UnknownPosition):  # with its length known, the loop can be unrolled
+                    raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
                 raise
             self.warn_long(node, int(sequence.length))
-            return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+            return self.unrolled(node, iterator_of(self, iterable))
         except BadInput as error:
             try:
-                region = self.run_region(lambda _: self.peeled_for(node, sequence))
+                region = self.run_region(lambda _: self.over(iterable, node, lambda: self.peeled_for(node, sequence)))
             except BadInput:
+                if not known and error.args[0].startswith(UNKNOWN):
+                    raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
                 if not known:
                     raise error from None
                 self.warn_long(node, int(sequence.length))
-                return self.unrolled(node, [sequence.item(i) for i in range(int(sequence.length))])
+                return self.unrolled(node, iterator_of(self, iterable))
         self.commit(region)
         return region.result
+
+    def over(self, iterable: Any, node: ast.For, run: Callable[[], Any]) -> Any:
+        """Run a loop by index over what may be an iterator, which is at its end afterwards, unless the loop can be left before."""
+        if not isinstance(iterable, Walk):
+            return run()
+        iterable.lose(self)
+        found = run()
+        if not any(leaves(node, kind) for kind in (ast.Break, ast.Return)):
+            iterable.move(self, position=None)
+        return found
 
     def peeled_for(self, node: ast.For, sequence: Sequence) -> Jump | None:
         """The first iteration, in which what is carried may get its form, and a loop over the others."""
@@ -260,28 +282,77 @@ class LoopStatements(StatementsOf):
 
     def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
         """``combine`` over what an iterable gives; a loop where that is a long or unknown number of things of one form."""
-        sequence = sequence_of(self, iterable.first if isinstance(iterable, Generator) else iterable)
-        single = not isinstance(iterable, Generator) or len(iterable.node.generators) == 1
-        if sequence is None or not single or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
-            for x in self.iterate(iterable):
+        generator = iterable if isinstance(iterable, Generator) else None
+        if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
+            for x in self.iterate(generator):
                 start = combine(start, x)
             return start
+        source = iterable if generator is None else generator.first
+        sequence = remaining(self, source)
         total = self.new({"total": start})
 
         def add(x: Any) -> None:
+            self.touch(total)
             total["total"] = combine(total["total"], x)
+
+        def one(item: Any) -> None:
+            if generator is None:
+                add(item)
+            else:
+                self.within(generator.around, lambda: self.one_generated(generator, item, add))
+
+        if generator is not None:
+            generator.finish(self)
+        if sequence is None or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
+            for x in self.iterate(source):
+                one(x)
+            return total["total"]
 
         def body(index: Any) -> None:
             self.touch(total)
-            item = index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index)
-            if isinstance(iterable, Generator):
-                self.within(iterable.scope, lambda: self.one_generated(iterable, item, add))
-            else:
-                add(item)
+            one(index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index))
 
         trips = self.int64(0), self.int64(sequence.length), 1
+        if isinstance(source, Walk):
+            source.move(self, position=None)
         self.attempt(lambda: Loop(self, body, trips, None, []).run())
         return total["total"]
+
+    def unless_it_matters(self, run: Callable[[], Any]) -> Any:
+        """What ``run`` gives, if nothing but its outcome shows that it was run; else NotImplemented.
+
+        How far it has brought iterators is not known afterwards, so that taking another item of them is refused.
+        """
+        region = self.run_region(lambda _: run())
+        advanced = []
+        for holder, _ in region.after.values():
+            if isinstance(holder, Iterator):
+                advanced.append(holder)
+            elif self.made_in(holder) is not region.changes:
+                return NotImplemented
+        if any(op.may_raise for op in walk(region.block)):
+            return NotImplemented
+        self.commit(region)
+        for iterator in advanced:
+            iterator.lose(self)
+        return region.result
+
+    def search(self, generator: Generator, is_any: bool) -> Any:
+        """``any`` or ``all`` of a generator expression whose effects matter: a loop that is left at the first that decides."""
+        found = (
+            ast.If(generator.node.elt, [_RETURN[is_any]], [])
+            if is_any
+            else ast.If(generator.node.elt, [ast.Pass()], [_RETURN[is_any]])
+        )
+        body: ast.stmt = found
+        for part in reversed(generator.node.generators):
+            for test in reversed(part.ifs):
+                body = ast.If(test, [body], [])
+            body = ast.For(part.target, part.iter, [body], [])
+        ast.fix_missing_locations(ast.copy_location(body, generator.node))
+        generator.finish(self)
+        jump = self.within(generator.scope, lambda: self.for_over(body, generator.first))
+        return not is_any if jump is None else self.returned(jump, not is_any)
 
     def one_generated(self, x: Generator, item: Any, add: Callable[[Any], None]) -> None:
         (part,) = x.node.generators
@@ -303,10 +374,13 @@ class LoopStatements(StatementsOf):
     def int64(self, x: Any) -> Value:
         return self.builder.cast(self.value(x), np.int64)
 
-    def unrolled(self, node: ast.For, items: list[Any], at: int = 0) -> Jump | None:
-        for i in range(at, len(items)):
-            self.assign(node.target, items[i])
+    def unrolled(self, node: ast.For, iterator: Any) -> Jump | None:
+        while True:
+            try:
+                x = advance(self, iterator)
+            except StopIteration:
+                return self.run(node.orelse)
+            self.assign(node.target, x)
             jump = self.run(node.body)
             if jump is not None:
-                return self.then(jump, lambda i=i: self.unrolled(node, items, i + 1))
-        return self.run(node.orelse)
+                return self.then(jump, lambda: self.unrolled(node, iterator))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,11 +25,12 @@ from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
 from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
-from .identity import has_other_name
+from .identity import forget, has_other_name
 from .instances import held_by_instance, hold_part, is_instance
-from .merging import convert, describe, join, remedy, same_constant
+from .iterators import Iterator
+from .merging import convert, describe, in_one_order, join, remedy, same_constant
 from .scopes import UNBOUND, Conflict, Late
-from .state import content, value_after
+from .state import content, put, value_after
 
 
 class Retry(BaseException):
@@ -108,7 +110,7 @@ class Loop:
         if isinstance(holder, Storage):
             return Array(Storage(x if x is not None else holder.value))
         if x is None:
-            x = holder if isinstance(holder, (dict, list, set)) else held_by_instance(holder)
+            x = holder if isinstance(holder, (dict, list, set, deque)) else held_by_instance(holder)
         if slot.key is None:  # a whole list
             return list(x)
         assert isinstance(x, dict)
@@ -120,7 +122,7 @@ class Loop:
         if isinstance(holder, Storage):
             holder.value = x.storage.value
         elif slot.key is None:
-            holder[:] = x
+            put(holder, x)
         else:
             hold_part(holder, slot.key, x)
 
@@ -132,12 +134,15 @@ class Loop:
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
         new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
         slot.general = rebuilt(slot.first, iter(new), self.note)
+        for x in _arrays(slot.general):
+            forget(self.trace, x)
         slot.started = [content(x) for x in containers(slot.general, [])]
         return slot.general
 
     def note(self, x: Any) -> Any:
-        if is_instance(x) or isinstance(x, (list, dict)):
+        if is_instance(x) or isinstance(x, (list, dict, deque)):
             self.trace.made[id(x)] = x, self.trace.region
+            forget(self.trace, x)
         return x
 
     def first_type(self, x: Any) -> ArrayType:
@@ -186,13 +191,15 @@ class Loop:
             if isinstance(holder, Storage):
                 if (key, None) not in known and after is not before:
                     new.append(Slot(holder, None, "carried"))
-            elif isinstance(holder, list):
+            elif isinstance(holder, (list, deque)):
                 if (key, None) not in known and not same_entries(before, after):
                     new.append(Slot(holder, None, "carried"))
             elif isinstance(holder, set):
                 if after != before:
                     raise BadInput("a set that changes from iteration to iteration of a loop that is not unrolled")
             else:
+                if not in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
+                    self.trace.disordered[id(holder)] = holder
                 for k in {**before, **after}:
                     if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
                         new.append(Slot(holder, k, "carried"))
@@ -274,7 +281,7 @@ class Loop:
                 f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
                 f"an iteration{remedy(slot.first, last, 'in both')}"
             )
-            slot.form = "late" if not isinstance(slot.holder, (Storage, list)) else "local"
+            slot.form = "late" if not isinstance(slot.holder, (Storage, list, deque)) else "local"
             if slot.key is None:
                 raise BadInput(slot.reason)
             return True
@@ -343,6 +350,8 @@ class Loop:
                 Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in leaves(form, [])
             ]
             after = rebuilt(form, iter(new), self.note)
+            for x in _arrays(after):
+                forget(trace, x)
             if slot.tied:
                 for x in [*_arrays(after), *containers(after, [])]:
                     self.tie(x, slot.tied)

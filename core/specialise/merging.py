@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..holders import blank
 from ..ir import Block, Operation, Value
 from ..traced import Array, Scalar, Storage
 from ..typed import STACK, ArrayType
+from .identity import choose
 from .instances import held_by_instance, hold, is_instance
 from .scopes import UNBOUND, Conflict, Late
 from .state import After, value_after
@@ -109,15 +111,22 @@ class Merger:
         if type(a) is type(b):
             if isinstance(a, tuple) and len(a) == len(b):
                 parts = [self.merge(x, y, name) for x, y in zip(a, b)]
-                return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+                made = type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+                choose(self, made, a, b)
+                return made
             x, y = self.held(a, 0), self.held(b, 1)
-            if isinstance(a, list) and len(x) == len(y):
-                return self.tied(type(a)(self.merge(p, q, name) for p, q in zip(x, y)), a, b, name)
+            if isinstance(a, (list, deque)) and len(x) == len(y):
+                return self.tied(of_items(a, [self.merge(p, q, name) for p, q in zip(x, y)]), a, b, name)
             if isinstance(a, dict) and x.keys() == y.keys():
-                return self.tied(type(a)((k, self.merge(x[k], y[k], name)) for k in x), a, b, name)
-            if is_instance(a) and not isinstance(a, (list, dict, set)) and x.keys() == y.keys():
+                made = of_entries(a, {k: self.merge(x[k], y[k], name) for k in x})
+                if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                    self.trace.disordered[id(made)] = made
+                return self.tied(made, a, b, name)
+            if is_instance(a) and not isinstance(a, (list, dict, set, deque)) and x.keys() == y.keys():
                 made = blank(type(a))
                 hold(made, {k: self.merge(x[k], y[k], k) for k in x})
+                if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                    self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
         return self.conflict(a, b, name)
 
@@ -125,10 +134,16 @@ class Merger:
         """What a container or an object holds after a branch: a list, or a dict of its entries or attributes."""
         if id(x) in self.afters[side]:
             return self.afters[side][id(x)][1]
-        return x if isinstance(x, (list, dict, set)) or not is_instance(x) else held_by_instance(x)
+        return x if isinstance(x, (list, dict, set, deque)) or not is_instance(x) else held_by_instance(x)
+
+    def within(self, side: int, run: Any) -> Any:
+        """What ``run`` computes at the end of a branch."""
+        with self.trace.builder.writing(self.blocks[side].operations):
+            return run()
 
     def tied(self, made: Any, a: Any, b: Any, name: str) -> Any:
         """A container or object that is one of two.  Those that are older than the branches have other names too."""
+        choose(self, made, a, b)
         older = [x for x, region in zip((a, b), self.regions) if self.trace.made_in(x) is not region]
         text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
         for x in (made, *older) if older else ():
@@ -155,6 +170,7 @@ class Merger:
         if found is None:
             return self.conflict(a, b, name)
         made = Array(Storage(found))
+        choose(self, made, a, b)
         older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
         if older:
             text = (
@@ -204,7 +220,7 @@ def remedy(a: Any, b: Any, where: str) -> str:
     """What to do about a value that is two things where compiled code has one."""
     if isinstance(a, Array) and isinstance(b, Array):
         return f"; give it one shape {where}: make the array as long as it can get, and count what is used"
-    if isinstance(a, (list, tuple, dict)) and type(a) is type(b):
+    if isinstance(a, (list, tuple, dict, deque)) and type(a) is type(b):
         return f"; give it one length {where}: make an array of the final length first, and write into it"
     return f"; give it a value of the same kind {where}"
 
@@ -219,6 +235,35 @@ def describe(x: Any) -> str:
         return "not assigned"
     if x is None or isinstance(x, (str, *NUMBERS)):
         return repr(x)
-    if isinstance(x, (list, tuple, dict)):
+    if isinstance(x, (list, tuple, dict, deque)):
         return f"a {type(x).__name__} of {len(x)}"
+    if hasattr(type(x), "__next__"):
+        return "an iterator"
+    if hasattr(type(x), "__morula_trace__"):
+        return f"the function {x.__name__}" if hasattr(x, "__name__") else "a function"
     return f"a {type(x).__name__}"
+
+
+def in_one_order(a: Any, b: Any) -> bool:
+    """Whether the keys of one dict are those of the other, or the first of them, in its order."""
+    return all(x == y for x, y in zip(a, b))
+
+
+def of_items(x: Any, items: Any) -> Any:
+    """A list or deque like ``x`` of other items."""
+    return deque(items, x.maxlen) if type(x) is deque else type(x)(items)
+
+
+def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
+    """A dict like ``x`` of other entries."""
+    made = (
+        type(x)(x.default_factory)
+        if isinstance(x, defaultdict)
+        else type(x)()
+        if type(x) is OrderedDict
+        else blank(type(x))
+    )
+    (OrderedDict if isinstance(x, OrderedDict) else dict).update(made, entries)
+    if not isinstance(x, OrderedDict):
+        vars(made).update(vars(x)) if hasattr(x, "__dict__") else None
+    return made

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..errors import BadInput
 from ..traced import ATTRIBUTES, METHODS, Traced, current
-from .builtin_functions import python_type
+from .builtin_functions import python_type, refuse_unknown_attributes
 from .instances import Slots, is_instance
 from .loop_statements import LoopStatements
-from .scopes import UNBOUND
+from .scopes import UNBOUND, Late
 from .sequences import Sequence
 
 LIBRARIES = frozenset(
@@ -111,16 +111,30 @@ class Objects(LoopStatements):
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
             return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):
+            if isinstance(x, type):
+                return self.of_class(x, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.outside.read(self, x.__dict__, name, found)
             return found
+        if name == "__dict__":
+            refuse_unknown_attributes(self, x)
         held = getattr(x, "__dict__", None)
-        if isinstance(held, dict) and name in held:
-            if not isinstance(inspect.getattr_static(type(x), name, None), property):
-                found = self.settled(held, name)
-                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
         static = inspect.getattr_static(type(x), name, UNBOUND)
+        getter = getattr(type(static), "__get__", None)
+        if isinstance(getter, types.FunctionType) and not hasattr(type(static), "__morula_trace__"):
+            is_data = hasattr(type(static), "__set__") or hasattr(type(static), "__delete__")
+            if is_data or not isinstance(held, dict) or name not in held:
+                return self.call(getter, static, x, type(x))
+        if isinstance(held, dict) and name in held:
+            if not isinstance(static, property):
+                late = held[name]
+                if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's own is what is found
+                    return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
+                found = self.settled(
+                    held, name, AttributeError, f"'{type(x).__name__}' object has no attribute '{name}'"
+                )
+                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
         if isinstance(static, property) and static.fget is not None:
             return self.call(static.fget, x)
         if isinstance(static, functools.cached_property):
@@ -133,9 +147,24 @@ class Objects(LoopStatements):
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
                 return self.call_function(lookup, (x, name), {})
-        found = getattr(x, name)
+        found = self.of_class(x, name)
         is_slot = isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x)
         return self.outside.read(self, Slots(x), name, found) if is_slot else found
+
+    def of_class(self, x: Any, name: str) -> Any:
+        """What a class, or an object by its class, has under a name; data is read from outside as a global is."""
+        if is_instance(x) and isinstance(x.__dict__.get(name) if hasattr(x, "__dict__") else None, Late):
+            found = getattr(type(x), name)
+        else:
+            found = getattr(x, name)
+        for cls in (x if isinstance(x, type) else type(x)).__mro__:
+            if name in cls.__dict__:
+                raw = cls.__dict__[name]
+                is_data = raw is found and not hasattr(type(raw), "__get__")
+                if is_data and cls.__module__.partition(".")[0] not in LIBRARIES:
+                    return self.outside.read(self, cls, name, found)
+                break
+        return found
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         if isinstance(x, Traced):
@@ -149,6 +178,14 @@ class Objects(LoopStatements):
         if isinstance(static, property) and static.fset is not None:
             self.call(static.fset, x, value)
             return
+        descriptor = getattr(type(static), "__set__", None)
+        if isinstance(descriptor, types.FunctionType):
+            self.call(descriptor, static, x, value)
+            return
+        if isinstance(x, (type, types.ModuleType)):
+            raise BadInput(
+                f"compiled code sets {name} of {x.__name__}, which is outside of it; keep it in an object that is an argument"
+            )
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
             self.call_function(setter, (x, name, value), {})

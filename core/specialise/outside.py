@@ -31,7 +31,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 
 
 class Source:
-    """A place outside: ``holder[key]``, or a cell's content."""
+    """A place outside: ``holder[key]``, the attribute of a class, or a cell's content."""
 
     def __init__(self, holder: Any, key: Any, found: Any) -> None:
         self.holder = holder
@@ -72,9 +72,12 @@ class Outside:
         self.guards: dict[tuple[int, Any], Source] = {}
         self.inputs: dict[int, tuple[Source, Array]] = {}
         self.objects: dict[int, Any] = {}
+        self.attributes: dict[type, Any] = {}
 
     def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
-        """What stands for ``x``, which was found at ``holder[key]`` outside."""
+        """What stands for ``x``, which was found at ``holder[key]`` outside; for a class, among its attributes."""
+        if isinstance(holder, type):
+            holder = self.attributes.setdefault(holder, holder.__dict__)
         if isinstance(x, Traced):
             return x
         if type(x) is np.ndarray and x.dtype.kind in "biufc":

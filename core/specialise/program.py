@@ -20,6 +20,7 @@ from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
 from .branches import Ended
+from .identity import Candidates
 from .instances import is_instance
 from .matching import Matching
 from .outside import Outside, Source
@@ -39,13 +40,16 @@ class Interpreter(Matching):
         self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
         self.outside = Outside()
+        self.disordered: dict[int, Any] = {}
+        self.candidates: dict[int, Candidates] = {}
         self.scopes = []
         self.tries: list[tuple[int, int]] = []
+        self.stops: list[int] = []
         self.loops = 0
         self.tries_around = 0
         self.memory_policy = None
         self.given_arrays: list[Array] = []
-        self.yields: list[list[Any]] = []
+        self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
         self.differentiates = False
@@ -210,6 +214,7 @@ def specialise(
         for x in building.made.values():
             if isinstance(x, (list, dict)) or is_instance(x):
                 trace.new(x)
+                trace.given_objects[id(x)] = x
         results = Results(trace, [parameters[i] for i in kept], building.made)
         arrays = [(parameters[i], x) for i, x in enumerate(leaves) if isinstance(x, Array)]
         trace.given_arrays += [x for _, x in arrays]
@@ -219,7 +224,11 @@ def specialise(
             y = trace.call(f, *inside, **by_name)
         except Ended:
             y = None
-        plan, updates = results.plan_of_result(y), results.updates()
+        try:
+            plan, updates = results.plan_of_result(y), results.updates()
+        except BadInput as error:
+            trace.locate_in(error, f)
+            raise
         written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:
         sys.setrecursionlimit(limit)

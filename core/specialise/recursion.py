@@ -15,9 +15,9 @@ from ..inline import Copy
 from ..ir import Block, Function, Operation, Value, definitions, operands, walk
 from ..traced import Array, Scalar, Storage
 from .branches import Branches, NotKnownYet
-from .expressions import Generator
 from .forms import leaves, rebuilt
 from .instances import held_by_instance, is_instance
+from .iterators import Iterator
 from .merging import NUMBERS, convert, join
 from .scopes import Closure, Conflict
 
@@ -49,7 +49,7 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
         return ("traced", x.type)
     if isinstance(x, (str, type(None), *NUMBERS)):
         return (type(x), repr(x))
-    if id(x) in around or isinstance(x, (Closure, Generator)):
+    if id(x) in around or isinstance(x, (Closure, Iterator)):
         return ("object", id(x))
     around = (*around, id(x))
     if isinstance(x, (list, tuple)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
 from typing import Any
@@ -13,6 +14,8 @@ from ..ir import Value
 from ..layout import held_by
 from ..traced import Array, Trace, Traced
 from .instances import held_by_instance, is_instance
+from .iterators import Iterator as Unfinished
+from .merging import of_entries
 from .python_functions import python_function
 from .scopes import UNBOUND, Closure, Conflict, Late
 
@@ -78,9 +81,16 @@ class Results:
             parts = [self.plan(e) for e in x]
             kind: Any = getattr(type(x), "_make", type(x))
             return lambda results, leaves, objects: kind([p(results, leaves, objects) for p in parts])
+        if isinstance(x, dict):
+            self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
         if type(x) is dict:
             entries = {k: self.plan(e) for k, e in x.items()}
             return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+        if isinstance(x, dict):
+            return self.plan_of_dict(x)
+        if isinstance(x, deque):
+            parts, longest = [self.plan(e) for e in x], x.maxlen
+            return lambda results, leaves, objects: deque((p(results, leaves, objects) for p in parts), longest)
         if isinstance(x, (set, frozenset)):
             parts = [self.plan(e) for e in x]
             collection = type(x)
@@ -89,9 +99,27 @@ class Results:
             x = python_function(x)
         if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
             return self.instance(x)
+        if isinstance(x, Unfinished):
+            raise BadInput("compiled code returns an iterator: return a list of what it gives")
         if isinstance(x, (Iterator, MethodType, functools.partial)) and _holds_traced(getattr(x, "__self__", x), set()):
             raise BadInput(f"compiled code returns a {type(x).__name__}, which holds numbers: return these themselves")
         return lambda results, leaves, objects: x
+
+    def plan_of_dict(self, x: Any) -> Plan:
+        """A dict of a class of its own."""
+        entries = {k: self.plan(e) for k, e in x.items()}
+        form = of_entries(x, {})
+        if isinstance(x, defaultdict):
+            form.default_factory = python_function(x.default_factory)
+        attributes = {k: self.plan(e) for k, e in vars(x).items()} if hasattr(x, "__dict__") else {}
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            made = of_entries(form, {k: p(results, leaves, objects) for k, p in entries.items()})
+            for name, plan in attributes.items():
+                object.__setattr__(made, name, plan(results, leaves, objects))
+            return made
+
+        return build
 
     def leaf(self, x: Traced) -> Plan:
         if isinstance(x, Array):
@@ -139,12 +167,23 @@ class Results:
             before, after = self.before[number], _parts(x)
             if before == {} == after:
                 continue
+            if isinstance(x, dict) and (list(before) != list(after) or id(x) in self.trace.disordered):  # type: ignore[attr-defined]
+                self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]
-            if changed or gone:
+            if changed or gone or isinstance(x, dict) and list(before) != list(after):
                 self.knows_objects = True
-                found.append((number, _update(type(x), changed, gone)))
+                found.append((number, _update(type(x), changed, gone, self.order(x, before, changed))))
         return found
+
+    def order(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> list[Any]:
+        """The keys of a dict which are to be put in anew, one after the other, to have its order."""
+        if not isinstance(x, dict):
+            return []
+        keys = list(x)
+        kept = [k for k in before if k in x]
+        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if a != b), len(kept))
+        return keys[start:] if start < len(kept) else []
 
 
 class _Shared:
@@ -168,7 +207,7 @@ class _Shared:
         return found[0]
 
 
-def _update(kind: type, changed: dict[Any, Plan], gone: list[Any]) -> Callable[..., None]:
+def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
             if gone:
@@ -181,6 +220,8 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any]) -> Callable[.
                 del x[k]
             for k, plan in changed.items():
                 x[k] = plan(results, leaves, objects)
+            for k in order:
+                x[k] = x.pop(k)
         else:
             for k in gone:
                 object.__delattr__(x, k)
@@ -206,7 +247,7 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
     if id(x) in seen:
         return False
     seen.add(id(x))
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, deque)):
         return any(_holds_traced(e, seen) for e in x)
     if isinstance(x, dict):
         return any(_holds_traced(e, seen) for e in x.values())

@@ -1,4 +1,4 @@
-"""What a loop can walk by index without being unrolled: ranges with traced bounds, arrays, ``zip``, ``enumerate``, ``reversed``."""
+"""What a loop can walk by index without being unrolled: ranges with traced bounds, and arrays."""
 
 from __future__ import annotations
 
@@ -66,23 +66,3 @@ def sequence_of(trace: Trace, x: Any) -> Sequence | None:
     if isinstance(x, Array) and x.type.ndim:
         return Sequence(length(x.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
     return None
-
-
-def walked(trace: Trace, kind: Any, *arguments: Any) -> Sequence | None:
-    """``enumerate``, ``zip`` or ``reversed`` of what can be walked by index; None if something cannot."""
-    call = trace.call
-    if kind is enumerate:
-        inner = sequence_of(trace, arguments[0])
-        start = arguments[1] if len(arguments) > 1 else 0
-        return inner and Sequence(inner.length, lambda i: (call(operator.add, i, start), inner.item(i)))
-    parts = [sequence_of(trace, x) for x in arguments]
-    if not parts or any(p is None for p in parts):
-        return None
-    if kind is reversed:
-        (only,) = parts
-        last = call(operator.sub, only.length, 1)  # type: ignore[union-attr]
-        return Sequence(only.length, lambda i: only.item(call(operator.sub, last, i)))  # type: ignore[union-attr]
-    n = parts[0].length  # type: ignore[union-attr]
-    for p in parts[1:]:
-        n = call(min, n, p.length)  # type: ignore[union-attr]
-    return Sequence(n, lambda i: tuple(p.item(i) for p in parts))  # type: ignore[union-attr]

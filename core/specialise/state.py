@@ -7,6 +7,7 @@ taken away, and what was before put back.
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,12 @@ def content(holder: Any) -> Any:
     """A copy of what a holder holds."""
     if isinstance(holder, Storage):
         return holder.value
-    if isinstance(holder, (dict, list, set)):
-        return holder.copy() if type(holder) in (dict, list, set) else type(holder).copy(holder)
+    if isinstance(holder, dict):
+        return dict(holder)
+    if isinstance(holder, (list, deque)):
+        return list(holder)
+    if isinstance(holder, set):
+        return set(holder)
     return dict(held_by_instance(holder))
 
 
@@ -39,9 +44,16 @@ def put(holder: Any, held: Any) -> None:
         holder.value = held
     elif isinstance(holder, list):
         holder[:] = held
-    elif isinstance(holder, (dict, set)):
+    elif isinstance(holder, deque):
         holder.clear()
-        holder.update(held)
+        holder.extend(held)
+    elif isinstance(holder, dict):
+        kind = OrderedDict if isinstance(holder, OrderedDict) else dict  # a subclass may have methods of its own
+        kind.clear(holder)
+        kind.update(holder, held)
+    elif isinstance(holder, set):
+        set.clear(holder)
+        set.update(holder, held)
     else:
         hold(holder, held)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import operator
+import os
+from collections import deque
 from collections.abc import Callable, Sequence as Statements
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, MorulaError
@@ -14,6 +18,9 @@ from .arguments import has_traced
 from .branches import Ended, Jump
 from .expressions import IN_PLACE, Expressions, Text, braced
 from .scopes import Closure
+
+_LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
+"""Where Python and its libraries are, and the functions that are interpreted for those of C."""
 
 
 class StatementsOf(Expressions):
@@ -61,14 +68,23 @@ class StatementsOf(Expressions):
             self.builder.line = line
 
     def locate(self, error: MorulaError, node: ast.AST) -> None:
-        """Add the user's function, file and line to a message, once."""
-        if not getattr(error, "is_located", False):
-            error.is_located = True  # type: ignore[attr-defined]
+        """Add a function, file and line to a message: the innermost, and the user's if that one is a library's."""
+        is_library = self.scope.filename.startswith(_LIBRARIES)
+        if not getattr(error, "is_located", False) and not (is_library and getattr(error, "is_in_library", False)):
+            error.is_located, error.is_in_library = not is_library, is_library  # type: ignore[attr-defined]
             text = f"{error.args[0] if error.args else ''}\n  {self.where(getattr(node, 'lineno', None))}"
             error.args = (text, *error.args[1:])
 
     def where(self, line: int | None = None) -> str:
         return f"in {self.scope.name} ({self.scope.filename}:{line or self.builder.line})" if self.scopes else ""
+
+    def locate_in(self, error: MorulaError, function: Any) -> None:
+        """Add a function to the message of an error about what it returns, or leaves in its arguments."""
+        code = getattr(function, "__code__", None)
+        if code is not None and not getattr(error, "is_located", False):
+            error.is_located = True  # type: ignore[attr-defined]
+            where = f"in what {function.__name__} returns or changes ({code.co_filename}:{code.co_firstlineno})"
+            error.args = (f"{error.args[0] if error.args else ''}\n  {where}", *error.args[1:])
 
     def unknown(self, node: ast.AST) -> Any:
         raise BadInput(
@@ -108,21 +124,25 @@ class StatementsOf(Expressions):
             self.call(operator.setitem, x, index, self.in_place(function, old, self.expression(node.value)))
 
     def in_place(self, function: Callable[..., Any], x: Any, y: Any) -> Any:
-        if isinstance(x, (list, dict, set)):
+        if isinstance(x, (list, dict, set, deque)):
             self.touch(x)
         return self.call(function, x, y)
 
     def run_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
+                self.load(target.id)  # it is an error to delete what is not there
                 self.touch(self.scope.vars)
                 self.scope.vars.pop(target.id, None)
             elif isinstance(target, ast.Subscript):
                 x = self.expression(target.value)
-                self.touch(x)
-                del x[self.expression(target.slice)]
+                self.call(operator.delitem, x, self.expression(target.slice))
+            elif isinstance(target, (ast.Tuple, ast.List)):
+                for one in target.elts:
+                    self.run_Delete(ast.Delete([one]))
             else:
                 x = self.expression(target.value)  # type: ignore[attr-defined]
+                self.attribute(x, target.attr)  # type: ignore[attr-defined]
                 self.touch(x)
                 delattr(x, target.attr)  # type: ignore[attr-defined]
 
@@ -174,8 +194,8 @@ class StatementsOf(Expressions):
             raise BadInput(f"an assignment to {ast.unparse(target)}")
 
     def unpack(self, targets: list[ast.expr], x: Any) -> None:
-        parts = list(self.iterate(x))
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+        parts = list(self.iterate(x)) if starred else list(islice(self.iterate(x), len(targets) + 1))
         if starred:
             (i,) = starred
             after = len(targets) - i - 1
@@ -214,6 +234,12 @@ class StatementsOf(Expressions):
             and not has_traced(list(error.args))
         ):
             raise error
+        if isinstance(error, StopIteration) and self.stops:
+            if self.stops[-1] == len(self.changes):
+                raise error
+            raise BadInput(
+                "an iterator ends on a condition that is not known while compiling; make an array of its items, and count which are used"
+            )
         if self.tries and self.tries[-1][1] != self.loops:
             raise BadInput(
                 f"{type(error).__name__} is raised on a condition that is not known while compiling, in a loop within a try; leave "

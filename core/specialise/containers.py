@@ -1,0 +1,102 @@
+"""Lists, dicts, sets and deques: their methods, which change them or look at entries that are there on one path only."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Any
+
+from ..errors import BadInput
+from ..traced import NeedsConcrete, Scalar
+from .forms import same_entries
+from .identity import has_choice, refuse_as_key
+from .instances import is_instance
+from .objects import Objects
+from .scopes import UNBOUND, Conflict, Late
+from .state import content, put
+
+_CHANGING = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft extendleft rotate move_to_end "
+    "__setitem__ __delitem__ __iadd__ __ior__".split()
+)
+_LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
+ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
+CONTAINERS = (list, dict, set, deque)
+
+
+class Containers(Objects):
+    """The part of the interpreter that calls methods of containers."""
+
+    def equal(self, a: Any, b: Any) -> Any:
+        if len(a) != len(b):
+            return False
+        if isinstance(a, dict):
+            for x in (a, b):
+                self.refuse_unknown_entries(x)
+            if a.keys() != b.keys() or isinstance(a, OrderedDict) and list(a) != list(b):
+                return False
+        result: Any = True
+        for x, y in zip(a, b) if not isinstance(a, dict) else ((a[k], b[k]) for k in a):
+            result = self.both(result, self.alike(x, y))
+        return result
+
+    def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
+        owner, name = getattr(function, "__self__", None), function.__name__
+        if isinstance(owner, CONTAINERS):
+            if name in _LOOKING and args and isinstance(args[0], Scalar):
+                what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
+                raise NeedsConcrete(self.value(args[0]), what)
+            if isinstance(owner, dict):
+                found = self.call_of_dict(owner, name, args)
+                if found is not NotImplemented:
+                    return found
+            elif name in _LOOKING and has_choice(self, (owner, args)):
+                raise BadInput(
+                    f"{type(owner).__name__}.{name} of objects that may be one of two cannot be compiled; keep a number in the objects, "
+                    "and compare that"
+                )
+            if name in _CHANGING:
+                self.touch(owner)
+            if type(owner) is dict and name in ("values", "items") and self.outside.is_outside(owner):
+                return [(k, v) if name == "items" else v for k, v in self.read_all(owner)]
+        elif is_instance(owner) and name in ("__setattr__", "__delattr__"):
+            self.touch(owner)
+        return self.call_real(function, args, kwargs)
+
+    def call_of_dict(self, owner: Any, name: str, args: Any) -> Any:
+        """Methods that look at one entry, which may be there on one path only; NotImplemented leaves a call to Python."""
+        if name not in ("get", "pop", "setdefault"):
+            if name not in ("clear", "__setitem__", "__getitem__", "__contains__", "copy"):
+                self.refuse_unknown_entries(owner)
+            return NotImplemented
+        key, *default = args
+        refuse_as_key(self, key)
+        held = dict.get(owner, key, UNBOUND)
+        if isinstance(held, Conflict):
+            raise BadInput(held.text)
+        if not isinstance(held, Late):
+            return NotImplemented
+        if name == "pop" and not default:
+            found = self.settled(owner, key, KeyError, str(key))
+        else:
+            other = default[0] if default else None
+            found = self.branch(self.value(held.absent), lambda: other, lambda: held.x)
+        if name != "get":
+            self.touch(owner)
+            if name == "pop":
+                del owner[key]
+            else:
+                owner[key] = found
+        return found
+
+    def read_all(self, holder: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """The entries of a dict from outside."""
+        return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
+
+    def refuse_hidden_change(self, x: Any, before: Any) -> None:
+        """Refuse a change that a function of C has made of a container that must not be changed."""
+        if id(x) in self.tied or self.outside.is_outside(x):
+            now = content(x)
+            same = list(before) == list(now) if isinstance(x, dict) else len(before) == len(now)
+            if not same or not isinstance(x, set) and not same_entries(before, now):
+                put(x, before)
+                self.touch(x)

@@ -1,0 +1,330 @@
+"""Iterators as objects with a position, which branches and loops save and restore like any other state.
+
+``iter``, ``next``, ``zip``, ``enumerate``, ``map``, ``filter`` and the functions of ``itertools`` make iterators of this module, and so do
+generators (``suspended``).  Each item is computed when it is taken, so that effects come as often and in the order in which Python has them.
+An iterator that was advanced under a traced condition has a position that is not known: taking its next item is refused.
+"""
+
+from __future__ import annotations
+
+import gc
+import operator
+from collections import deque
+from collections.abc import Iterator as AnyIterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..traced import Array, NeedsConcrete, Scalar, current
+from .scopes import Conflict, Late
+from .sequences import Sequence, sequence_of
+
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+UNKNOWN = (
+    "compiled code cannot tell how far an iterator has come, since it was advanced under a condition or in a loop that is not known while "
+    "compiling; make a list of its items first, and index an array of them"
+)
+
+
+class UnknownPosition(NeedsConcrete):
+    """The next item of an iterator depends on a position that is traced."""
+
+
+class Iterator:
+    """An iterator: its attributes are its state, which only ``move`` changes."""
+
+    __morula_trace__: Any = None
+    """It is no object of the user's: loops and branches keep it whole."""
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self.step(current())
+
+    def step(self, trace: Any) -> Any:
+        """The next item, or StopIteration."""
+        raise NotImplementedError
+
+    def move(self, trace: Any, **state: Any) -> None:
+        trace.touch(self)
+        self.__dict__.update(state)
+
+    def lose(self, trace: Any) -> None:
+        """Its position is not known from here on."""
+        trace.touch(self)
+        for name in self.__dict__.keys() & {"position", "count", "n", "state"}:
+            self.__dict__[name] = Conflict(UNKNOWN)
+
+
+def known(x: Any) -> Any:
+    """A part of an iterator's state, if it is known while compiling."""
+    if isinstance(x, Scalar):
+        raise UnknownPosition(x.ir, UNKNOWN)
+    if isinstance(x, (Conflict, Late)):
+        raise BadInput(UNKNOWN)
+    return x
+
+
+class Items(Iterator):
+    """The items of a list, a tuple, a deque or a string, which may grow and shrink meanwhile.  No position: it has ended."""
+
+    def __init__(self, source: Any, step: int = 1) -> None:
+        self.source = source
+        self.position: Any = 0 if step > 0 else len(source) - 1
+        self.by = step
+        self.length = len(source) if isinstance(source, deque) else None
+
+    def step(self, trace: Any) -> Any:
+        at, source = known(self.position), self.source
+        if at is None:
+            raise StopIteration
+        if self.length is not None and len(source) != self.length:
+            raise RuntimeError("deque mutated during iteration")
+        if not 0 <= at < len(source):
+            self.move(trace, position=None)
+            raise StopIteration
+        self.move(trace, position=at + self.by)
+        found = source[at]
+        return trace.outside.read(trace, source, at, found) if trace.outside.is_outside(source) else found
+
+
+class Entries(Iterator):
+    """The keys, values or items of a dict, or the elements of a set, which must not grow or shrink meanwhile."""
+
+    def __init__(self, owner: Any, kind: str, keys: list[Any]) -> None:
+        self.owner = owner
+        self.kind = kind
+        self.keys = keys
+        self.size = len(owner)
+        self.position: Any = 0
+
+    def step(self, trace: Any) -> Any:
+        at = known(self.position)
+        if at is None:
+            raise StopIteration
+        if len(self.owner) != self.size:
+            name = "Set" if isinstance(self.owner, (set, frozenset)) else "dictionary"
+            name = "OrderedDict" if type(self.owner).__name__ == "OrderedDict" else name
+            text = "mutated during iteration" if name == "OrderedDict" else "changed size during iteration"
+            raise RuntimeError(f"{name} {text}")
+        if at == len(self.keys):
+            self.move(trace, position=None)
+            raise StopIteration
+        self.move(trace, position=at + 1)
+        key = self.keys[at]
+        if self.kind == "keys":
+            return key
+        if key not in self.owner:
+            raise RuntimeError("dictionary keys changed during iteration")
+        found = trace.settled(self.owner, key)
+        if trace.outside.is_outside(self.owner):
+            found = trace.outside.read(trace, self.owner, key, found)
+        return found if self.kind == "values" else (key, found)
+
+
+class Walk(Iterator):
+    """The items of a sequence that can be walked by index; a loop over it from its start may be one operation."""
+
+    def __init__(self, sequence: Sequence) -> None:
+        self.sequence = sequence
+        self.position: Any = 0
+
+    def step(self, trace: Any) -> Any:
+        at = known(self.position)
+        if at is None:
+            raise StopIteration
+        n = self.sequence.length
+        if not isinstance(n, (int, np.integer)):
+            raise NeedsConcrete(trace.value(n), "the number of iterations, which is not known while compiling")
+        if at >= n:
+            self.move(trace, position=None)
+            raise StopIteration
+        self.move(trace, position=at + 1)
+        return self.sequence.item(at)
+
+
+class Zip(Iterator):
+    def __init__(self, parts: list[Any], strict: bool = False) -> None:
+        self.parts = parts
+        self.strict = strict
+
+    def step(self, trace: Any) -> Any:
+        if not self.parts:
+            raise StopIteration
+        items: list[Any] = []
+        for part in self.parts:
+            try:
+                items.append(advance(trace, part))
+            except StopIteration:
+                if self.strict:
+                    self.check_end(trace, len(items))
+                raise
+        return tuple(items)
+
+    def check_end(self, trace: Any, ended: int) -> None:
+        """With ``strict`` the parts end together."""
+        if ended:
+            raise ValueError(f"zip() argument {ended + 1} is shorter than argument{'s 1-' * (ended > 1) or ' '}{ended}")
+        for i, part in enumerate(self.parts[1:], 2):
+            try:
+                advance(trace, part)
+            except StopIteration:
+                continue
+            raise ValueError(f"zip() argument {i} is longer than argument{'s 1-' * (i > 2) or ' '}{i - 1}")
+
+
+class Enumerate(Iterator):
+    def __init__(self, part: Any, start: Any) -> None:
+        self.part = part
+        self.count = start
+
+    def step(self, trace: Any) -> Any:
+        item = advance(trace, self.part)
+        count = self.count
+        self.move(trace, count=trace.call(operator.add, count, 1))
+        return count, item
+
+
+class Map(Iterator):
+    def __init__(self, function: Any, parts: list[Any]) -> None:
+        self.function = function
+        self.parts = parts
+
+    def step(self, trace: Any) -> Any:
+        return trace.call(self.function, *[advance(trace, part) for part in self.parts])
+
+
+class Filter(Iterator):
+    def __init__(self, function: Any, part: Any) -> None:
+        self.function = function
+        self.part = part
+
+    def step(self, trace: Any) -> Any:
+        while True:
+            x = advance(trace, self.part)
+            test = trace.truth(x if self.function is None else trace.call(self.function, x))
+            if not isinstance(test, bool):
+                what = "which elements filter keeps, which is not known while compiling; use np.where"
+                raise NeedsConcrete(trace.value(test), what)
+            if test:
+                return x
+
+
+class Count(Iterator):
+    """``itertools.count``: its position is a number, which may be traced."""
+
+    def __init__(self, start: Any, step: Any) -> None:
+        self.n = start
+        self.by = step
+
+    def step(self, trace: Any) -> Any:
+        n = self.n
+        if isinstance(n, (Conflict, Late)):
+            raise BadInput(UNKNOWN)
+        self.move(trace, n=trace.call(operator.add, n, self.by))
+        return n
+
+
+class Drawn(Iterator):
+    """What an iterator of C gives; its items are kept, so that a position can be gone back to."""
+
+    def __init__(self, host: AnyIterator[Any]) -> None:
+        self.host = host
+        self.buffer: list[Any] = []
+        self.position: Any = 0
+
+    def step(self, trace: Any) -> Any:
+        at = known(self.position)
+        if at == len(self.buffer):
+            self.buffer.append(next(self.host))
+        self.move(trace, position=at + 1)
+        return self.buffer[at]
+
+
+def iterator_of(trace: Any, x: Any) -> Any:
+    """``iter(x)``."""
+    if isinstance(x, Iterator):
+        return x
+    method = getattr(type(x), "__iter__", None)
+    if isinstance(method, FunctionType) and not isinstance(x, (Array, Sequence)):
+        return trace.call(method, x)
+    if isinstance(x, Conflict):
+        raise BadInput(x.text)
+    if isinstance(x, Scalar):
+        raise TypeError("'float' object is not iterable")
+    if isinstance(x, (Array, Sequence, range)):
+        sequence = sequence_of(trace, x)
+        if sequence is None:
+            raise TypeError("iteration over a 0-d array")
+        return trace.new(Walk(sequence))
+    if isinstance(x, (list, tuple, deque, str, bytes)):
+        return trace.new(Items(x))
+    if isinstance(x, VIEWS):
+        (owner,) = gc.get_referents(x)  # a view refers to its dict and to nothing else
+        return entries(trace, owner, ("keys", "values", "items")[[isinstance(x, v) for v in VIEWS].index(True)])
+    if isinstance(x, (dict, set, frozenset)):
+        return entries(trace, x, "keys")
+    found = iter(x)
+    return trace.new(Drawn(found)) if not trace.outside.is_outside(x) else found
+
+
+def entries(trace: Any, owner: Any, kind: str) -> Entries:
+    trace.refuse_unknown_entries(owner)
+    return trace.new(Entries(owner, kind, list(owner)))
+
+
+def advance(trace: Any, x: Any) -> Any:
+    """``next(x)``, or StopIteration."""
+    if isinstance(x, Iterator):
+        return x.step(trace)
+    method = getattr(type(x), "__next__", None)
+    if isinstance(method, FunctionType):
+        trace.stops.append(len(trace.changes))
+        try:
+            return trace.call(method, x)
+        finally:
+            trace.stops.pop()
+    if trace.outside.is_outside(x):
+        raise BadInput(
+            "compiled code takes the next item of an iterator from outside, which it would do while compiling only"
+        )
+    return next(x)
+
+
+def walked(trace: Any, kind: Any, *arguments: Any) -> Walk | None:
+    """``enumerate``, ``zip`` or ``reversed`` of what can be walked by index; None if something cannot."""
+    iterables = arguments[:1] if kind is enumerate else arguments
+    parts = [part for part in (remaining(trace, x) for x in iterables) if part is not None]
+    if not parts or len(parts) < len(iterables):
+        return None
+    for x in iterables:
+        if isinstance(x, Walk):
+            x.lose(trace)
+    call = trace.call
+    first = parts[0]
+    if kind is enumerate:
+        start = arguments[1]
+        return trace.new(Walk(Sequence(first.length, lambda i: (call(operator.add, i, start), first.item(i)))))
+    if kind is reversed:
+        last = call(operator.sub, first.length, 1)
+        return trace.new(Walk(Sequence(first.length, lambda i: first.item(call(operator.sub, last, i)))))
+    n = first.length
+    for part in parts[1:]:
+        n = call(min, n, part.length)
+    return trace.new(Walk(Sequence(n, lambda i: tuple(part.item(i) for part in parts))))
+
+
+def remaining(trace: Any, x: Any) -> Sequence | None:
+    """What can be walked by index, also of an iterator: the items that it has not given yet."""
+    if not isinstance(x, Walk):
+        return sequence_of(trace, x)
+    at = x.position
+    if not isinstance(at, int):
+        return None
+    if at == 0:
+        return x.sequence
+    item = x.sequence.item
+    return Sequence(trace.call(operator.sub, x.sequence.length, at), lambda i: item(trace.call(operator.add, i, at)))

@@ -1,0 +1,352 @@
+"""Generators: functions that stop at each ``yield``, and go on from there when their next item is taken.
+
+What is still to be run is a stack of frames, as ``("block", statements, i)``: the next statement of ``statements`` is the i-th.  The stack is
+made of values that never change, and the generator's state is the name of one, so that branches and loops can compare and restore it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..errors import BadInput, MorulaError
+from ..traced import NeedsConcrete, current
+from .branches import Ended, Jump
+from .iterators import Iterator, advance, iterator_of, known
+from .scopes import Scope
+
+Frame = tuple[Any, ...]
+_YIELDS = (ast.Yield, ast.YieldFrom)
+_NOTHING = object()
+
+
+class Suspended(Iterator):
+    """A generator object; ``frames`` are those of its start."""
+
+    def __init__(self, scope: Scope, frames: list[Frame], name: str) -> None:
+        self.scope = scope
+        self.name = name
+        self.stacks: dict[str, tuple[Frame, ...]] = {}
+        self.state: Any = self.state_of(frames)
+        self.start = self.state
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.state == self.start
+
+    def step(self, trace: Any) -> Any:
+        return self.resume(trace, None)
+
+    def finish(self, trace: Any) -> None:
+        self.move(trace, state=self.state_of([]))
+
+    def send(self, x: Any) -> Any:
+        return self.resume(current(), x)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        if isinstance(error, type):
+            error = error(*more)
+        return self.resume(current(), None, error)
+
+    def close(self) -> None:
+        try:
+            self.resume(current(), None, GeneratorExit())
+        except (GeneratorExit, StopIteration):
+            return
+        raise RuntimeError("generator ignored GeneratorExit")
+
+    def state_of(self, frames: list[Frame]) -> str:
+        """The name of a stack: one for equal stacks."""
+        parts = ((f[0], *(p if isinstance(p, (int, str)) else id(p) for p in f[1:])) for f in frames)
+        name = repr(tuple(parts))
+        self.stacks[name] = tuple(frames)
+        return name
+
+    def resume(self, trace: Any, sent: Any, thrown: BaseException | None = None) -> Any:
+        """Run until the next ``yield``; gives what that yields."""
+        state = known(self.state)
+        if state == "running":
+            raise ValueError("generator already executing")
+        frames = list(self.stacks[state])
+        if not frames or state == self.start:
+            if thrown is not None:
+                self.finish(trace)
+                raise thrown
+            if not frames:
+                raise StopIteration
+            if sent is not None:
+                raise TypeError("can't send non-None value to a just-started generator")
+        self.move(trace, state="running")
+        line, tries, around = trace.builder.line, trace.tries, trace.tries_around
+        trace.scopes.append(self.scope)
+        depth = len(trace.scopes)
+        try:
+            found = _Run(trace, frames, sent, thrown).run()
+        except Exception as error:
+            if isinstance(error, MorulaError):
+                raise
+            frames.clear()
+            if isinstance(error, StopIteration) and not isinstance(error, _Returned):
+                raise RuntimeError("generator raised StopIteration") from error
+            raise StopIteration(error.value) if isinstance(error, _Returned) else error from None
+        finally:
+            del trace.scopes[depth - 1 :]
+            trace.builder.line, trace.tries, trace.tries_around = line, tries, around
+            if self.state == "running":
+                self.state = self.state_of(frames)
+        return found
+
+
+class _Returned(StopIteration):
+    """The generator's own ``return``."""
+
+
+class _Run:
+    """One run of a generator, from one ``yield`` to the next; changes ``frames``."""
+
+    def __init__(self, trace: Any, frames: list[Frame], sent: Any, thrown: BaseException | None) -> None:
+        self.trace = trace
+        self.frames = frames
+        self.sent = sent
+        self.thrown = thrown
+
+    def run(self) -> Any:
+        trace = self.trace
+        while True:
+            inside = any(f[0] == "try" and f[2] == "body" for f in self.frames)
+            trace.tries = [(len(trace.changes), trace.loops)] if inside else []
+            depth = len(trace.scopes)
+            try:
+                found = self.turn()
+            except MorulaError:
+                raise
+            except _Returned:
+                raise
+            except Exception as error:
+                del trace.scopes[depth:]
+                self.leave("raise", error)
+                continue
+            except GeneratorExit as error:
+                self.leave("raise", error)
+                continue
+            if found is not _NOTHING:
+                return found
+
+    def turn(self) -> Any:
+        """Run the topmost frame a step further; gives what is yielded, or ``_NOTHING``."""
+        if not self.frames:
+            raise _Returned
+        return getattr(self, self.frames[-1][0] + "_")(*self.frames[-1][1:])
+
+    def push(self, *frame: Any) -> None:
+        self.frames.append(frame)
+
+    def block_(self, statements: list[ast.stmt], i: int) -> Any:
+        self.frames.pop()
+        if i == len(statements):
+            return _NOTHING
+        self.push("block", statements, i + 1)
+        statement = statements[i]
+        if not has_yield(statement):
+            jump = self.trace.statement(statement)
+            if jump is not None:
+                self.jump(jump)
+            return _NOTHING
+        self.trace.builder.line = statement.lineno
+        try:
+            return getattr(self, f"run_{type(statement).__name__}", self.refuse)(statement)
+        except MorulaError as error:
+            self.trace.locate(error, statement)
+            raise
+
+    def jump(self, jump: Jump) -> None:
+        if jump.dead:
+            raise Ended
+        kinds = [k for k, c in jump.conditions.items() if c is True]
+        if not kinds:
+            raise BadInput(
+                "a generator returns, or leaves a loop, on a condition that is not known while compiling; make a list or an array of its "
+                "items instead"
+            )
+        if isinstance(kinds[0], BaseException):
+            raise kinds[0]
+        self.leave(kinds[0], jump.value)
+
+    def leave(self, kind: str, value: Any = None) -> None:
+        """Control leaves by an exception, ``return``, ``break`` or ``continue``: go on where that leads."""
+        frames = self.frames
+        while frames:
+            frame = frames.pop()
+            if frame[0] in ("for", "while") and kind in ("break", "continue"):
+                if kind == "continue":
+                    frames.append(frame)
+                return
+            if frame[0] != "try":
+                continue
+            node, phase = frame[1], frame[2]
+            if kind == "raise" and phase == "body":
+                handler = next((h for h in node.handlers if self.trace.catches(h, value)), None)
+                if handler is not None:
+                    if handler.name:
+                        self.trace.store(handler.name, value)
+                    self.push("try", node, "handler")
+                    self.push("block", handler.body, 0)
+                    return
+            if node.finalbody:
+                self.push("after", kind, value)
+                self.push("block", node.finalbody, 0)
+                return
+        if kind == "raise":
+            raise value
+        raise _Returned(value)
+
+    def after_(self, kind: str, value: Any) -> Any:
+        self.frames.pop()
+        self.leave(kind, value)
+        return _NOTHING
+
+    def try_(self, node: ast.Try, phase: str) -> Any:
+        """A part of the statement has come to its end."""
+        self.frames.pop()
+        if phase == "body":
+            self.push("try", node, "else")
+            self.push("block", node.orelse, 0)
+        else:
+            self.push("block", node.finalbody, 0)
+        return _NOTHING
+
+    def for_(self, node: ast.For, iterator: Any) -> Any:
+        try:
+            x = advance(self.trace, iterator)
+        except StopIteration:
+            self.frames.pop()
+            self.push("block", node.orelse, 0)
+            return _NOTHING
+        self.trace.assign(node.target, x)
+        self.push("block", node.body, 0)
+        return _NOTHING
+
+    def while_(self, node: ast.While) -> Any:
+        if self.known_test(node):
+            self.push("block", node.body, 0)
+        else:
+            self.frames.pop()
+            self.push("block", node.orelse, 0)
+        return _NOTHING
+
+    def known_test(self, node: Any) -> bool:
+        self.trace.builder.line = node.lineno
+        test = self.trace.truth(self.trace.expression(node.test))
+        if not isinstance(test, bool):
+            error = NeedsConcrete(
+                self.trace.value(test),
+                "which items a generator gives, which is not known while compiling; use np.where or an array of all of them",
+            )
+            self.trace.locate(error, node)
+            raise error
+        return test
+
+    def run_If(self, node: ast.If) -> Any:
+        self.push("block", node.body if self.known_test(node) else node.orelse, 0)
+        return _NOTHING
+
+    def run_While(self, node: ast.While) -> Any:
+        self.push("while", node)
+        return _NOTHING
+
+    def run_For(self, node: ast.For) -> Any:
+        self.push("for", node, iterator_of(self.trace, self.trace.expression(node.iter)))
+        return _NOTHING
+
+    def run_Try(self, node: ast.Try) -> Any:
+        self.push("try", node, "body")
+        self.push("block", node.body, 0)
+        return _NOTHING
+
+    def run_Expr(self, node: Any) -> Any:
+        """A statement whose value is a ``yield``."""
+        value = node.value
+        if not isinstance(value, _YIELDS) or value.value is not None and has_yield(value.value):
+            self.refuse(node)
+        found = None if value.value is None else self.trace.expression(value.value)
+        if isinstance(value, ast.YieldFrom):
+            self.push("from", node, iterator_of(self.trace, found))
+            return _NOTHING
+        self.push("yield", node)
+        return found
+
+    run_Assign = run_AnnAssign = run_Return = run_Expr
+
+    def refuse(self, node: ast.stmt) -> Any:
+        raise BadInput(
+            "compiled code cannot have a yield inside of an expression or a with; assign what it gives to a name first"
+        )
+
+    def yield_(self, node: Any) -> Any:
+        """The generator is resumed here."""
+        self.frames.pop()
+        sent, thrown, self.sent, self.thrown = self.sent, self.thrown, None, None
+        if thrown is not None:
+            raise thrown
+        self.give(node, sent)
+        return _NOTHING
+
+    def from_(self, node: Any, iterator: Any) -> Any:
+        sent, thrown, self.sent, self.thrown = self.sent, self.thrown, None, None
+        try:
+            if thrown is not None:
+                return self.trace.call(self.trace.attribute(iterator, "throw"), thrown)
+            if sent is not None:
+                return self.trace.call(self.trace.attribute(iterator, "send"), sent)
+            return advance(self.trace, iterator)
+        except StopIteration as stop:
+            if stop is thrown:
+                raise
+            self.frames.pop()
+            self.give(node, stop.value)
+        return _NOTHING
+
+    def give(self, node: Any, x: Any) -> None:
+        """The value of the ``yield`` of a statement."""
+        if isinstance(node, ast.Return):
+            self.leave("return", x)
+        elif not isinstance(node, ast.Expr):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                self.trace.assign(target, x)
+
+
+_with_yield: dict[ast.AST, bool] = {}
+
+
+def has_yield(node: Any) -> bool:
+    """Whether a statement or an expression yields; functions inside of it have yields of their own."""
+    if node not in _with_yield:
+        inner = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
+        _with_yield[node] = isinstance(node, _YIELDS) or not inner and any(map(has_yield, ast.iter_child_nodes(node)))
+    return _with_yield[node]
+
+
+_loops: dict[ast.GeneratorExp, ast.For] = {}
+
+
+def loop_of(node: ast.GeneratorExp) -> ast.For:
+    """A generator expression as the loop of a generator."""
+    if node not in _loops:
+        body: ast.stmt = ast.Expr(ast.Yield(node.elt))
+        for part in reversed(node.generators):
+            for test in reversed(part.ifs):
+                body = ast.If(test, [body], [])
+            body = ast.For(part.target, part.iter, [body], [])
+        _loops[node] = ast.fix_missing_locations(ast.copy_location(body, node))  # type: ignore[assignment]
+    return _loops[node]
+
+
+class Generator(Suspended):
+    """A generator expression; ``node`` and ``first`` let a loop over it from its start be one operation."""
+
+    def __init__(self, trace: Any, node: ast.GeneratorExp, scope: Scope, around: Scope, first: Any) -> None:
+        self.node = node
+        self.around = around
+        self.first = first
+        loop = loop_of(node)
+        super().__init__(scope, [("for", loop, iterator_of(trace, first))], "<genexpr>")
