@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -26,10 +24,12 @@ from .dispatch import dispatched
 from .errors import NoDerivative
 from .instrument import instrument, template_of
 from .integers import carries, enlist_all, same_integer
+from .interrupts import undo
 from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
 from .opaque import call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
+from .recursion import DeepRecursion, deep
 from .rules import find_model, find_rule
 from .source import InIntegers, NoSource
 from .stores import remove_attribute, setitem, store_attribute
@@ -232,7 +232,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                         y = enlist_all(tape, y, function)
                     tape.records.append((_pull_compiled, y, compiled, saved, values, function))
                     of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
-                    if _deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
+                    if deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
                         rest = values[len(args) :]
                         if all(type(x) in STATIC for x in rest):
                             found = _of_numbers(function, compiled, len(args), rest)
@@ -246,12 +246,21 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
             return initialise_dataclass(tape, function, args, kwargs)
         return call_unread(tape, function, args, kwargs)
-    if _deep:
+    if deep:
         # What has no compiled form for one call has none for the next.
         known.functions.settle(function, recorded, template_of(function).is_current)
         return recorded(tape, *args, **kwargs)
-    with deep_recursion():
+    raised = DeepRecursion()
+    ending = [raised.end]
+    try:
+        raised.begin()
         return recorded(tape, *args, **kwargs)
+    finally:
+        try:
+            undo(ending)
+        except BaseException:
+            undo(ending)
+            raise
 
 
 def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:
@@ -279,33 +288,6 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
         return _call_python(tape, function, args, kwargs)
 
     return call_compiled
-
-
-_deep: list[tuple[int, int]] = []  # of each run: the limit before any, and the one in force while anything is recorded
-_changing = threading.RLock()  # the collector may run a ``__del__`` of the user's in the midst of what it guards
-
-
-class deep_recursion:
-    """Let recorded code recurse as deep as Python would: a call takes up to five frames where Python takes one.
-
-    The limit is that of all threads, so it stays raised until the last of their runs has ended.
-    """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        with _changing:
-            limit = sys.getrecursionlimit()
-            if _deep and limit == _deep[-1][1]:
-                limit = _deep[-1][0]
-            _deep.append((limit, 5 * limit))
-            sys.setrecursionlimit(5 * limit)
-
-    def __exit__(self, *exception: object) -> None:
-        with _changing:
-            limit, raised = _deep.pop()
-            if not _deep and sys.getrecursionlimit() == raised:
-                sys.setrecursionlimit(limit)
 
 
 def parameters(

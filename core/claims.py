@@ -21,21 +21,22 @@ PATIENCE = 60.0
 
 INTERVAL = 0.1
 
-lock = threading.Condition(threading.RLock())
+lock: Any = threading.RLock()
 """Held while arguments are entered and left."""
 
 _waiting: dict[int, Claim] = {}  # by thread: what its run waits for
 
 
 class Claim:
-    """A container or an object that is differentiated, by whom, and in how many nested runs."""
+    """A container or an object that is differentiated, by which thread, and in which of its nested runs."""
 
-    __slots__ = ("depth", "holder", "root", "thread")
+    __slots__ = ("gate", "holder", "root", "tapes", "thread")
 
     def __init__(self, holder: Any, root: Tape) -> None:
         self.holder, self.root = holder, root
         self.thread = threading.get_ident()
-        self.depth = 0
+        self.tapes: set[Tape] = set()
+        self.gate: Any = None  # for those that wait: a lock, open when nobody differentiates the holder any more
 
 
 _claims: dict[int, Claim] = {}
@@ -47,33 +48,29 @@ def _root(tape: Tape) -> Tape:
     return tape
 
 
-def admit(tape: Tape, arguments: Sequence[Any]) -> None:
-    """Wait, with the ``lock`` held, until no other thread's run differentiates anything in ``arguments``."""
-    while _claims:
-        claim = _of_others(_root(tape), arguments)
-        if claim is None:
-            break
-        _wait(claim)
+def of_others(tape: Tape, arguments: Sequence[Any]) -> Claim | None:
+    """A claim of another thread's run on anything in ``arguments``; with the ``lock`` held."""
+    return _of_others(_root(tape), arguments) if _claims else None
 
 
 def claim(tape: Tape, holder: Any) -> None:
     """Claim a container or an object, with the ``lock`` held."""
-    found = _claims.get(id(holder))
-    if found is None:
-        found = _claims[id(holder)] = Claim(holder, _root(tape))
-    found.depth += 1
+    found = _claims.get(id(holder)) or Claim(holder, _root(tape))
+    found.tapes.add(tape)
+    _claims[id(holder)] = found
 
 
-def release(claimed: list[Any]) -> None:
-    """Give up, with the ``lock`` held, what a run has claimed."""
+def release(tape: Tape, claimed: list[Any]) -> None:
+    """Give up, with the ``lock`` held, what a run has claimed; what it has given up already is passed over."""
     for holder in claimed:
-        found = _claims[id(holder)]
-        found.depth -= 1
-        if not found.depth:
-            del _claims[id(holder)]
+        found = _claims.get(id(holder))
+        if found is not None and tape in found.tapes:
+            if len(found.tapes) == 1:
+                if found.gate is not None and found.gate.locked():
+                    found.gate.release()
+                _claims.pop(id(holder), None)
+            found.tapes.discard(tape)
     claimed.clear()
-    if _waiting:
-        lock.notify_all()
 
 
 def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
@@ -94,23 +91,34 @@ def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
     return None
 
 
-def _wait(claim: Claim) -> None:
+def wait(claim: Claim) -> None:
     """Wait until some run has left; refuse to if the one that holds ``claim`` waits for this one."""
     thread = threading.get_ident()
-    _waiting[thread] = claim
+    # A ``__del__`` that the collector calls may differentiate in the midst of what the lock guards.
+    held = lock._release_save() if lock._is_owned() else None
     try:
+        _waiting[thread] = claim
         after = claim
-        while after.thread in _waiting:
-            after = _waiting[after.thread]
+        while (following := _waiting.get(after.thread)) is not None:
+            after = following
             if after.thread == thread:
                 raise _refusal(claim, "waits for an object that this thread differentiates")
+        with lock:
+            if claim.gate is None:
+                claim.gate = threading.Lock()
+                claim.gate.acquire()
         patience = PATIENCE
-        while _claims.get(id(claim.holder)) is claim and not lock.wait(INTERVAL):
+        while _claims.get(id(claim.holder)) is claim:
+            if claim.gate.acquire(timeout=INTERVAL):
+                claim.gate.release()
+                break
             patience = patience - INTERVAL if _is_blocked(claim.thread) else PATIENCE
             if patience <= 0:
                 raise _refusal(claim, f"has been waiting for another thread for {PATIENCE:g} seconds")
     finally:
-        del _waiting[thread]
+        _waiting.pop(thread, None)
+        if held is not None:
+            lock._acquire_restore(held)
 
 
 def _is_blocked(thread: int) -> bool:

@@ -129,7 +129,7 @@ def give_back(tape: Tape) -> None:
         if isinstance(x, Recording):
             x.tape = tape.parent
         elif isinstance(x, Hook):
-            let_go(x)
+            let_go(tape, x)
         elif isinstance(x.default_factory, Recording):
             x.default_factory = x.default_factory.function
     tape.lent.clear()

@@ -21,7 +21,7 @@ class Hook:
     def __init__(self, owner: type) -> None:
         self.owner, self.original = owner, owner.__dict__["__del__"]
         self.tapes: dict[int, Tape] = {}  # by the identity of an object that a run has made
-        self.runs = 0
+        self.runs: set[Tape] = set()
 
     def __get__(self, x: Any, kind: type | None = None) -> Any:
         return self if x is None else Dying(self, x)
@@ -64,19 +64,19 @@ def watch_over(tape: Tape, x: Any) -> Any:
     owner = next(cls for cls in type(x).__mro__ if "__del__" in cls.__dict__)
     with _lock:
         hook = class_attribute((owner,), "__del__")
-        if type(hook) is not Hook:
-            hook = Hook(owner)
+        hook = hook if type(hook) is Hook else Hook(owner)
+        if tape not in hook.runs:
+            tape.lent.append(hook)  # first, so that an interrupted run lets it go
+            hook.runs.add(tape)
+        if owner.__dict__["__del__"] is not hook:
             type.__setattr__(owner, "__del__", hook)
-        if not any(hook is held for held in tape.lent):
-            hook.runs += 1
-            tape.lent.append(hook)
         hook.tapes[id(x)] = tape
     return x
 
 
-def let_go(hook: Hook) -> None:
+def let_go(tape: Tape, hook: Hook) -> None:
     """At the end of a run: the class has its own ``__del__`` back when no other run needs the hook."""
     with _lock:
-        hook.runs -= 1
+        hook.runs.discard(tape)
         if not hook.runs and hook.owner.__dict__.get("__del__") is hook:
             type.__setattr__(hook.owner, "__del__", hook.original)

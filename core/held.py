@@ -6,6 +6,7 @@ into an array that both know (a global, an attribute, a buffer that was returned
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .interrupts import undo
 from .memory import owner
 from .opaque import Opaque
 from .structured import Compiled
@@ -30,16 +32,19 @@ class Held:
     @contextmanager
     def restored(self, parent: Tape | None) -> Iterator[None]:
         """The arrays hold what they held, for the time of a ``with`` statement."""
-        set_aside = []
-        for a, was in self.arrays:
-            if a.tobytes() != was.tobytes():
-                set_aside.append((a, evaluate(parent, np.copy, a)))
-                evaluate(parent, _write, a, was)
+        ending: list[Any] = []
         try:
+            for a, was in self.arrays:
+                if a.tobytes() != was.tobytes():
+                    ending.append(functools.partial(evaluate, parent, _write, a, evaluate(parent, np.copy, a)))
+                    evaluate(parent, _write, a, was)
             yield
         finally:
-            for a, now in set_aside:
-                evaluate(parent, _write, a, now)
+            try:
+                undo(ending)
+            except BaseException:
+                undo(ending)
+                raise
 
 
 def _write(a: np.ndarray, values: np.ndarray) -> None:

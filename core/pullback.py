@@ -26,14 +26,16 @@ from . import (  # noqa: F401  the handlers register themselves
     standard_library,
 )
 from .apply import SINGULAR
-from .call import HANDLERS, call, deep_recursion, parameters
+from .call import HANDLERS, call, parameters
 from .captured import is_constant
 from .construct import give_back
 from .cotangents import conform
 from .errors import BadInput, NoDerivative
 from .held import Held, exposed, globals_of
 from .instrument import instrument
+from .interrupts import undo
 from .raw_memory import refuse_leftovers
+from .recursion import DeepRecursion
 from .source import describe
 from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
@@ -46,23 +48,10 @@ Function = Callable[..., Any]
 
 
 ALLOCATIONS = 100_000
-"""Between two searches for garbage while a tape grows."""
+"""Between two searches for garbage while a tape grows.
 
-
-class few_collections:
-    """A tape makes many objects and frees none: to look for garbage among them every 700 costs a fifth of the time."""
-
-    __slots__ = ("thresholds",)
-
-    def __enter__(self) -> None:
-        self.thresholds = gc.get_threshold()
-        if 0 < self.thresholds[0] < ALLOCATIONS:
-            gc.set_threshold(ALLOCATIONS, *self.thresholds[1:])
-
-    def __exit__(self, *exception: object) -> None:
-        # Who came while another run had raised the threshold must not leave it so when that one is gone.
-        if 0 < self.thresholds[0] < ALLOCATIONS:
-            gc.set_threshold(*self.thresholds)
+A tape makes many objects and frees none: to look for garbage among them every 700 costs a fifth of the time.
+"""
 
 
 class _OfOneRun:
@@ -128,8 +117,15 @@ class Back(_OfOneRun):
     def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
         table.tape = self.tape
         seed(table, self.y, dy)
-        with few_collections(), nullcontext() if self.held is None else self.held.restored(table.parent):
-            sweep(self.tape, table, refuse_leftovers)
+        first, *rest = gc.get_threshold()
+        try:
+            if 0 < first < ALLOCATIONS:
+                gc.set_threshold(ALLOCATIONS, *rest)
+            with nullcontext() if self.held is None else self.held.restored(table.parent):
+                sweep(self.tape, table, refuse_leftovers)
+        finally:
+            if 0 < first < ALLOCATIONS:
+                gc.set_threshold(first, *rest)
         return self.arguments.gradients(table)
 
 
@@ -242,17 +238,29 @@ def _record_on_tape(
         known.forget()
     tape = Tape(parent)
     arguments = Arguments(tape)
+    deep = DeepRecursion()
+    ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
+    if parent is None:
+        ending += (known.forget, deep.end)
+    first, *rest = gc.get_threshold()
     try:
         fresh = arguments.enter(args, chosen)
-        with few_collections(), deep_recursion() if parent is None else nullcontext():
-            y = call(tape, f, *fresh, **kwargs)
+        if 0 < first < ALLOCATIONS:
+            gc.set_threshold(ALLOCATIONS, *rest)
+        if parent is None:
+            deep.begin()
+        y = call(tape, f, *fresh, **kwargs)
         del fresh
     finally:
         tape.over = True
-        give_back(tape)
-        arguments.leave()
-        if parent is None:
-            known.forget()
+        try:
+            undo(ending)
+        except BaseException:
+            undo(ending)
+            raise
+        finally:
+            if 0 < first < ALLOCATIONS:  # another run may have raised it, and be gone by now
+                gc.set_threshold(first, *rest)
     back = Back(tape, arguments, y)
     return arguments.restore(y, set()), back
 

@@ -12,6 +12,7 @@ import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from types import CellType, FunctionType
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 
 from .call import call, handles
 from .errors import NoDerivative
+from .interrupts import undo
 from .opaque import Opaque
 from .program_state import EMPTY, Reach, Variables, entries_of
 from .pullback import check_function, seed
@@ -114,15 +116,24 @@ class State:
         """Everything holds again what it held, for the time of a ``with`` statement."""
         now = [(x, entries, entries_of(x)) for x, entries in self.held]
         changed = [(x, then, since) for x, then, since in now if not _same_entries(then, since)]
-        for x, then, _ in changed:
-            _put(x, then)
+        ending = [partial(_put_back, now)]
         try:
+            for x, then, _ in changed:
+                _put(x, then)
             yield
         finally:
             # What the run changed beyond that is put back as well.
-            for x, _, since in now:
-                if not _same_entries(entries_of(x), since):
-                    _put(x, since)
+            try:
+                undo(ending)
+            except BaseException:
+                undo(ending)
+                raise
+
+
+def _put_back(now: list[tuple[Any, Any, Any]]) -> None:
+    for x, _, since in now:
+        if not _same_entries(entries_of(x), since):
+            _put(x, since)
 
 
 def _same_entries(a: Any, b: Any) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,6 +80,7 @@ class Arguments:
         self.parts: list[Part] = []
         self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
         self.claimed: list[Any] = []
+        self.has_left = False
         self.nodes: list[Node] = []  # of the argument that is being entered
         self.originals: dict[
             int, tuple[Any, Any]
@@ -92,10 +94,13 @@ class Arguments:
         given = [args[i] for i in chosen]
         for x in given:
             if kind_of(type(x)) is not None:
-                with claims.lock:
-                    claims.admit(self.tape, given)
-                    self.enter_each(fresh, chosen)
-                return fresh
+                while True:
+                    with claims.lock:
+                        claim = claims.of_others(self.tape, given)
+                        if claim is None:
+                            self.enter_each(fresh, chosen)
+                            return fresh
+                    claims.wait(claim)
         self.enter_each(fresh, chosen)
         return fresh
 
@@ -109,16 +114,21 @@ class Arguments:
             self.nodes.clear()
 
     def leave(self) -> None:
-        """Put the caller's objects back; arrays that the run wrote to take over what was written."""
+        """Put the caller's objects back; arrays that the run wrote to take over what was written.
+
+        It may be called again if it was interrupted.
+        """
         self.known.clear()
-        if not self.claimed:
-            self.put_back()
-            return
-        with claims.lock:
-            try:
+        if not self.has_left:
+            with claims.lock if self.claimed else nullcontext():
                 self.put_back()
-            finally:
-                claims.release(self.claimed)
+                self.has_left = True
+
+    def release(self) -> None:
+        """Let other threads differentiate the caller's objects."""
+        if self.claimed:
+            with claims.lock:
+                claims.release(self.tape, self.claimed)
 
     def put_back(self) -> None:
         seen: set[int] = set()

@@ -21,6 +21,7 @@ import numpy as np
 
 from .cotangents import conform, is_fancy
 from .errors import NoDerivative
+from .interrupts import undo
 from .memory import (
     blank_memory,
     corresponding,
@@ -340,11 +341,25 @@ def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | No
             last(table)
     finally:
         table.tape = enclosing
-        for target, index, value in reversed(table.redo):
-            if index is SHAPE:
-                table.reshape(target, value)
-            else:
-                table.write(target, index, value)
+        if table.redo:
+            ending = [lambda: _redo(table)]
+            try:
+                undo(ending)
+            except BaseException:
+                undo(ending)
+                raise
+
+
+def _redo(table: Cotangents) -> None:
+    """Do the writes again that were undone.  After an interrupt one may be done twice, with the same value."""
+    redo = table.redo
+    while redo:
+        target, index, value = redo[-1]
+        if index is SHAPE:
+            table.reshape(target, value)
+        else:
+            table.write(target, index, value)
+        redo.pop()
 
 
 def pass_on(table: Cotangents, record: Record) -> None:

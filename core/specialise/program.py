@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,10 @@ import numpy as np
 from .. import surface  # noqa: F401  it registers what functions do on traced values
 from ..builder import Builder
 from ..errors import BadInput
+from ..interrupts import undo
 from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
+from ..recursion import DeepRecursion
 from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
@@ -204,10 +205,11 @@ def specialise(
     kept = [i for i in range(len(originals)) if i not in static]
     block = Block()
     trace.builder.out = block.operations
-    Trace.stack.append(trace)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 8_000))
+    raised, depth = DeepRecursion(8_000), len(Trace.stack)
+    ending = [lambda: Trace.stack.__delitem__(slice(depth, None)), raised.end]
     try:
+        Trace.stack.append(trace)
+        raised.begin()
         leaves = [x if i in static else traced_leaf(parameters[i], x) for i, x in enumerate(originals)]
         building = Build(leaves)
         inside, by_name = building.build(layout)
@@ -231,8 +233,11 @@ def specialise(
             raise
         written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:
-        sys.setrecursionlimit(limit)
-        Trace.stack.pop()
+        try:
+            undo(ending)
+        except BaseException:
+            undo(ending)
+            raise
     hidden = [source for source, _ in trace.outside.inputs.values()]
     of_hidden = zip(trace.hidden_parameters, (array for _, array in trace.outside.inputs.values()))
     written += [(p, x) for p, x in of_hidden if x.storage.value is not p]
