@@ -1,4 +1,4 @@
-"""Eigenvectors and singular vectors of equal values, weighed by functions of these: v @ diag(f(lam)) @ v^H.
+"""Eigenvectors and singular vectors of equal values, and of singular values of zero, weighed by functions of these: v @ diag(f(lam)) @ v^H.
 
 The gradient then has terms f'(lam), limits of divided differences, that the cotangents of ``lam`` and ``v`` at one point do
 not tell: they are second derivatives of the loss, by a value and a vector.  So where a decomposition gives equal values, a
@@ -9,7 +9,7 @@ backward sweep down to them, and is then swept itself, from the cotangent of ``l
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .rules.matrix_factorisations import (
     diagonal_matrix,
     in_one_space,
     reciprocal_gaps,
+    resolution,
     safe_reciprocal,
     without_complement,
 )
@@ -35,6 +36,12 @@ def handles_equal_values(*functions: Any) -> None:
     """Register ``eigh`` or ``svd`` of a library."""
     for function in functions:
         HANDLERS[function] = functools.partial(_decompose, function)
+
+
+def _needs_limits(parts: tuple[Any, Any, Any]) -> bool:
+    """Whether vectors belong to equal values, or the left and right ones of zero turn by themselves."""
+    s = np.asarray(parts[0])
+    return bool(np.any(in_one_space(s))) or parts[2] is not None and bool(np.any(s <= resolution(s)))
 
 
 class _Met:
@@ -53,7 +60,7 @@ def _decompose(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
     before = len(tape.records)
     y = call_rule(tape, rule, args, kwargs)
     parts = _parts(function, y, args, kwargs)
-    if len(tape.records) == before or parts is None or not np.any(in_one_space(np.asarray(parts[0]))):
+    if len(tape.records) == before or parts is None or not _needs_limits(parts):
         return y
     plain = tape.records[-1]
     if tape.is_between:
@@ -157,13 +164,21 @@ def _directions(n: int, again: bool) -> list[Any]:
     return [np.eye(n)[k] for k in range(n)] if again else [np.arange(1.0, n + 1)]
 
 
-def _scales(n: int, again: bool) -> list[Any]:
-    """For each direction, what makes its turn of each pair the limit; a pair moves apart by as much to either side."""
+class _Scale(NamedTuple):
+    """What makes the turns in one direction the limits: of pairs by differences and by sums of values, of single values."""
+
+    apart: np.ndarray
+    together: np.ndarray
+    single: np.ndarray
+
+
+def _scales(n: int, again: bool) -> list[_Scale]:
+    """For each direction; a pair moves apart by as much to either side."""
     if not again:
         delta = np.arange(1.0, n + 1)
-        return [0.5 * safe_reciprocal(delta - delta[:, None])]
+        return [_Scale(0.5 * safe_reciprocal(delta - delta[:, None]), 0.5 / (delta + delta[:, None]), 1 / delta)]
     unit = np.eye(n)
-    return [0.25 * (unit[k] - unit[k][:, None]) for k in range(n)]
+    return [_Scale(0.25 * (e - e[:, None]), 0.25 * np.maximum(e, e[:, None]), e) for e in unit]
 
 
 def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, scales: Any) -> Any:
@@ -174,9 +189,14 @@ def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, s
         v = dagger(vh)
         du, ds, dvh = dy
         limit = diagonal_matrix(ds)
+        outside: Any = 0.0
         for (nu, nvh), scale in zip(turns, scales):
-            limit = limit + _limit(None if nvh is None else dagger(nvh), v, s, scale) + _limit(nu, u, s, scale)
-        return pull(rule, (du, None, dvh), y, args, kwargs)[0] + u[..., :k] @ limit @ vh[..., :k, :]
+            nv = None if nvh is None else dagger(nvh)
+            limit = limit + _limit(nv, v, s, scale) + _limit(nu, u, s, scale)
+            limit = limit + _limit_at_zero(nu, u, s, scale) - _limit_at_zero(nv, v, s, scale)
+            outside = outside + _limit_outside(nu, u, s, scale) @ vh[..., :k, :]
+            outside = outside + u[..., :k] @ dagger(_limit_outside(nv, v, s, scale))
+        return pull(rule, (du, None, dvh), y, args, kwargs)[0] + u[..., :k] @ limit @ vh[..., :k, :] + outside
     (dlam, dv), (lam, v) = dy, y
     turn = reciprocal_gaps(lam) * (dagger(v) @ dv)
     for (n, _), scale in zip(turns, scales):
@@ -187,13 +207,33 @@ def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, s
     return pull(rule, (dlam, dv), (apart, v), args, kwargs)[0]
 
 
-def _limit(n: Any, v: Any, s: Any, scale: Any) -> Any:
+def _limit(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
     """The limit of how vectors turn within the space of equal values; ``n`` is the second derivative of the loss."""
     if n is None:
         return 0.0
     v, n = without_complement(n, v, s.shape[-1])
     m = dagger(v) @ n
-    return np.where(in_one_space(s), (m - dagger(m)) * scale, 0.0)
+    return np.where(in_one_space(s), (m - dagger(m)) * scale.apart, 0.0)
+
+
+def _limit_at_zero(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
+    """The same of how left and right vectors turn against each other where both values are zero: pairs, and phases."""
+    if n is None:
+        return 0.0
+    v, n = without_complement(n, v, s.shape[-1])
+    m = dagger(v) @ n
+    at_zero = s <= resolution(s)
+    turn = (m - dagger(m)) * scale.together
+    return np.where(at_zero[..., None, :] & at_zero[..., :, None], turn, 0.0)
+
+
+def _limit_outside(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
+    """The same of how vectors of the value zero turn out of the space of all."""
+    k = s.shape[-1]
+    if n is None or v.shape[-2] == k:
+        return np.zeros_like(v[..., :k])
+    v, n = without_complement(n, v, k)
+    return np.where((s <= resolution(s))[..., None, :], (n - v @ (dagger(v) @ n)) * scale.single, 0.0)
 
 
 def _is_recorded_on(level: Tape, table: Cotangents) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
+
+import numpy as np
 
 from .. import typed
 from ..builder import Builder
@@ -30,7 +33,8 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     args = [dy, y, *op.positional]
 
     def traced(pullback: Any) -> Any:
-        return interpreted(builder, op, pullback, args, options)
+        asked = {"read": tuple(_read(builder, g) for g in dys)} if "read" in signature(pullback).parameters else {}
+        return interpreted(builder, op, pullback, args, options | asked)
 
     if rule.together is not None:
         gs = traced(rule.together)
@@ -43,6 +47,29 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     for operand, g in zip(op.positional, gs):
         if operand in cotangents.active and g is not None:
             cotangents.add(operand, g if isinstance(g, Value) else builder.constant(g))
+
+
+def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
+    """Which entries of a result the program reads: the others have no cotangent, whatever the numbers are."""
+    if dy is None or not all(isinstance(n, int) for n in dy.type.shape):
+        return None if dy is None else np.ones(1, bool)
+    written_by = {result: op for operations, _ in builder.open for op in operations for result in op.results}
+    found = np.zeros(dy.type.shape, bool)
+    while True:
+        op = written_by.get(dy)
+        if op is not None and op.callee is typed.add_at and all(v.is_constant for v in op.positional[1:-1]):
+            index = [v.constant for v in op.positional[1:-1]]
+            found[typed.index_of(op.named["spec"].constant, index, op.positional[-1].type.shape)] = True
+            dy = op.positional[0]
+        elif (
+            op is not None
+            and op.callee is typed.full
+            and op.positional[0].is_constant
+            and not op.positional[0].constant
+        ):
+            return found
+        else:
+            return np.ones(dy.type.shape, bool)
 
 
 def interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:

@@ -85,17 +85,38 @@ def in_one_space(s: Any) -> Any:
     return same & ~np.eye(s.shape[-1], dtype=bool)
 
 
-def refuse_weighed(ds: Any, s: Any, m: Any, name: str) -> None:
-    """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV."""
+def columns_read(*masks: Any) -> Any:
+    """Which columns some of the results have in an entry that is read; None if that is not known."""
+    if any(m is None for m in masks):
+        return None
+    found = False
+    for m in masks:
+        found = found | np.any(m, axis=tuple(range(m.ndim - 1)))
+    return found
+
+
+def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None:
+    """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV.
+
+    Where a function of the values is zero, as those of the zero matrix are, cotangents of zero do not tell: the loss is then
+    refused if it reads (``read``) such columns.
+    """
     mixed = np.abs(m + dagger(m)) > 1e4 * np.spacing(np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
     size = np.max(np.abs(ds), axis=-1, keepdims=True, initial=0.0)[..., None]
     apart = np.abs(ds[..., None, :] - ds[..., :, None]) > 1e4 * np.spacing(size)
-    if np.any(in_one_space(s) & (mixed | apart)):
-        raise NoDerivative(
-            f"{name} met equal values, and the loss uses both these and their vectors: the derivative of such a loss needs "
-            "limits that are not known here. Differentiate it outside of mo.jit; or use scipy.linalg.sqrtm, expm, logm or "
-            "polar; or take values that are used by themselves from eigvalsh or svdvals"
-        )
+    seen = mixed | apart
+    if read is not None:
+        nothing = (ds[..., None, :] == 0) & (ds[..., :, None] == 0) & (m == 0) & (dagger(m) == 0)
+        seen = seen | (nothing & (read[:, None] & read))
+    if np.any(in_one_space(s) & seen):
+        raise NoDerivative(name + " met equal values" + WEIGHED)
+
+
+WEIGHED = (
+    ", and the loss uses both these and their vectors: the derivative of such a loss needs "
+    "limits that are not known here. Differentiate it outside of mo.jit; or use scipy.linalg.sqrtm, expm, logm or "
+    "polar; or take values that are used by themselves from eigvalsh or svdvals"
+)
 
 
 def without_complement(du: Any, u: Any, k: int) -> tuple[Any, Any]:
@@ -182,9 +203,9 @@ def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
     return v @ middle @ dagger(v)
 
 
-def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
+def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L", *, read: Any = (None, None)) -> Any:
     if dy[0] is not None and dy[1] is not None:
-        refuse_weighed(dy[0], y[0], dagger(y[1]) @ dy[1], "numpy.linalg.eigh")
+        refuse_weighed(dy[0], y[0], dagger(y[1]) @ dy[1], "numpy.linalg.eigh", columns_read(*read))
     return onto_triangle(eigh_cotangent(dy[0], dy[1], y[0], y[1]), UPLO in ("L", "l"))
 
 
@@ -239,15 +260,36 @@ vjp(np.linalg.eigvals, eigvals_cotangent)
 # Singular values: A = U diag(s) V^H (Wan and Zhang, eqs. 8 to 12; the phase that U and V share is split evenly)
 
 
-def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -> Any:
-    """The cotangent of U diag(s) V^H, any of the three cotangents None; u (..., m, k or m), v (..., n, k or n)."""
+def svd_columns_read(read: Any, k: int) -> Any:
+    """Which triples of vectors and value a loss reads, of the masks of U, s and V^H; None if it reads no values or no vectors."""
+    u, s, vh = read
+    if s is None or u is None and vh is None:
+        return None
+    masks = [m[..., :k] for m in (u, s, None if vh is None else np.swapaxes(vh, -1, -2)) if m is not None]
+    return columns_read(*masks)
+
+
+def refuse_zeros(s: Any, u: Any, v: Any, read: Any) -> None:
+    """Refuse a loss of values and vectors where a value is zero and its vectors turn by themselves."""
+    if u.shape[-2] > s.shape[-1] or v.shape[-2] > s.shape[-1] or u.dtype.kind == "c":
+        if np.any((s <= resolution(s)) & read):
+            raise NoDerivative("a singular value decomposition met values of zero" + WEIGHED)
+
+
+def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any = None) -> Any:
+    """The cotangent of U diag(s) V^H, any of the three cotangents None; u (..., m, k or m), v (..., n, k or n).
+
+    ``read``: which columns of these the loss reads, where that is known.
+    """
     k = s.shape[-1]
+    if read is not None:
+        refuse_zeros(s, u, v, read)
     u, du = without_complement(du, u, k)
     v, dv = without_complement(dv, v, k)
     if ds is not None:
         for x, dx in ((u, du), (v, dv)):
             if dx is not None:
-                refuse_weighed(ds, s, dagger(x) @ dx, "a singular value decomposition")
+                refuse_weighed(ds, s, dagger(x) @ dx, "a singular value decomposition", read)
     tolerance = resolution(s)
     s_inverse = safe_reciprocal(s, tolerance)
     middle = 0.0 if ds is None else diagonal_matrix(ds)
@@ -292,14 +334,16 @@ def singular_values_cotangent(ds: Any, a: Any, hermitian: bool = False) -> Any:
 
 
 def svd_pullback(
-    dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
-) -> Any:
+    dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+    *, read: Any = (None, None, None),
+) -> Any:  # fmt: skip
     if not compute_uv:
         return singular_values_cotangent(dy, a, hermitian)
     dv = None if dy[2] is None else dagger(dy[2])
     if hermitian:
         return onto_triangle(hermitian_svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2])), True)
-    return svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2]))
+    columns = svd_columns_read(read, np.shape(y[1])[-1])
+    return svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2]), columns)
 
 
 vjp(np.linalg.svd, svd_pullback)

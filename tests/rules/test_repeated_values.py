@@ -191,3 +191,90 @@ def test_a_third_derivative_is_refused():
     second = lambda a: np.sum(mo.grad(first)(a) * C)  # noqa: E731
     with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, .* of first and second order only"):
         mo.grad(second)(0.5 * np.eye(3))
+
+
+# Values of zero, where cotangents of zero do not tell what the loss is made of
+
+
+def of_rank(rank, shape, is_complex):
+    random = np.random.default_rng(rank)
+    a, b = random.normal(size=(2, *shape[:1], rank)), random.normal(size=(2, rank, *shape[1:]))
+    return (a[0] + 1j * a[1]) @ (b[0] + 1j * b[1]) if is_complex else a[0] @ b[0]
+
+
+SHAPES = [(3, 2), (2, 3), (3, 3)]
+ODD = {
+    "the matrix itself": (lambda s: s, lambda a: a),
+    "its cube": (lambda s: s**3 + s, lambda a: a @ np.conj(a).T @ a + a),
+}
+
+
+def weighed(f, full, weights):
+    def loss(x):
+        u, s, vh = np.linalg.svd(x, full_matrices=full)
+        return np.real(np.sum(np.conj(weights) * ((u[:, : len(s)] * f(s)) @ vh[: len(s)])))
+
+    return loss
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ODD)
+def test_matrices_of_every_rank_made_of_their_singular_vectors(name, shape, is_complex):
+    f, closed = ODD[name]
+    weights = of_rank(5, shape, is_complex)
+    for rank in range(3):
+        x = of_rank(rank, shape, is_complex)
+        expected = mo.grad(lambda a: np.real(np.sum(np.conj(weights) * closed(a))))(x)
+        for full in (False, True):
+            np.testing.assert_allclose(mo.grad(weighed(f, full, weights))(x), expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_their_second_derivatives(shape, is_complex):
+    f, closed = ODD["its cube"]
+    weights, along = of_rank(5, shape, is_complex), of_rank(4, shape, is_complex)
+    for rank in range(3):
+        x = of_rank(rank, shape, is_complex)
+        found, expected = (
+            mo.grad(lambda a, g=mo.grad(h): np.real(np.sum(along * g(a))))(x)
+            for h in (weighed(f, False, weights), lambda a: np.real(np.sum(np.conj(weights) * closed(a))))
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", PATHS[1:])
+def test_compiled_code_refuses_what_cotangents_of_zero_do_not_tell(target):
+    """The tangent of a material law at rest; eager code knows it."""
+
+    def shear(a):
+        return rebuilt(np.linalg.eigh, lambda d: d, a)[0, 1]
+
+    rest = np.zeros((2, 2))
+    assert mo.grad(shear)(rest).tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    gradient = mo.jit(mo.grad(shear), target=target)
+    with pytest.raises(mo.NoDerivative, match=r"numpy\.linalg\.eigh met equal values.*outside of mo\.jit"):
+        gradient(rest)
+    bent = np.array([[0.3, 0.1], [0.1, 0.2]])
+    np.testing.assert_allclose(gradient(bent), mo.grad(shear)(bent), atol=1e-13)
+    by_svd = mo.jit(mo.grad(weighed(lambda s: s, False, of_rank(5, (3, 2), False))), target=target)
+    with pytest.raises(mo.NoDerivative, match=r"met values of zero.*outside of mo\.jit"):
+        by_svd(of_rank(1, (3, 2), False))
+
+
+@pytest.mark.parametrize("target", PATHS[1:])
+def test_equal_values_whose_vectors_are_not_read_are_compiled(target):
+    """The largest components of few samples."""
+
+    def of_samples(x):
+        lam, v = np.linalg.eigh(x @ x.T)
+        return np.sum(np.sin(C[0, 0] + np.arange(16.0).reshape(4, 4)) * ((v[:, -2:] * np.sqrt(lam[-2:])) @ v[:, -2:].T))
+
+    def by_svd(x):
+        u, s, vh = np.linalg.svd(x)
+        return np.sum(np.sin(np.arange(12.0).reshape(4, 3)) * ((u[:, :2] * s[:2] ** 2) @ vh[:2]))
+
+    x = of_rank(2, (4, 3), False)
+    for f in (of_samples, by_svd):
+        np.testing.assert_allclose(mo.jit(mo.grad(f), target=target)(x), mo.grad(f)(x), rtol=1e-8, atol=1e-9)
