@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from ..ir import Block, Value
 from ..traced import Array, Storage, Trace
 from .identity import Candidates
 from .instances import held_by_instance
+from .iterators import VIEWS
 from .merging import Merger, in_one_order, of_items
 from .outside import Outside
 from .scopes import UNBOUND, Late, Scope
@@ -99,12 +101,14 @@ class Branches(Trace):
             raise BadInput(self.tied[id(holder)][1])
         self.save(holder)
 
-    def refuse_unknown_entries(self, holder: Any) -> None:
-        """Refuse to read a whole dict, or its length, where its keys or their order depend on a traced condition."""
-        if id(holder) in self.disordered:
+    def refuse_unknown_entries(self, holder: Any, order: bool = True) -> None:
+        """Refuse to read a whole dict where its keys depend on a traced condition, or, if it counts, their ``order``."""
+        if isinstance(holder, VIEWS):
+            (holder,) = gc.get_referents(holder)
+        if order and id(holder) in self.disordered:
             raise BadInput(
                 "the order of the keys of a dict depends on a condition that is not known while compiling; put them in in one order on "
-                "both paths, or use sorted(...) on a list of the keys"
+                "both paths, or read them in the order of sorted(...)"
             )
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in held.items() if isinstance(x, Late)), None)

@@ -130,7 +130,9 @@ def _collect(kind: Any) -> Any:
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if isinstance(iterable, Array):
         return NotImplemented
-    items = list(trace.iterate(iterable))
+    if isinstance(iterable, dict):
+        trace.refuse_unknown_entries(iterable, order=False)
+    items = list(iterable if isinstance(iterable, dict) else trace.iterate(iterable))
     keys = items if key is None else [trace.call(key, x) for x in items]
     traced = next((k for k in keys if has_traced((k,))), None)
     if traced is None:
@@ -155,7 +157,7 @@ def _next(trace: Any, iterator: Any, *default: Any) -> Any:
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
-    trace.refuse_unknown_entries(x)
+    trace.refuse_unknown_entries(x, order=False)
     method = getattr(type(x), "__len__", None)
     return (
         trace.call(method, x)

@@ -339,13 +339,9 @@ class Calls(Containers, Recursions):
         for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:
             self.refuse_unknown_entries(x)
         before = [content(x) for x in holders]
-        for x in holders:
-            self.save(x)
         self.called.append(function)
         try:
             found = function(*args, **kwargs)
-            for x, held in zip(holders, before):
-                self.refuse_hidden_change(x, held)
         except NeedsConcrete as error:
             error.args = (f"{describe(function)}: {error.args[0]}",)
             raise
@@ -355,6 +351,8 @@ class Calls(Containers, Recursions):
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments: {error}") from None
         finally:
             self.called.pop()
+            for x, held in zip(holders, before):
+                self.note_change(x, held)
         if isinstance(found, CONTAINERS) and id(found) not in self.made and not self.outside.is_outside(found):
             if isinstance(found, (dict, set)):
                 self.refuse_traced_keys(found)

@@ -31,7 +31,7 @@ class Containers(Objects):
             return False
         if isinstance(a, dict):
             for x in (a, b):
-                self.refuse_unknown_entries(x)
+                self.refuse_unknown_entries(x, order=isinstance(a, OrderedDict))
             if a.keys() != b.keys() or isinstance(a, OrderedDict) and list(a) != list(b):
                 return False
         result: Any = True
@@ -65,7 +65,7 @@ class Containers(Objects):
     def call_of_dict(self, owner: Any, name: str, args: Any) -> Any:
         """Methods that look at one entry, which may be there on one path only; NotImplemented leaves a call to Python."""
         if name not in ("get", "pop", "setdefault"):
-            if name not in ("clear", "__setitem__", "__getitem__", "__contains__", "copy"):
+            if name not in ("clear", "__setitem__", "__getitem__", "__contains__"):
                 self.refuse_unknown_entries(owner)
             return NotImplemented
         key, *default = args
@@ -92,11 +92,19 @@ class Containers(Objects):
         """The entries of a dict from outside."""
         return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
 
-    def refuse_hidden_change(self, x: Any, before: Any) -> None:
-        """Refuse a change that a function of C has made of a container that must not be changed."""
-        if id(x) in self.tied or self.outside.is_outside(x):
-            now = content(x)
-            same = list(before) == list(now) if isinstance(x, dict) else len(before) == len(now)
-            if not same or not isinstance(x, set) and not same_entries(before, now):
-                put(x, before)
-                self.touch(x)
+    def note_change(self, x: Any, before: Any) -> None:
+        """Note what a function of C has changed in a container; refused if that must not be changed."""
+        now = content(x)
+        if isinstance(x, set):
+            same = before == now
+        else:
+            same = (
+                len(before) == len(now)
+                and same_entries(before, now)
+                and (not isinstance(x, dict) or list(before) == list(now))
+            )
+        if same:
+            return
+        put(x, before)
+        self.touch(x)
+        put(x, now)

@@ -241,7 +241,7 @@ class Expressions(Branches):
                 )
             return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
         if isinstance(x, dict):
-            self.refuse_unknown_entries(x)
+            self.refuse_unknown_entries(x, order=False)
         kind = type(x)
         if kind.__module__ not in ("builtins", "numpy") and not isinstance(x, (list, dict, tuple)):
             for name in ("__bool__", "__len__"):

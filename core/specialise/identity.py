@@ -133,6 +133,8 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
         if isinstance(a, Scalar):
             if isinstance(b, bool) and a.type.dtype.kind == "b" and a.type.weak:
                 return a if b else trace.call(operator.not_, a)
+            if isinstance(b, bool) and a.type.dtype.kind != "b":
+                return False
             if isinstance(b, (Scalar, int, float, complex)):
                 raise BadInput(
                     "compiled code cannot tell whether two numbers are one object, since numbers have no identity there; compare them by =="

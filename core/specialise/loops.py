@@ -201,6 +201,9 @@ class Loop:
                 if not in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
                     self.trace.disordered[id(holder)] = holder
                 for k in {**before, **after}:
+                    late = before.get(k)
+                    if isinstance(late, Late) and after.get(k) is late.x:
+                        continue  # it was read, which is looked at anew in each iteration
                     if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
                         new.append(Slot(holder, k, "carried"))
         for slot in new:

@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import Builder, result_dtype, text_of_shape
 from ..holders import blank
 from ..ir import Block, Operation, Value
-from ..traced import Array, Scalar, Storage
+from ..traced import Array, Scalar, Storage, Trace, current
 from ..typed import STACK, ArrayType
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -266,4 +266,6 @@ def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
     (OrderedDict if isinstance(x, OrderedDict) else dict).update(made, entries)
     if not isinstance(x, OrderedDict):
         vars(made).update(vars(x)) if hasattr(x, "__dict__") else None
+    if Trace.stack and id(x) in current().disordered:  # type: ignore[attr-defined]
+        current().disordered[id(made)] = made  # type: ignore[attr-defined]
     return made

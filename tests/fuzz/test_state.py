@@ -1,0 +1,21 @@
+"""Random programs about identity, order, iterators and effects, compiled: right, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.families import FAMILIES
+from fuzz.judge import Outcome, judge
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("tier", "seeds"), [("native", range(1, 22)), ("xla", range(22, 27))])
+def test_programs_with_state_are_right_or_refused(tier, seeds):
+    family = FAMILIES["state"]
+    right = 0
+    for seed in seeds:
+        text = family.write(seed)
+        verdict = judge(text, tier)
+        assert not verdict.outcome.is_failure, f"{verdict.message}\n{text}"
+        right += verdict.outcome is Outcome.RIGHT
+    assert right >= 0.4 * len(seeds)
