@@ -251,6 +251,7 @@ def _record_on_tape(
             deep.begin()
         y = call(tape, f, *fresh, **kwargs)
         del fresh
+        arguments.has_returned = True
     finally:
         tape.over = True
         try:

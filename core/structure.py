@@ -5,12 +5,23 @@ the argument and a global at once, and the two entries of ``[1.0, 1.0]`` are one
 therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects (``holders``), which
 stay the caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
 
+The entries are replaced, and not looked up in a table by holder and key, because C code moves them where no table is asked: a
+slice, ``list.pop``, ``**kwargs``, ``vars`` or ``np.array`` takes the object itself out of the container.  Where two entries
+are one object, or an entry is a constant of the program too, the object does not tell from which place it came.
+
+The array that replaces one of the caller's is a copy, and no view of the caller's memory.  The tape refers to arrays, and a
+write of another thread would change what the pullback reads; the backward sweep undoes the run's own writes for a while, which
+other threads would see; and an array is known by its memory, which a global may share.  Where other threads are running, the
+copies are compared in the end with what they were: what others have written is then written into the caller's array, and the
+run is refused.
+
 Within one argument an array or an object is one variable, in however many places it stands: all of them hold one fresh
 array, and one gradient.  A number is a value: each place has its own.
 """
 
 from __future__ import annotations
 
+import _thread
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -81,6 +92,8 @@ class Arguments:
         self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
         self.claimed: list[Any] = []
         self.has_left = False
+        self.has_returned = False  # whether the function has: what is wrong hides no exception of its own
+        self.entered_with: list[bytes] | None = None  # what ``arrays`` held, where other threads can write into them
         self.nodes: list[Node] = []  # of the argument that is being entered
         self.originals: dict[
             int, tuple[Any, Any]
@@ -99,6 +112,8 @@ class Arguments:
                         claim = claims.of_others(self.tape, given)
                         if claim is None:
                             self.enter_each(fresh, chosen)
+                            if self.arrays and _thread._count():
+                                self.entered_with = [a.tobytes() for _, a in self.arrays]
                             return fresh
                     claims.wait(claim)
         self.enter_each(fresh, chosen)
@@ -134,12 +149,12 @@ class Arguments:
         seen: set[int] = set()
         for node in self.entered.values():
             self.restore(node.holder, seen)
+        overwritten = self.entered_with is not None and self.keep_writes_of_others()
         written = [(original, fresh) for original, fresh in self.arrays if id(fresh) in self.tape.written]
-        if not written:
-            return
-        owners = Counter(id(owner(original)) for original, _ in self.arrays)
+        owners = Counter(id(owner(original)) for original, _ in self.arrays) if written else Counter()
         for original, fresh in written:
             if owners[id(owner(original))] > 1:
+                self.has_left = True
                 raise BadInput(
                     "the function writes into an array that is given to it twice, or that shares memory with "
                     "another differentiated argument; give it separate copies"
@@ -148,6 +163,25 @@ class Arguments:
                 original[...] = fresh
             else:
                 setitem(self.tape.parent, original, ..., fresh)
+        if overwritten and self.has_returned:
+            self.has_left = True
+            raise BadInput(
+                "another thread, or code that is not recorded, has written in place into an array of an object while it was "
+                "differentiated, so no gradient is right; what was written is kept. Give each thread a copy "
+                "(copy.deepcopy), hold a lock around both, or store a new array in place of the old one"
+            )
+
+    def keep_writes_of_others(self) -> bool:
+        """Whether the run's arrays hold what the run has not written; it is then written into the caller's."""
+        found = False
+        for (original, fresh), was in zip(self.arrays, self.entered_with or ()):
+            if id(fresh) not in self.tape.written and fresh.tobytes() != was:
+                found = True
+                now, into = np.asarray(fresh), np.asarray(original)
+                before = np.frombuffer(was, now.dtype).reshape(now.shape)
+                is_new = (now != before) & ~(np.isnan(now) & np.isnan(before))
+                into[is_new] = now[is_new]
+        return found
 
     def restore(self, x: Any, seen: set[int]) -> Any:
         """The caller's own in place of ``x``, and in the containers and objects that it holds, wherever it is now."""
@@ -209,6 +243,8 @@ class Arguments:
                 fresh = evaluate(self.tape.parent, copy.copy, x)
             else:
                 fresh = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
+            if not x.flags.writeable:
+                fresh.flags.writeable = False
             self.arrays.append((x, fresh))
             found = self.known[id(x)] = self.variable(x, fresh, _array)
             return found
