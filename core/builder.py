@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from . import typed
+from .affine import limits
 from .errors import BadInput
 from .integer_bounds import Bounds
 from .ir import Block, Operation, Value
 from .typed import BOOL, INT, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
 
+_COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
 _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 
@@ -24,6 +26,7 @@ class Builder:
 
     Operations whose operands are all small constants are computed at once, and integer arithmetic that gives what a value
     in scope already holds gives that value.  ``integers`` is what is known of the program's integers so far.
+    ``check(condition, exception, text, values)`` may take a check over, and says whether it has.
     ``is_differentiated`` tells rules that a derivative will be taken of what they write.
     """
 
@@ -33,6 +36,7 @@ class Builder:
         self.integers = Bounds()
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}
+        self.check: Callable[..., bool] = lambda *check: False
 
     @property
     def out(self) -> list[Operation]:
@@ -157,6 +161,8 @@ class Builder:
         dtype = np.dtype(dtype)
         if x.type.dtype == dtype and not x.type.weak:
             return x
+        if x.type.weak and x.type.dtype.kind == "i" and dtype.kind in "iu" and dtype != np.int64:
+            self.fits(x, dtype)
         if x.is_constant:
             return self.constant(typed.cast.body((), x.constant, dtype=dtype))
         kind = ArrayType(dtype)
@@ -166,6 +172,27 @@ class Builder:
         if x.type.dtype == dtype:
             return self.call(typed.cast, [x], [kind], dtype=dtype)[0]
         return self.call(typed.cast, [x], [ArrayType(dtype, x.type.shape)], dtype=dtype)[0]
+
+    def fits(self, x: Value, dtype: np.dtype) -> None:
+        """Raise if a Python int is beyond the range of a dtype that is given it."""
+        if self.is_within(x, dtype):
+            return
+        text = f"Python integer {{}} out of bounds for {dtype}"
+        if x.is_constant:
+            raise OverflowError(text.format(x.constant))
+        least, greatest = limits(ArrayType(dtype))
+        low, high = self.integers.interval(x)
+        parts = [
+            self.ufunc(compare, x, self.constant(bound))
+            for compare, bound, inside in ((np.less, least, low >= least), (np.greater, greatest, high <= greatest))
+            if not inside
+        ]
+        self.raise_if(parts[0] if len(parts) == 1 else self.ufunc(np.logical_or, *parts), OverflowError, text, x)
+
+    def is_within(self, x: Value, dtype: np.dtype) -> bool:
+        """Whether an int is proved to be within the range of a dtype."""
+        (least, greatest), (low, high) = limits(ArrayType(dtype)), self.integers.interval(x)
+        return low >= least and high <= greatest
 
     def python_int(self, x: Value) -> Value:
         """An int64 as a Python int."""
@@ -182,6 +209,10 @@ class Builder:
         dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
         weak = all(v.type.weak for v in operands_)
         shape = self.broadcast_shape([v.type.shape for v in operands_])
+        if function in _COMPARISONS and dtypes[0].kind in "iu" and dtypes[0] not in (np.int64, np.uint64):
+            # A Python int that is beyond the range of the other dtype is compared by its value.
+            if any(_is_python_int(v) and not self.is_within(v, dtypes[0]) for v in operands_):
+                dtypes = (np.dtype(np.int64),) * 2
         values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
         types = [ArrayType(d, shape, weak) for d in results]
         if all(v.is_constant and np.size(v.constant) <= 64 for v in values):
@@ -239,7 +270,8 @@ class Builder:
                     n = m if isinstance(n, Dim) else n
                 else:
                     written = " ".join(map(text_of_shape, shapes))
-                    raise BadInput(f"operands could not be broadcast together with shapes {written}")
+                    text = f"operands could not be broadcast together with shapes {written}"
+                    raise BadInput(text, in_python=ValueError(text + " "))
             found.append(n)
         return tuple(found)
 
@@ -248,7 +280,7 @@ class Builder:
         values = [self.length(n), self.length(m)]
         differ = self.ufunc(np.not_equal, *values)
         text = "operands could not be broadcast together: lengths {} and {}"
-        self.call(typed.raise_if, [differ, *values], [], exception=ValueError, text=text)
+        self.raise_if(differ, ValueError, text, *values)
 
     # Arrays
 
@@ -327,9 +359,14 @@ class Builder:
         return self.call(typed.stack_pop, [stack], [*types, STACK], n=len(types))
 
     def raise_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
-        """Raise when the program runs; braces in the text stand for values."""
+        """Raise when the program runs what Python would raise; braces in the text stand for values."""
         if condition.type.dtype != BOOL.dtype:
             condition = self.ufunc(np.not_equal, condition, self.constant(0, condition.type.dtype))
+        if self.integers.truth(condition) is not False and not self.check(condition, exception, text, values):
+            self.end_if(condition, exception, text, *values)
+
+    def end_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
+        """Raise what no handler of the program catches: compiled code cannot go on as Python would."""
         if self.integers.truth(condition) is False:
             return
         self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
@@ -376,6 +413,10 @@ def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype,
 
 def _asked(kind: ArrayType) -> Any:
     return _PYTHON[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def _is_python_int(x: Value) -> bool:
+    return x.type.weak and x.type.dtype.kind == "i"
 
 
 def _identity(x: Value) -> Any:

@@ -14,11 +14,13 @@ import numpy as np
 from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F401  what they do on traced values
 from .columns import by_rows
 from .errors import BadInput
+from .faults import refused
 from .index_proofs import without_checks
 from .ir import Block, Function, walk
 from .layout import layout_of, names_of_arguments, objects_of, scan
 from .side_by_side import products_of_loops
 from .simplify import simplify
+from .source import describe
 from .specialise import Program, specialise
 from .strong_zero import is_nan
 from .tape import NotANumber
@@ -68,7 +70,8 @@ class Compilation:
         """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
         if self.executable is None:
             began = time.perf_counter()
-            self.executable = targets.compile_for(self.target, self.function, self.checks.bounds)
+            with refused(describe(self.f)):
+                self.executable = targets.compile_for(self.target, self.function, self.checks.bounds)
             self.seconds["compile"] = time.perf_counter() - began
             if not keep:
                 self.stages = self.stages[-1:]
@@ -182,10 +185,11 @@ def _specialised(
         first = chosen  # what was traced holds what the other target does not have
     seconds = {"trace": time.perf_counter() - began}
     stages = [("trace", program.function)]
-    for name, run in _PASSES:
-        began = time.perf_counter()
-        stages.append((name, run(stages[-1][1])))
-        seconds[name] = time.perf_counter() - began
+    with refused(describe(f)):
+        for name, run in _PASSES:
+            began = time.perf_counter()
+            stages.append((name, run(stages[-1][1])))
+            seconds[name] = time.perf_counter() - began
     return Compilation(f, *chosen, program, stages, seconds, checks, frozenset(static), why, is_strong)
 
 

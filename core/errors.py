@@ -12,4 +12,11 @@ class NoDerivative(MorulaError):
 
 
 class BadInput(MorulaError, ValueError, TypeError):
-    """An argument that a public function cannot take: says what was given, what was expected and what to do."""
+    """An argument that a public function cannot take: says what was given, what was expected and what to do.
+
+    ``in_python``: the exception that Python or NumPy would raise there, if it is one that a program may catch.
+    """
+
+    def __init__(self, *args: object, in_python: Exception | None = None) -> None:
+        super().__init__(*args)
+        self.in_python = in_python

@@ -38,6 +38,7 @@ class Bounds:
         self.high: dict[Value, list[Affine]] = {}
         self.order: dict[Value, int] = {}
         self.conditions: dict[Value, Operation] = {}
+        self.known: dict[Value, bool] = {}  # conditions that were assumed
         self.raw: dict[Value, Affine] = {}
         self.exact: dict[Any, bool] = {}  # functions and operands that were checked not to overflow
         self.dimensions: set[Value] = set()  # lengths that are known only at run time
@@ -114,6 +115,8 @@ class Bounds:
         """Whether a condition always or never holds; None if neither is proved."""
         if condition.is_constant:
             return bool(np.all(condition.constant)) if np.ndim(condition.constant) == 0 else None
+        if condition in self.known:
+            return self.known[condition]
         op = self.conditions.get(condition)
         if op is None:
             return None
@@ -321,6 +324,10 @@ class Bounds:
 
     def assume(self, condition: Value, holds: bool) -> None:
         """A condition that holds (or does not), until ``undo(mark)``; ``mark = len(trail)`` before."""
+        if condition.is_constant:
+            return
+        self.trail.append((self.known, condition, self.known.get(condition)))
+        self.known[condition] = holds
         op = self.conditions.get(condition)
         if op is None:
             return

@@ -23,14 +23,18 @@ def assigned(body: list[Any]) -> set[str]:
 
 def leaves(node: Any, kind: type) -> bool:
     """Whether a statement holds a ``return``, ``break`` or ``continue`` that leaves it."""
-    inner = [*node.body, *getattr(node, "orelse", [])]
+    inner = [*getattr(node, "body", []), *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
+    for part in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+        inner += part.body
     for statement in inner:
         if isinstance(statement, kind):
             return True
         is_loop = isinstance(statement, (ast.For, ast.While))
         if is_loop and kind is not ast.Return:
             continue
-        if hasattr(statement, "body") and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        if (hasattr(statement, "body") or isinstance(statement, ast.Match)) and not isinstance(
+            statement, (ast.FunctionDef, ast.ClassDef)
+        ):
             if leaves(statement, kind):
                 return True
     return False

@@ -88,6 +88,15 @@ class Traced:
 
     __complex__ = __float__
 
+    def __str__(self) -> str:
+        raise NeedsConcrete(
+            current().value(self),
+            "the text of a number that is not known while compiling (an f-string of it can be printed, and be a message)",
+        )
+
+    def __format__(self, style: str) -> str:
+        return str(self)
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsConcrete(current().value(self), "an array that is not known while compiling, read by compiled code")
 

@@ -180,6 +180,8 @@ def with_pullback(
         return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
 
     made = Captured(trace, "backward", cotangents, run)
+    if made.raises:
+        raise BadInput(f"{what} raises an exception on every path")
     if made.region.after:
         raise BadInput(
             f"{what} changes what is outside of it, which compiled code would do only once: return it instead"

@@ -234,6 +234,9 @@ def differentiated(
         return asked, (y, changes)
 
     made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
+    arguments = [v for e in entered for v in e.values()]
+    if made.raises:
+        made.settle(inline(trace.builder, made.function, [*arguments, *made.free]))
     trace.differentiates = True
     sweeps = reverse(
         by_rows(products_of_loops(made.function)),
@@ -242,11 +245,10 @@ def differentiated(
         trace.is_strong,
         trace.level > 0,
     )
-    arguments = [v for e in entered for v in e.values()]
     found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])
     count = len(made.results)
     made.settle(found[:count])
-    y, changes = made.outcome
+    y, changes = made.outcome  # type: ignore[misc]
     restore = Restore(own)
     _put_back(trace, changes, restore)
     pull = Pull(trace, f, y, parameters, entered)

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from .exceptions import exception_of
 from .ir import Value
 
 
@@ -234,11 +235,14 @@ checkpointed = Primitive("checkpointed", lambda shape: None)
 
 def _raise_if(shape, condition, *values, exception, text):
     if condition:
-        raise exception(text.format(*values) if values else text)
+        raise exception_of(exception, text, values)
 
 
 raise_if = Primitive("raise_if", _raise_if, effect=True)
-"""raise_if(condition, *values, exception=class, text=str): no result; ends the program where the condition holds."""
+"""raise_if(condition, *values, exception=, text=str): no result; ends the program where the condition holds.
+
+``exceptions`` says what the exception may be: a class, or a tuple that describes more than a class and a text.
+"""
 
 debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.format(*values)), effect=True)
 

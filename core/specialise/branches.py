@@ -10,14 +10,15 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir import Block, Value
-from ..traced import Array, Storage, Trace
+from ..traced import Array, Storage
 from .identity import Candidates
 from .instances import held_by_instance
 from .iterators import VIEWS
 from .merging import Merger, in_one_order, of_items
 from .outside import Outside
+from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
-from .state import After, Changes, put
+from .state import Changes, put
 
 
 @dataclass
@@ -42,28 +43,13 @@ class Jump:
         return self.dead or any(c is True for c in self.conditions.values())
 
 
-@dataclass
-class Region:
-    """A part of the program that was interpreted apart: its operations, its outcome and what it changed."""
-
-    block: Block
-    changes: Changes
-    result: Any = None
-    after: After = field(default_factory=dict)
-
-
 class NotKnownYet(BaseException):
     """What a recursive call returns is not known yet: the branch that makes it says nothing of the outcome."""
 
 
-class Ended(BaseException):
-    """A call does not return: the program has raised an exception in it."""
-
-
-class Branches(Trace):
+class Branches(Raising):
     """The part of the interpreter that runs regions."""
 
-    changes: list[Changes]
     memory_policy: Any  # of loops, for their adjoints: the callee of their operations
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]
@@ -77,11 +63,8 @@ class Branches(Trace):
     given_arrays: list[Array]
     given_objects: dict[int, Any]
     """The containers and objects of the arguments, which the caller has, too."""
-    tries: list[tuple[int, int]]
     stops: list[int]
     """The number of regions around each ``__next__`` of the user's that is being run."""
-    loops: int
-    tries_around: int
     called: list[Any]
 
     @property
@@ -142,15 +125,23 @@ class Branches(Trace):
         return x
 
     def run_region(self, run: Callable[[Region], Any]) -> Region:
-        """Interpret something apart and take its changes back."""
+        """Interpret something apart and take its changes back; ``commit`` does what it did, and raises what it raised."""
         changes = Changes()
         outer = self.region
         self.changes.append(changes)
         self.region = changes
         made = Region(Block(), changes)
+        guards, frames, handled, scopes = len(self.guards), len(self.frames), len(self.handled), len(self.scopes)
         try:
             with self.builder.writing(made.block.operations):
-                made.result = run(made)
+                self.frames.append(made.block.operations)
+                try:
+                    made.result, made.raised = self.attempted(lambda: run(made))
+                except Ended:
+                    made.ended = True
+                finally:
+                    self.drop_guards(guards)
+                    del self.frames[frames:], self.handled[handled:], self.scopes[scopes:]
         finally:
             made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
             self.changes.pop()
@@ -162,7 +153,7 @@ class Branches(Trace):
 
         def run(_: Region) -> Any:
             self.builder.integers.assume(condition, holds)
-            return self.unless_unknown(way)
+            return self.unless_unknown(lambda: self.as_python(way))
 
         return run
 
@@ -173,16 +164,47 @@ class Branches(Trace):
             self.save(holder)
             put(holder, held)
         region.changes.part_of = self.region
+        if region.ended:
+            raise Ended
+        if region.raised is not None:
+            self.throw(region.raised)
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
         sides = [self.run_region(self.assuming(condition, *way)) for way in ((True, then), (False, other))]
-        dead = [isinstance(s.result, Jump) and s.result.dead for s in sides]
-        merger = Merger(self, condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides])
+        for side in sides:
+            self.end_side(side)
+        dead = [s.ended or isinstance(s.result, Jump) and s.result.dead for s in sides]
+        blocks, afters = [s.block for s in sides], [s.after for s in sides]
+        merger = Merger(self, condition, blocks, afters, [s.changes for s in sides])
         if any(dead):
-            alive = sides[dead.index(False)] if False in dead else sides[0]
-            return self.one_way(merger, sides, alive)
+            return self.one_way(merger, sides, dead)
+        for side, alive in (sides, sides[::-1]):
+            if side.raised is not None and side.raised.condition is True:
+                self.open_guard(condition, side is sides[0], side, side.raised)
+                self.commit(alive)
+                return alive.result
+        raised = self.merged_raised(merger, sides) if any(s.raised for s in sides) else None
         result = self.merged_outcome(merger, *(s.result for s in sides))
+        self.merge_changes(merger, sides)
+        merger.finish()
+        if raised is not None:
+            self.throw(raised)
+        return result
+
+    def end_side(self, side: Region) -> None:
+        """Let a branch end the program where it raises what no ``try`` sees."""
+        if side.raised is not None and self.stops and any(isinstance(e, StopIteration) for e in side.raised.errors):
+            raise BadInput(UNKNOWN_END)
+        if side.raised is None or any(self.sees(type(e)) for e in side.raised.errors):
+            return
+        with self.builder.writing(side.block.operations):
+            self.end_if(side.raised)
+        side.ended = side.raised.condition is True
+        side.raised = None
+
+    def merge_changes(self, merger: Merger, sides: list[Region]) -> None:
+        """Let everything be changed that one of two sides has changed."""
         holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
         for key, holder in holders.items():
             if any(self.made_in(holder) is s.changes for s in sides):
@@ -191,37 +213,49 @@ class Branches(Trace):
             merged = self.merged_content(merger, holder, *held)
             self.save(holder)
             put(holder, merged)
-        merger.finish()
-        return result
 
     def unless_unknown(self, way: Callable[[], Any]) -> Any:
         try:
             return way()
-        except (NotKnownYet, Ended):
+        except NotKnownYet:
             return Jump(dead=True)
 
-    def one_way(self, merger: Merger, sides: list[Region], alive: Region) -> Any:
-        """The other way has raised: what is alive goes on, its values leaving the operation unmerged."""
-        here = sides.index(alive)
-        empty = 1 - here
-        merger.afters[empty] = {}
-        result = alive.result
-        if isinstance(result, Jump) and result.dead:
+    def one_way(self, merger: Merger, sides: list[Region], dead: list[bool]) -> Any:
+        """The other way has ended the program: what is alive goes on, its values leaving the operation unmerged."""
+        here = dead.index(False) if False in dead else 0
+        alive = sides[here]
+        merger.afters[1 - here] = {}
+        if all(dead):
             if not any(op.may_raise for s in sides for op in s.block.operations):
                 raise NotKnownYet
             merger.finish()
-            return result
-        blocks = merger.blocks
+            raise Ended
         # What follows an exception is not reached, so the operations of the other way need no condition.
-        blocks_before = blocks[here].operations
+        operations = merger.blocks[here].operations
         merger.blocks[here] = Block()
         merger.finish()
-        self.builder.out += blocks_before
+        self.builder.integers.assume(merger.condition, here == 0)
+        self.builder.out += operations
         for holder, held in alive.after.values():
             self.save(holder)
             put(holder, held)
         alive.changes.part_of = self.region
-        return result
+        if alive.raised is not None:
+            self.throw(alive.raised)
+        return alive.result
+
+    def outcome_of_one(self, merger: Merger, side: int, result: Any, default: Any) -> Any:
+        if result is None:
+            return None
+        if isinstance(result, Jump):
+            conditions = {
+                k: c if isinstance(c, bool) else merger.one_side(c, side) for k, c in result.conditions.items()
+            }
+            value = result.value if result.value is UNBOUND else merger.one_side(result.value, side)
+            return Jump(conditions, value, result.dead, result.covers)
+        if default is UNBOUND:
+            return merger.one_side(result, side)
+        return merger.merge(*((result, default) if side == 0 else (default, result)))
 
     def merged_outcome(self, merger: Merger, a: Any, b: Any) -> Any:
         if not isinstance(a, Jump) and not isinstance(b, Jump):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import functools
 import operator
 import types
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from ..errors import BadInput
 from ..source import NoSource, describe
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
-from .branches import Ended
 from .builtin_functions import SPECIAL
 from .containers import CONTAINERS, ON_ENTRIES, Containers
 from .identity import has_choice, identical
@@ -27,6 +27,7 @@ from .impure import refuse_impure
 from .instances import is_instance
 from .iterators import advance, iterator_of
 from .objects import LIBRARIES, TracedMethod
+from .raising import Ended
 from .recursion import Recursions
 from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
@@ -230,8 +231,6 @@ class Calls(Containers, Recursions):
         self.new(scope.vars)
         self.scopes.append(scope)
         line = self.builder.line
-        tries, self.tries = self.tries, []
-        self.tries_around += len(tries)
         try:
             if isinstance(node, ast.Lambda):
                 return self.expression(node.body)
@@ -241,8 +240,6 @@ class Calls(Containers, Recursions):
         finally:
             self.scopes.pop()
             self.builder.line = line
-            self.tries = tries
-            self.tries_around -= len(tries)
         return None if jump is None else self.returned(jump)
 
     def returned(self, jump: Any, otherwise: Any = None) -> Any:
@@ -256,13 +253,12 @@ class Calls(Containers, Recursions):
     def bind(self, scope: Scope, node: Any, args: Any, kwargs: Any, defaults: Any, by_name: Any, function: Any) -> None:
         """Bind a call's arguments to the parameters, as Python does."""
         a = node.args
-        name = getattr(node, "name", "<lambda>")
         parameters = [*a.posonlyargs, *a.args]
         names = [p.arg for p in parameters]
         given = dict(zip(names, args))
         if len(args) > len(names):
             if a.vararg is None:
-                raise TypeError(f"{name}() takes {len(names)} positional arguments but {len(args)} were given")
+                refuse_arguments(node, scope.name, args, kwargs)
             given[a.vararg.arg] = tuple(args[len(names) :])
         elif a.vararg is not None:
             given[a.vararg.arg] = ()
@@ -271,12 +267,12 @@ class Calls(Containers, Recursions):
         for k, x in kwargs.items():
             if k in allowed:
                 if k in given:
-                    raise TypeError(f"{name}() got multiple values for argument '{k}'")
+                    refuse_arguments(node, scope.name, args, kwargs)
                 given[k] = x
             elif a.kwarg is not None:
                 rest[k] = x
             else:
-                raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
+                refuse_arguments(node, scope.name, args, kwargs)
         if a.kwarg is not None:
             given[a.kwarg.arg] = rest
         for place, (p, x) in enumerate(zip(names[len(names) - len(defaults) :], defaults)):
@@ -285,9 +281,8 @@ class Calls(Containers, Recursions):
         for p, x in by_name.items():
             if p not in given:
                 given[p] = x
-        missing = [p for p in (*names, *(k.arg for k in a.kwonlyargs)) if p not in given]
-        if missing:
-            raise TypeError(f"{name}() missing {len(missing)} required arguments: {', '.join(map(repr, missing))}")
+        if any(p not in given for p in (*names, *(k.arg for k in a.kwonlyargs))):
+            refuse_arguments(node, scope.name, args, kwargs)
         scope.vars.update(given)
 
     # Operators and built-in functions
@@ -422,6 +417,20 @@ def _are_pythons(args: Any) -> bool:
 
 def _are_containers(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (list, tuple, dict, deque))
+
+
+def refuse_arguments(node: Any, name: str, args: Any, kwargs: Any) -> NoReturn:
+    """Raise what Python does for arguments that do not fit the parameters of a function."""
+    own = copy.deepcopy(node.args)
+    own.defaults = [ast.Constant(None) for _ in own.defaults]
+    own.kw_defaults = [d and ast.Constant(None) for d in own.kw_defaults]
+    for parameter in ast.walk(own):
+        if isinstance(parameter, ast.arg):
+            parameter.annotation = None
+    alike = eval(compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(own, ast.Constant(None)))), "", "eval"))
+    alike.__qualname__ = name
+    alike(*args, **kwargs)
+    raise TypeError(f"{name}() does not take these arguments")
 
 
 def refuse_form(function: Any, error: TypeError) -> None:

@@ -16,7 +16,7 @@ from ..errors import BadInput
 from ..ir import Operation
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text, braced
-from ..typed import Primitive, raise_if
+from ..typed import Primitive
 from .branches import Branches
 from .identity import has_choice, identical, refuse_as_key
 from .iterators import Iterator
@@ -97,9 +97,11 @@ class Expressions(Branches):
         x = holder[key]
         if isinstance(x, Conflict):
             raise BadInput(x.text)
+        if isinstance(x, Late) and x.unread and self.builder.integers.truth(self.value(x.absent)) is not False:
+            raise BadInput(x.unread)
         if isinstance(x, Late):
             text = text or f"cannot access local variable '{key}' where it is not associated with a value"
-            self.builder.call(raise_if, [self.value(x.absent)], [], exception=error, text=braced(text))
+            self.builder.raise_if(self.value(x.absent), error, text)
             self.touch(holder)
             holder[key] = x.x
             return x.x
@@ -164,7 +166,8 @@ class Expressions(Branches):
         if test is True:
             return rest()
         region = self.run_region(lambda _: rest())
-        if not region.after and _is_cheap(region.block.operations):
+        goes_on = region.raised is None and not region.ended
+        if goes_on and not region.after and _is_cheap(region.block.operations):
             self.builder.out += region.block.operations
             return self.both(test, region.result)
         return self.branch(self.value(test), rest, lambda: test)
@@ -264,6 +267,8 @@ class Expressions(Branches):
         y = region.result
         if (
             not region.after
+            and region.raised is None
+            and not region.ended
             and isinstance(y, Scalar)
             and y.type.dtype.kind == "b"
             and x is test

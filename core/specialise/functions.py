@@ -19,6 +19,7 @@ from ..ir import Block, Function, Value, operands, walk
 from ..traced import Array, Scalar, Storage, Trace
 from ..typed import STACK, ArrayType, Dim, custom
 from .instances import held_by_instance, is_instance
+from .raising import Ended
 from .state import put
 
 _LEAVES = (
@@ -50,11 +51,19 @@ class Captured:
         """Interpret ``run`` apart: it gives the values that are asked for, and objects that the region leaves behind."""
         self.trace = trace
         self.region = region = trace.run_region(lambda _: run())
-        self.asked, self.outcome = region.result
+        self.asked, self.outcome = region.result or ([], None)
+        raised = region.raised
+        if raised is not None and raised.condition is not True:
+            raise BadInput(
+                f"compiled code cannot catch what is raised in a function that is differentiated ({name}) around the derivative; "
+                "catch it in the function, or test for it before"
+            )
         block: Block = region.block
         inner = {r for op in block.operations for r in op.results} | set(parameters)
         self.left = _Left(inner, region.after)
         self.left.walk(self.outcome)
+        if raised is not None:
+            self.left.walk([raised.which, *(x for e in raised.errors for x in trace.parts(e))])
         results = list(dict.fromkeys(self.asked))
         left = [v for v in self.left.values() if v not in results]
         with trace.builder.writing(block.operations):
@@ -64,14 +73,23 @@ class Captured:
         self.free = _free(block, set(parameters))
         self.function = Function(name, [*parameters, *self.free], block)
 
+    @property
+    def raises(self) -> bool:
+        """Whether the region does not come to its end."""
+        return self.region.ended or self.region.raised is not None
+
     def settle(self, values: Sequence[Value]) -> dict[Value, Value]:
-        """Let ``values`` stand for the results from now on, and what the region has changed be changed."""
+        """Let ``values`` stand for the results from now on, what the region has changed be changed, and what it raised raised."""
         new = dict(zip(self.results, values))
         self.left.rename(new)
         for holder, held in self.region.after.values():
             self.trace.save(holder)
             put(holder, new.get(held, held) if isinstance(holder, Storage) else held)
         self.region.changes.part_of = self.trace.region
+        if self.region.ended:
+            raise Ended
+        if self.region.raised is not None:
+            self.trace.throw(self.region.raised)
         return new
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence as Statements
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from ..normalise import leaves
 from ..traced import NeedsConcrete, Scalar
 from .branches import Jump
 from .iterators import UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, remaining
-from .loops import Loop, predicted_slots
-from .scopes import Scope, local_names
+from .loops import RAISED, Loop, predicted_slots
+from .raising import Ended, Raised
+from .scopes import Late, Scope, local_names
 from .sequences import Sequence
 from .statements import StatementsOf
 from .suspended import Generator
@@ -28,6 +30,10 @@ _RETURN = {True: ast.Return(ast.Constant(True)), False: ast.Return(ast.Constant(
 
 LONG = 20_000
 """An unrolled loop of more statements than this is warned of."""
+
+
+class Uncounted(BaseException):
+    """A loop of counted iterations may end with an exception that is caught."""
 
 
 class LoopStatements(StatementsOf):
@@ -45,8 +51,9 @@ class LoopStatements(StatementsOf):
             if test is not True:
                 return self.settled_while(node, test)
             region = self.run_region(lambda _: self.one_round(node))
-            jump, again = region.result
-            if jump is not None and not jump.certain or not isinstance(again, bool):
+            jump, again = region.result or (None, True)
+            partly = region.raised is not None and region.raised.condition is not True
+            if partly or jump is not None and not jump.certain or not isinstance(again, bool):
                 return self.settled_while(node, True)
             self.commit(region)
             if jump is not None and not jump.conditions.get("continue"):
@@ -105,24 +112,58 @@ class LoopStatements(StatementsOf):
         left.conditions.pop("break", None)
         return left if any(c is not False for c in left.conditions.values()) else None
 
-    def round(self, node: Any) -> Jump | None:
-        """One iteration for all."""
-        self.loops += 1
-        try:
-            return self.run(node.body)
-        finally:
-            self.loops -= 1
-
     def traced_while(self, node: ast.While, test: Any) -> Jump | None:
-        state = self.new({"return": False, "broke": False})
+        state, errors = self.new({"return": False, "broke": False, "raised": False, "which": 0}), list[BaseException]()
 
-        def step(index: Any) -> Any:
+        def turn(index: Any) -> Any:
             self.assume_test(node.test)
-            jump = self.round(node)
+            jump = self.run(node.body)
             return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
 
+        step = self.iteration(turn, state, errors)
         self.settle(lambda slots: Loop(self, step, None, test, slots), node.body)
+        self.throw_after(state, errors)
         return self.after_loop(node, state)
+
+    def iteration(
+        self, step: Callable[[Any], Any], state: dict[str, Any] | None, errors: list[BaseException]
+    ) -> Callable[[Any], Any]:
+        """An iteration that may raise: a loop that a ``try`` is around of ends then, and ``state`` and ``errors`` say with what.
+
+        Without ``state`` such a loop has to be written in another way (``Uncounted``).
+        """
+
+        def run(index: Any) -> Any:
+            try:
+                go, raised = self.attempted(lambda: step(index), False)
+            except Ended:
+                return RAISED
+            if raised is None:
+                return go
+            if not any(self.sees(type(e)) for e in raised.errors):
+                self.end_if(raised)
+                return RAISED if raised.condition is True else go
+            if state is None:
+                raise Uncounted
+            self.touch(state)
+            state["raised"], state["which"] = raised.condition, raised.which
+            for i, x in enumerate(x for e in raised.errors for x in self.parts(e)):
+                state[f"part {i}"] = x
+            errors[:] = raised.errors
+            return go
+
+        return run
+
+    def throw_after(self, state: dict[str, Any], errors: list[BaseException]) -> None:
+        """Raise after a loop what has ended it."""
+        if state["raised"] is False:
+            return
+        count = sum(key.startswith("part ") for key in state)
+        parts = iter([settled_part(state[f"part {i}"]) for i in range(count)])
+        moved = [
+            self.with_parts(e, lambda _: next(parts)) if next(self.parts(e), None) is not None else e for e in errors
+        ]
+        self.throw(Raised(state["raised"], state["which"], moved))
 
     def assume_test(self, test: ast.expr) -> None:
         """At the start of an iteration the test holds, which bounds the integers in it; its operations are not kept."""
@@ -136,7 +177,7 @@ class LoopStatements(StatementsOf):
         if jump is None:
             return test()
         if jump.dead:
-            return False
+            raise Ended
         leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
         if not leaving:
             return test()
@@ -244,7 +285,7 @@ class LoopStatements(StatementsOf):
             )
 
     def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
-        state = self.new({"return": False, "broke": False})
+        state, errors = self.new({"return": False, "broke": False, "raised": False, "which": 0}), list[BaseException]()
         start, stop, step = sequence.bounds or (0, sequence.length, 1)
 
         def item(index: Any) -> Any:
@@ -254,18 +295,23 @@ class LoopStatements(StatementsOf):
 
             def body(index: Any) -> Any:
                 self.assign(node.target, item(index))
-                self.round(node)
+                jump = self.run(node.body)
+                if jump is not None and jump.dead:
+                    raise Ended
 
-            trips = self.int64(start), self.int64(stop), step
-            self.settle(lambda slots: Loop(self, body, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
-            return self.after_loop(node, state)
+            trips, once = (self.int64(start), self.int64(stop), step), self.iteration(body, None, errors)
+            with suppress(Uncounted):
+                self.settle(lambda slots: Loop(self, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+                return self.after_loop(node, state)
         counter = self.new({"i": start})
         compare = operator.lt if step > 0 else operator.gt
 
         def turn(_: Any) -> Any:
             index = counter["i"]
+            if isinstance(index, Scalar):
+                self.builder.integers.index(index.ir, self.value(start), self.value(stop), self.builder.constant(step))
             self.assign(node.target, item(index))
-            jump = self.round(node)
+            jump = self.run(node.body)
 
             def again() -> Any:
                 self.touch(counter)
@@ -277,7 +323,9 @@ class LoopStatements(StatementsOf):
         first = self.truth(self.call(compare, start, stop))
         if first is False:
             return self.run(node.orelse)
-        self.settle(lambda slots: Loop(self, turn, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        step_ = self.iteration(turn, state, errors)
+        self.settle(lambda slots: Loop(self, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        self.throw_after(state, errors)
         return self.after_loop(node, state)
 
     def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
@@ -312,10 +360,15 @@ class LoopStatements(StatementsOf):
             self.touch(total)
             one(index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index))
 
-        trips = self.int64(0), self.int64(sequence.length), 1
+        trips, once = (self.int64(0), self.int64(sequence.length), 1), self.iteration(body, None, [])
         if isinstance(source, Walk):
             source.move(self, position=None)
-        self.attempt(lambda: Loop(self, body, trips, None, []).run())
+        try:
+            self.attempt(lambda: Loop(self, once, trips, None, []).run())
+        except Uncounted:
+            raise BadInput(
+                "an exception raised in a generator that is summed, or looked through, cannot be caught by compiled code; write a loop"
+            ) from None
         return total["total"]
 
     def unless_it_matters(self, run: Callable[[], Any]) -> Any:
@@ -384,3 +437,8 @@ class LoopStatements(StatementsOf):
             jump = self.run(node.body)
             if jump is not None:
                 return self.then(jump, lambda: self.unrolled(node, iterator))
+
+
+def settled_part(x: Any) -> Any:
+    """What a loop has left that may have been assigned in it."""
+    return x.x if isinstance(x, Late) else x

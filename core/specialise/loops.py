@@ -29,12 +29,16 @@ from .identity import forget, has_other_name
 from .instances import held_by_instance, hold_part, is_instance
 from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy, same_constant
-from .scopes import UNBOUND, Conflict, Late
+from .scopes import UNBOUND, Conflict, Late, Unread
 from .state import content, put, value_after
 
 
 class Retry(BaseException):
     """An iteration has shown that something else has to be carried."""
+
+
+RAISED = object()
+"""What an iteration gives that has ended the program."""
 
 
 @dataclass(eq=False)
@@ -164,15 +168,29 @@ class Loop:
                 if slot.form == "carried":
                     self.set(slot, self.general(slot))
                 else:
-                    self.set(slot, Conflict(slot.reason) if slot.reason else UNBOUND)
+                    reason = (
+                        f"{slot.name} is read in an iteration before it is assigned in it; assign it before the loop"
+                    )
+                    self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason))
             start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
-            go = self.step(Scalar(index))
+            trace.iterations += 1
+            try:
+                go = self.step(Scalar(index))
+            finally:
+                trace.iterations -= 1
+            if go is RAISED:  # what it had changed before that is of no consequence
+                for key, (holder, before) in region.changes.before.items():
+                    if trace.made_in(holder) is not region.changes:
+                        put(holder, start.get(key, before))
+                go = False
             if self.trips is None:
                 trace.touch(self.go)
                 self.go["go"] = go
             return start
 
         region = trace.run_region(run)
+        if region.ended or region.raised is not None:
+            raise BadInput("an exception raised here cannot be caught by compiled code; check for it by an if before")
         self.find_new(region)
         self.check_identity(region)
         if any([self.close(slot, region) for slot in self.slots]):
@@ -407,7 +425,7 @@ class Loop:
             first = self.trace.call(compare, Scalar(start) if not start.is_constant else start.constant,
                                     Scalar(stop) if not stop.is_constant else stop.constant)  # fmt: skip
         if isinstance(first, (bool, np.bool_)):
-            return x if not first else Conflict(f"{slot.name} is not assigned: the loop does not run")
+            return x if not first else slot.first
         return Late(x, first)
 
     @property

@@ -10,11 +10,12 @@ import numpy as np
 from ..builder import Builder, result_dtype, text_of_shape
 from ..holders import blank
 from ..ir import Block, Operation, Value
+from ..tracebacks import ENGINE
 from ..traced import Array, Scalar, Storage, Trace, current
 from ..typed import STACK, ArrayType
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
-from .scopes import UNBOUND, Conflict, Late
+from .scopes import UNBOUND, Conflict, Late, Unread
 from .state import After, value_after
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
@@ -88,8 +89,12 @@ class Merger:
 
     def merge(self, a: Any, b: Any, name: str = "") -> Any:
         """What stands for ``a`` if the condition holds and for ``b`` if not."""
+        a = True if isinstance(a, Scalar) and a.ir is self.condition else a
+        b = False if isinstance(b, Scalar) and b.ir is self.condition else b
         if same_constant(a, b):
             return a
+        if a is True and b is False and self.condition.type.dtype.kind == "b":
+            return Scalar(self.condition)
         key = id(a), id(b)
         if key not in self.known:
             self.kept += [a, b]
@@ -97,8 +102,17 @@ class Merger:
         return self.known[key]
 
     def _merge(self, a: Any, b: Any, name: str) -> Any:
-        if isinstance(a, Conflict) or isinstance(b, Conflict):
-            return a if isinstance(a, Conflict) else b
+        if isinstance(a, Unread) and isinstance(b, Unread):
+            return a
+        for x in (a, b):
+            if isinstance(x, Conflict) and not isinstance(x, Unread):
+                return x
+        if isinstance(a, Unread) or isinstance(b, Unread):
+            return self.late(
+                *(UNBOUND if isinstance(x, Unread) else x for x in (a, b)),
+                name,
+                (a if isinstance(a, Unread) else b).text,
+            )
         if isinstance(a, Late) or isinstance(b, Late) or a is UNBOUND or b is UNBOUND:
             return self.late(a, b, name)
         if isinstance(a, (Scalar, *NUMBERS)) and isinstance(b, (Scalar, *NUMBERS)):
@@ -185,13 +199,23 @@ class Merger:
         with self.trace.builder.writing(self.blocks[side].operations):
             return value_after(x, self.afters[side])
 
-    def late(self, a: Any, b: Any, name: str) -> Any:
+    def late(self, a: Any, b: Any, name: str, unread: str = "") -> Any:
+        if a is b:
+            return a
+        unread = unread or next((x.unread for x in (a, b) if isinstance(x, Late)), "")
         absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
         held = [UNBOUND if x is UNBOUND else x.x if isinstance(x, Late) else x for x in (a, b)]
         if any(x is UNBOUND for x in held):
             side = 0 if held[0] is UNBOUND else 1
             held[side] = self.zeros(held[1 - side], 1 - side, side)
-        return Late(self.merge(*held, name), self.merge(*absent))
+        is_absent = self.merge(*absent)
+        found = self.merge(*held, name)
+        return found if is_absent is False else Late(found, is_absent, unread)
+
+    def one_side(self, x: Any, side: int) -> Any:
+        """What stands for ``x`` of one side, where nothing is needed of the other."""
+        other = self.zeros(x, side, 1 - side)
+        return self.merge(*((x, other) if side == 0 else (other, x)))
 
     def zeros(self, x: Any, side: int, to: int) -> Any:
         """Zeros of the form of x, for the branch in which nothing stands for it."""
@@ -204,12 +228,27 @@ class Merger:
             array = Array(Storage(made))
             trace.note_made(array.storage, self.regions[to])
             return array
+        held = self.held(x, side)
         if isinstance(x, (list, tuple)):
-            parts = [self.zeros(e, side, to) for e in x]
-            return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-        if type(x) is dict:
-            return {k: self.zeros(e, side, to) for k, e in x.items()}
-        return x
+            parts = [self.zeros(e, side, to) for e in held]
+            made = type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+        elif type(x) is deque:
+            made = of_items(x, [self.zeros(e, side, to) for e in held])
+        elif type(x) is dict:
+            made = {k: self.zeros(e, side, to) for k, e in held.items()}
+        elif (
+            is_instance(x)
+            and not isinstance(x, (set, BaseException))
+            and not type(x).__module__.startswith(ENGINE)
+            and self.trace.made_in(x) is self.regions[side]
+        ):
+            made = blank(type(x))
+            self.trace.note_made(made, self.regions[to])
+            hold(made, {k: self.zeros(e, side, to) for k, e in held.items()})
+        else:
+            return x
+        self.trace.note_made(made, self.regions[to])
+        return made
 
     def conflict(self, a: Any, b: Any, name: str) -> Conflict:
         text = f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another"

@@ -12,19 +12,21 @@ import numpy as np
 
 from .. import surface  # noqa: F401  it registers what functions do on traced values
 from ..builder import Builder
-from ..errors import BadInput
+from ..errors import BadInput, MorulaError
+from ..faults import refused
 from ..interrupts import undo
 from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
 from ..recursion import DeepRecursion
+from ..source import describe
 from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .arguments import traced_leaf, type_of
-from .branches import Ended
 from .identity import Candidates
 from .instances import is_instance
 from .matching import Matching
 from .outside import Outside, Source
+from .raising import Ended, Raised
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
@@ -44,10 +46,14 @@ class Interpreter(Matching):
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.scopes = []
-        self.tries: list[tuple[int, int]] = []
         self.stops: list[int] = []
-        self.loops = 0
-        self.tries_around = 0
+        self.guards = []
+        self.frames = []
+        self.tries = []
+        self.iterations = 0
+        self.handled = []
+        self.contexts = {}
+        self.builder.check = self.check
         self.memory_policy = None
         self.given_arrays: list[Array] = []
         self.given_objects: dict[int, Any] = {}
@@ -123,6 +129,15 @@ class Interpreter(Matching):
             else:
                 return None
         return frozenset(found)
+
+    def end_with(self, error: Exception) -> None:
+        """Let the program raise what its function raises for certain; at once, where it has no effect before."""
+        raised = Raised.of(error)
+        has_effect = any(op.may_raise or op.blocks for op in self.builder.out)
+        if not has_effect and len(raised.errors) == 1 and next(self.parts(raised.errors[0]), None) is None:
+            raised.errors[0].__context__ = self.context_of(raised.errors[0])
+            raise raised.errors[0]
+        self.end_if(raised)
 
     # Inputs from outside
 
@@ -205,6 +220,7 @@ def specialise(
     kept = [i for i in range(len(originals)) if i not in static]
     block = Block()
     trace.builder.out = block.operations
+    trace.frames.append(block.operations)
     raised, depth = DeepRecursion(8_000), len(Trace.stack)
     ending = [lambda: Trace.stack.__delitem__(slice(depth, None)), raised.end]
     try:
@@ -226,6 +242,10 @@ def specialise(
             y = trace.call(f, *inside, **by_name)
         except Ended:
             y = None
+        except MorulaError:
+            raise
+        except Exception as error:
+            y = trace.end_with(error)
         try:
             plan, updates = results.plan_of_result(y), results.updates()
         except BadInput as error:
@@ -244,7 +264,8 @@ def specialise(
     block.results = [*results.values, *(x.storage.value for _, x in written)]
     everything = [*(parameters[i] for i in kept), *trace.hidden_parameters]
     name = getattr(f, "__name__", type(f).__name__)
-    function = verify(Function(name, everything, block, getattr(getattr(f, "__code__", None), "co_filename", "")))
+    with refused(describe(f)):
+        function = verify(Function(name, everything, block, getattr(getattr(f, "__code__", None), "co_filename", "")))
     place = {p: i for i, p in enumerate(everything)}
     return Program(
         function,

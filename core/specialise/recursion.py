@@ -82,6 +82,7 @@ class Recursions(Branches):
                     f"a recursion of more than {LIMIT} calls while compiling; let it end on a condition of its arguments"
                 )
         self.active.append((function, key, len(self.changes)))
+        guards = len(self.guards)
         length, out, scopes, line = len(self.active), self.builder.out, len(self.scopes), self.builder.line  # type: ignore[attr-defined]
         written = len(out)
         try:
@@ -89,6 +90,7 @@ class Recursions(Branches):
         except Recursive as met:
             if key is None or met.key != key:
                 raise
+            self.drop_guards(guards)
             del out[written:]
             self.builder.out, self.builder.line = out, line
             del self.scopes[scopes:]  # type: ignore[attr-defined]
@@ -135,6 +137,11 @@ class Recursions(Branches):
             return y, [self.value(x) for x in leaves(y, [])]
 
         region = self.run_region(body)
+        if region.ended or region.raised is not None:
+            raise BadInput(
+                f"{made.function.name} calls itself, and raises on every path or what a try around the call catches; return a "
+                "value that says so"
+            )
         if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
             raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
         form, values = region.result

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NoReturn
 
+from ..errors import BadInput
 from ..private_names import PrivateNames
 from ..source import owner_class, syntax_tree
 from ..traced import current
@@ -57,13 +58,31 @@ class Conflict:
         self.text = text
         self.error = error
 
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise BadInput(self.text)
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = (
+        refuse
+    )
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __str__ = __format__ = __matmul__ = __rmatmul__ = refuse  # type: ignore[assignment]
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __and__ = __or__ = __xor__ = __int__ = __array__ = refuse  # type: ignore[assignment]
+
+
+class Unread(Conflict):
+    """A variable at the start of a loop's iteration that only iterations before it have assigned."""
+
 
 class Late:
-    """A variable that may not have been assigned: reading it raises when the program runs if ``absent`` holds."""
+    """A variable that may not have been assigned: reading it raises when the program runs if ``absent`` holds.
 
-    def __init__(self, x: Any, absent: Any) -> None:
+    ``unread``: why it cannot be read, where an iteration before may have assigned it.
+    """
+
+    def __init__(self, x: Any, absent: Any, unread: str = "") -> None:
         self.x = x
         self.absent = absent
+        self.unread = unread
 
 
 class Unbound:

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, MorulaError
-from ..traced import Traced
-from ..typed import raise_if
-from .arguments import has_traced
-from .branches import Ended, Jump
-from .expressions import IN_PLACE, Expressions, Text, braced
+from ..faults import fault, is_fault
+from .branches import Jump
+from .expressions import IN_PLACE
+from .handlers import Handlers
+from .raising import Ended
 from .scopes import Closure
 
 _LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
 """Where Python and its libraries are, and the functions that are interpreted for those of C."""
 
 
-class StatementsOf(Expressions):
+class StatementsOf(Handlers):
     """The part of the interpreter that runs statements; each gives None or the Jump with which control leaves it."""
 
     def run(self, statements: Statements[ast.stmt]) -> Jump | None:
@@ -63,6 +63,12 @@ class StatementsOf(Expressions):
             return Jump(dead=True)
         except MorulaError as error:
             self.locate(error, node)
+            raise
+        except Exception as error:
+            if is_fault(error):
+                made = fault(error)
+                self.locate(made, node)
+                raise made from error
             raise
         finally:
             self.builder.line = line
@@ -222,59 +228,6 @@ class StatementsOf(Expressions):
     def run_Continue(self, node: ast.Continue) -> Jump:
         return Jump({"continue": True})
 
-    def run_Raise(self, node: ast.Raise) -> Jump:
-        if node.exc is None:
-            raise BadInput("compiled code cannot raise again what it has caught; name the exception")
-        error = self.expression(node.exc)
-        error = self.call(error) if isinstance(error, type) else error
-        if (
-            self.tries
-            and self.tries[-1][0] == len(self.changes)
-            or not self.changes
-            and not has_traced(list(error.args))
-        ):
-            raise error
-        if isinstance(error, StopIteration) and self.stops:
-            if self.stops[-1] == len(self.changes):
-                raise error
-            raise BadInput(
-                "an iterator ends on a condition that is not known while compiling; make an array of its items, and count which are used"
-            )
-        if self.tries and self.tries[-1][1] != self.loops:
-            raise BadInput(
-                f"{type(error).__name__} is raised on a condition that is not known while compiling, in a loop within a try; leave "
-                "the loop by break, and raise after it"
-            )
-        if self.tries:
-            return Jump({error: True})  # type: ignore[dict-item]  its `try` will look at it
-        if self.tries_around:
-            raise BadInput(
-                f"{type(error).__name__} is raised on a condition that is not known while compiling, in a function that is called "
-                "within a try; return a value that says so instead"
-            )
-        self.raise_error(True, error)
-        return Jump(dead=True)
-
-    def raise_error(self, condition: Any, error: BaseException) -> None:
-        text = error.args[0] if error.args else ""
-        self.raise_when(condition, type(error), Text("{}", [text]) if isinstance(text, Traced) else text)
-
-    def raise_when(self, condition: Any, kind: type[BaseException], text: Any) -> None:
-        template, values = (text.template, text.values) if isinstance(text, Text) else (braced(str(text)), [])
-        operands = [self.value(condition), *map(self.value, values)]
-        self.builder.call(raise_if, operands, [], exception=kind, text=template)
-
-    def run_Assert(self, node: ast.Assert) -> Jump | None:
-        test = self.truth(self.expression(node.test))
-        if isinstance(test, bool) and test:
-            return None
-        text = self.expression(node.msg) if node.msg is not None else ""
-        if isinstance(test, bool) and not self.changes:
-            raise AssertionError(text) if text else AssertionError()
-        failed = True if isinstance(test, bool) else self.call(operator.not_, test)
-        self.raise_when(failed, AssertionError, text)
-        return Jump(dead=True) if failed is True else None
-
     # Conditions
 
     def run_If(self, node: ast.If) -> Jump | None:
@@ -303,88 +256,6 @@ class StatementsOf(Expressions):
             return jump if jump.certain or not rest else self.unless(jump, lambda: self.run(rest))
 
         return self.branch(self.value(test), lambda: side(node.body), lambda: side(node.orelse))
-
-    # Exceptions and contexts
-
-    def run_Try(self, node: ast.Try) -> Jump | None:
-        scopes = len(self.scopes)
-        self.tries.append((len(self.changes), self.loops))
-        try:
-            jump = self.run(node.body)
-            error = None
-        except MorulaError:
-            raise
-        except Exception as raised:
-            jump, error = None, raised
-            del self.scopes[scopes:]
-        finally:
-            self.tries.pop()
-        if error is not None:
-            handler = next((h for h in node.handlers if self.catches(h, error)), None)
-            if handler is None:
-                self.run(node.finalbody)
-                raise error
-            jump = self.handle(handler, error)
-        elif jump is None:
-            jump = self.run(node.orelse)
-        else:
-            jump = self.handled(node, jump)
-        last = self.run(node.finalbody) if node.finalbody and (jump is None or not jump.dead) else None
-        return last if last is not None else jump
-
-    def handle(self, handler: ast.ExceptHandler, error: BaseException) -> Jump | None:
-        if handler.name:
-            self.store(handler.name, error)
-        return self.run(handler.body)
-
-    def handled(self, node: ast.Try, jump: Jump) -> Jump | None:
-        """What follows a body that may have raised, or left otherwise, on a condition."""
-        for error in [k for k in jump.conditions if isinstance(k, BaseException)]:
-            condition = jump.conditions[error]
-            rest = Jump(
-                {k: c for k, c in jump.conditions.items() if k is not error and c is not False},
-                jump.value,
-                jump.dead,
-                jump.covers,
-            )
-            if rest.covers and len(rest.conditions) == 1:
-                rest.conditions = dict.fromkeys(rest.conditions, True)
-            handler = next((h for h in node.handlers if self.catches(h, error)), None)
-            if condition is False:
-                continue
-            if handler is None and not self.tries:
-                self.raise_error(condition, error)
-                way: Callable[[], Jump | None] = lambda: Jump(dead=True)  # noqa: E731
-            elif handler is None:
-                way = lambda error=error: Jump({error: True})  # type: ignore[dict-item, misc]  # noqa: E731
-            else:
-                way = lambda handler=handler, error=error: self.handle(handler, error)  # type: ignore[misc]  # noqa: E731
-            if condition is True:
-                return way()
-            return self.branch(
-                self.value(condition),
-                way,
-                lambda rest=rest: self.handled(node, rest) if rest.conditions else self.run(node.orelse),
-            )
-        if jump.leaves or not node.orelse:
-            return jump
-        return self.unless(jump, lambda: self.run(node.orelse))
-
-    def catches(self, handler: ast.ExceptHandler, error: BaseException) -> bool:
-        return handler.type is None or isinstance(error, self.expression(handler.type))
-
-    def run_With(self, node: ast.With) -> Jump | None:
-        managers = []
-        for item in node.items:
-            manager = self.expression(item.context_expr)
-            entered = self.call(self.attribute(manager, "__enter__"))
-            managers.append(manager)
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, entered)
-        jump = self.run(node.body)
-        for manager in reversed(managers):
-            self.call(self.attribute(manager, "__exit__"), None, None, None)
-        return jump
 
 
 def _one_side_leaves(node: ast.If) -> bool:

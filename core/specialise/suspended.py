@@ -11,8 +11,9 @@ from typing import Any
 
 from ..errors import BadInput, MorulaError
 from ..traced import NeedsConcrete, current
-from .branches import Ended, Jump
+from .branches import Jump
 from .iterators import Iterator, advance, iterator_of, known
+from .raising import Ended
 from .scopes import Scope
 
 Frame = tuple[Any, ...]
@@ -77,7 +78,7 @@ class Suspended(Iterator):
             if sent is not None:
                 raise TypeError("can't send non-None value to a just-started generator")
         self.move(trace, state="running")
-        line, tries, around = trace.builder.line, trace.tries, trace.tries_around
+        line, tries = trace.builder.line, list(trace.tries)
         trace.scopes.append(self.scope)
         depth = len(trace.scopes)
         try:
@@ -91,7 +92,7 @@ class Suspended(Iterator):
             raise StopIteration(error.value) if isinstance(error, _Returned) else error from None
         finally:
             del trace.scopes[depth - 1 :]
-            trace.builder.line, trace.tries, trace.tries_around = line, tries, around
+            trace.builder.line, trace.tries = line, tries
             if self.state == "running":
                 self.state = self.state_of(frames)
         return found
@@ -109,12 +110,27 @@ class _Run:
         self.frames = frames
         self.sent = sent
         self.thrown = thrown
+        self.tries = trace.tries  # those around the call
+
+    def refusing(self, frame: Frame) -> Any:
+        """Refuses that a ``try`` around a ``yield`` sees what is raised on a condition that is not known while compiling."""
+        is_body = frame[0] == "try" and frame[2] == "body"
+        sees = self.trace.sees_of(frame[1]) if is_body else lambda kind: False
+
+        def sees_or_refuses(kind: type) -> bool:
+            if sees(kind):
+                raise BadInput(
+                    "compiled code cannot catch an exception by a try around a yield, where it depends on a condition that is not known "
+                    "while compiling; put the try around less"
+                )
+            return False
+
+        return sees_or_refuses
 
     def run(self) -> Any:
         trace = self.trace
         while True:
-            inside = any(f[0] == "try" and f[2] == "body" for f in self.frames)
-            trace.tries = [(len(trace.changes), trace.loops)] if inside else []
+            trace.tries = [*self.tries, *map(self.refusing, self.frames)]
             depth = len(trace.scopes)
             try:
                 found = self.turn()

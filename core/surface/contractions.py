@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..ir import Value
-from ..traced import Trace, traces
-from ..typed import Dim
+from ..traced import Array, Trace, traces
+from ..typed import ArrayType, Dim
 from .arguments import integer, refuse, static, strong, value
 from .operators import stored
 from .products import inner_length, matrix_product
-from .views import reshape
+from .views import derived, permuted, reshape
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -27,6 +27,9 @@ def einsum(
     dtype = np.result_type(*(p.type.dtype for p in parts)) if dtype is None else dtype
     parts = [trace.builder.cast(p, dtype) for p in parts]
     inputs, output = _read(subscripts, [p.type.ndim for p in parts])
+    if len(arrays) == 1 and isinstance(arrays[0], Array) and set(output) == set(inputs[0]) and out is None:
+        if arrays[0].type.dtype == dtype and (arrays[0].type.is_static or len(output) == len(inputs[0])):
+            return _view(trace, arrays[0], inputs[0], output)
     terms = [_single(trace, p, s) for p, s in zip(parts, inputs)]
     for s, p in zip(inputs, parts):
         _check_lengths(trace, s, p, inputs, parts)
@@ -37,6 +40,26 @@ def einsum(
         terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [joined]
     x, s = _summed(trace, terms[0], set(output))
     return stored(trace, trace.builder.transpose(x, [s.index(letter) for letter in output]), out)
+
+
+def _view(trace: Trace, x: Array, s: str, output: str) -> Array:
+    """One operand of which nothing is summed: its axes in another order, or its diagonals, which can be written to."""
+    builder = trace.builder
+    if len(output) == len(s):
+        return permuted(builder, x, [s.index(letter) for letter in output])
+    shape = tuple(int(n) for n in x.type.bounds)
+    places = np.einsum(f"{s}->{output}", np.arange(math.prod(shape)).reshape(shape))
+    index = [builder.constant(np.ascontiguousarray(places))]
+
+    def there(v: Value) -> Value:
+        flat = reshape(builder, v, (math.prod(shape),))
+        return builder.once(("einsum", v, s, output), lambda: builder.getitem(flat, index, ("a",), []))
+
+    def back(old: Value, v: Value) -> Value:
+        flat = builder.setitem(reshape(builder, old, (math.prod(shape),)), index, v, ("a",))
+        return reshape(builder, flat, shape)
+
+    return derived(x, ArrayType(x.type.dtype, places.shape), there, back)
 
 
 def _arguments(trace: Trace, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

@@ -14,7 +14,7 @@ from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import Dim
 from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
-from .views import reshape
+from .views import read_only, reshape
 
 
 @traces(np.array)
@@ -262,13 +262,20 @@ def diagflat(trace: Trace, v: Any, k: Any = 0) -> Any:
 @traces(np.diagonal)
 def diagonal(trace: Trace, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     k = integer(trace, offset, "the offset of np.diagonal")
-    x = value(trace, trace.call(np.moveaxis, a, (axis1, axis2), (-2, -1)))
-    n, m = x.type.shape[-2:]
+    moved = trace.call(np.moveaxis, a, (axis1, axis2), (-2, -1))
+    *before, n, m = moved.type.shape
     if isinstance(n, Dim) or isinstance(m, Dim):
         raise refuse("np.diagonal of an array whose length is known only when the program runs", "use a fixed length")
     places = np.arange(len(np.diagonal(np.empty((n, m)), k)))
     index = [trace.builder.constant(places + max(-k, 0)), trace.builder.constant(places + max(k, 0))]
-    return trace.wrap(trace.builder.getitem(x, index, (*[":"] * (x.type.ndim - 2), "a", "a"), []))
+    spec = (*[":"] * len(before), "a", "a")
+    return read_only(
+        trace.builder,
+        moved,
+        (*before, len(places)),
+        ("diagonal", k),
+        lambda x: trace.builder.getitem(x, index, spec, []),
+    )
 
 
 @traces(np.fill_diagonal)
@@ -352,7 +359,8 @@ def broadcast_to(trace: Trace, array: Any, shape: Any, subok: bool = False) -> A
     found = trace.builder.broadcast_shape([x.type.shape, wanted])
     if len(found) != len(wanted) or any(a != b for a, b in zip(found, wanted)):
         raise BadInput(f"an array of shape {x.type.shape} cannot be broadcast to {wanted}")
-    return new_array(trace.builder.broadcast_to(x, wanted))
+    base = array if isinstance(array, Array) else new_array(x)
+    return read_only(trace.builder, base, wanted, ("broadcast_to",), lambda v: trace.builder.broadcast_to(v, wanted))
 
 
 @traces(np.broadcast_arrays)

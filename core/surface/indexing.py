@@ -67,6 +67,8 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
             found.dims.append(-1)
             found.entries.append(":")
         elif isinstance(x, tuple):  # the index arrays of a mask
+            assert isinstance(x, _Mask)
+            check_mask(trace, x.shape, shape, d)
             for part in x:
                 found.dims.append(d)
                 found.entries.append(("a", elements(trace.builder, part, shape[d], d)))
@@ -93,11 +95,37 @@ def _item(trace: Trace, x: Any) -> Any:
         if not v.type.shape:
             raise refuse("an array indexed by a bool", "use np.newaxis and a slice")
         if not v.is_constant:
-            return masks.index_arrays(trace, v)
-        return tuple(trace.builder.constant(part) for part in np.nonzero(v.constant))
+            return _Mask(masks.index_arrays(trace, v), v.type.shape)
+        return _Mask(map(trace.builder.constant, np.nonzero(v.constant)), v.type.shape)
     if v.type.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return v
+
+
+class _Mask(tuple):
+    """The index arrays of a mask, and its shape."""
+
+    shape: Shape
+
+    def __new__(cls, parts: Any, shape: Shape) -> _Mask:
+        made = super().__new__(cls, parts)
+        made.shape = shape
+        return made
+
+
+def check_mask(trace: Trace, mask: Shape, shape: Shape, first: int) -> None:
+    """Raise, when the program runs if that is when lengths are known, if a mask does not fit the dimensions from ``first`` on."""
+    text = "boolean index did not match indexed array along axis {}; size of axis is {} but size of corresponding boolean axis is {}"
+    for axis, m in enumerate(mask, first):
+        n = shape[axis]
+        if isinstance(m, int) and isinstance(n, int):
+            if m != n:
+                raise IndexError(text.format(axis, n, m))
+        elif n is not m:
+            builder = trace.builder
+            lengths = [builder.length(n), builder.length(m)]
+            differ = builder.ufunc(np.not_equal, *lengths)
+            builder.raise_if(differ, IndexError, text, builder.constant(axis), *lengths)
 
 
 def _consumed(x: Any) -> int:
@@ -284,9 +312,9 @@ def fitted(builder: Builder, v: Value, shape: Shape) -> Value:
         isinstance(n, int) and isinstance(m, int) and n not in (1, m)
         for n, m in zip(v.type.shape[::-1], tuple(shape)[::-1])
     ):
-        raise BadInput(
-            f"could not broadcast input array from shape {text_of_shape(v.type.shape)} into shape {text_of_shape(shape)}"
-        )
+        given, wanted = text_of_shape(v.type.shape), text_of_shape(shape)
+        text = f"could not broadcast input array from shape {given} into shape {wanted}"
+        raise BadInput(text, in_python=ValueError(text))
     builder.broadcast_shape([shape, v.type.shape])
     return builder.broadcast_to(v, tuple(shape))
 
@@ -304,8 +332,7 @@ def _write_where(trace: Trace, x: Array, mask: Value, v: Value) -> None:
     v = _converted(builder, v, x.type)
     while v.type.ndim > len(rest):
         v = reshape(builder, v, v.type.shape[1:])
-    if mask.type.bounds != ArrayType(x.type.dtype, shape[:n]).bounds:
-        raise IndexError("boolean index did not match indexed array: its shape differs from the array's")
+    check_mask(trace, mask.type.shape, shape, 0)
     mask = reshape(builder, mask, (*mask.type.shape, *[1] * len(rest)))
     kept = trace.value(x)
     chosen = builder.where(builder.broadcast_to(mask, shape), builder.broadcast_to(v, shape), kept)

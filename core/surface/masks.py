@@ -103,5 +103,5 @@ def _has_elements(trace: Trace, x: Any) -> bool:
     if isinstance(n, int):
         return n > 0
     empty = trace.builder.ufunc(np.equal, trace.value(n), trace.builder.constant(0))
-    trace.builder.raise_if(empty, ValueError, "np.unique of an array that may be empty cannot be compiled")
+    trace.builder.end_if(empty, ValueError, "np.unique of an array that may be empty cannot be compiled")
     return True

@@ -96,11 +96,18 @@ def _with_object(trace: Trace, function: Any, a: Any, b: Any) -> Any:
         return (
             holds if array is None else trace.wrap(trace.builder.full(array.type.shape, trace.builder.constant(holds)))
         )
-    raise TypeError(f"unsupported operand type(s) for {function.__name__}: {_kind(a)} and {_kind(b)}")
+    function(_stand_in(a), _stand_in(b))  # raises what Python does
+    raise BadInput(f"{function.__name__} of a {type(a).__name__} and a {type(b).__name__} cannot be compiled")
 
 
-def _kind(x: Any) -> str:
-    return repr(str(x.type)) if isinstance(x, (Scalar, Array)) else repr(type(x).__name__)
+def _stand_in(x: Any) -> Any:
+    """A number or an array of the type of a traced one."""
+    if isinstance(x, Array):
+        return np.ones((1,) * x.type.ndim, x.type.dtype)
+    if isinstance(x, Scalar):
+        one = x.type.dtype.type(1)
+        return one.item() if x.type.weak or x.type.dtype.kind == "b" else one
+    return x
 
 
 def combine(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:

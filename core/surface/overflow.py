@@ -61,7 +61,7 @@ def refuse_overflow(trace: Trace, ufunc: np.ufunc, operands: Sequence[Value]) ->
     if overflows is None or any(v.type.dtype.kind != "i" for v in operands):
         return
     condition = overflows(trace.builder, *operands)
-    trace.builder.raise_if(condition, OverflowError, too_large(trace))
+    trace.builder.end_if(condition, OverflowError, too_large(trace))
 
 
 def too_large(trace: Trace) -> str:

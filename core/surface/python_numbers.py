@@ -62,10 +62,10 @@ def truncated(builder: Builder, x: Value) -> Value:
         builder.raise_if(builder.ufunc(np.isnan, x), ValueError, "cannot convert float NaN to integer")
         large = builder.ufunc(np.greater_equal, x, builder.constant(2.0**63))
         small = builder.ufunc(np.less, x, builder.constant(-(2.0**63)))
-        builder.raise_if(builder.ufunc(np.logical_or, large, small), OverflowError, _TOO_LARGE)
+        builder.end_if(builder.ufunc(np.logical_or, large, small), OverflowError, _TOO_LARGE)
     if x.type.dtype == np.uint64:
         too_large = builder.ufunc(np.greater, x, builder.constant(2**63 - 1, np.uint64))
-        builder.raise_if(too_large, OverflowError, _TOO_LARGE)
+        builder.end_if(too_large, OverflowError, _TOO_LARGE)
     return weak(builder, x, np.int64)
 
 

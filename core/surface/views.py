@@ -206,6 +206,16 @@ def derived(
     return Array(array.storage, Derived(array.view, there, back), kind)
 
 
+def read_only(builder: Builder, array: Array, shape: Shape, key: Any, there: Callable[[Value], Value]) -> Array:
+    """A view that NumPy does not let be written to, as a broadcast array or a diagonal."""
+
+    def back(old: Value, v: Value) -> Value:
+        raise ValueError("assignment destination is read-only")
+
+    kind = ArrayType(array.type.dtype, tuple(shape))
+    return derived(array, kind, lambda x: builder.once((*key, x, tuple(map(dim_key, shape))), lambda: there(x)), back)
+
+
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
     """A view of all elements in C order."""
     before = array.type.shape

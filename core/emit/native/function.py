@@ -319,7 +319,7 @@ class FunctionCode:
     def fail_if(
         self,
         condition: str,
-        exception: type[BaseException],
+        exception: Any,
         text: str,
         values: Sequence[tuple[Element, np.dtype]] = (),
         number: int = 0,

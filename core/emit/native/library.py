@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import typed
 from ...errors import BadInput
+from ...exceptions import exception_of
 from ...ir import Operation, callee_name
 from ...typed import STACK, ArrayType, Dim
 from .elements import load, store
@@ -75,8 +76,8 @@ def printed(*values: Any, text: str) -> None:
     print(text.format(*values))
 
 
-def raised(*values: Any, exception: type[BaseException], text: str) -> None:
-    raise exception(text.format(*values) if values else text)
+def raised(*values: Any, exception: Any, text: str) -> None:
+    raise exception_of(exception, text, values)
 
 
 @emits("library", typed.callback, typed.debug_print)

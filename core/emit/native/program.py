@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
+from ...exceptions import exception_of
 from ...ir import Function
 from ...typed import STACK, ArrayType, Dim
 from . import machine
@@ -86,7 +87,7 @@ class NativeProgram:
         exception, text, dtypes = self._failures[int(context[0]) - 1]
         words = context[ProgramText.VALUES :]
         values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
-        raise exception(text.format(*values) if values else text)
+        raise exception_of(exception, text, values)
 
     def __del__(self) -> None:
         for name in self._saved["kept"]:

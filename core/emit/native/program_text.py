@@ -28,7 +28,7 @@ class ProgramText:
     def __init__(self, bounds_check: bool, processor: Processor) -> None:
         self.bounds_check = bounds_check
         self.module = Module(processor)
-        self.failures: list[tuple[type[BaseException], str, list[np.dtype]]] = []
+        self.failures: list[tuple[Any, str, list[np.dtype]]] = []
         self.callbacks: list[Any] = []
         self.constants: dict[str, str] = {}
         self.names: dict[Function, str] = {}
@@ -36,7 +36,7 @@ class ProgramText:
         self.kept: list[str] = []
         self.marks: dict[str, str] = {}
 
-    def failure(self, exception: type[BaseException], text: str, dtypes: Sequence[np.dtype] = ()) -> int:
+    def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = ()) -> int:
         """The number, from 1, of an error."""
         entry = (exception, text, list(dtypes))
         if entry not in self.failures:

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from ...errors import BadInput
+from ...exceptions import exception_of
 from ...ir import Block, Function, Operation, Value, callee_name, walk
 from ...typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
 from .overwriting import computed_now, read_before, rewritten, settled
@@ -55,7 +56,7 @@ def is_lowered(op: Operation) -> bool:
 class Site:
     """A place that may raise: what, and the types and lengths of the values in its message."""
 
-    exception: type[BaseException]
+    exception: Any
     text: str
     types: tuple[ArrayType, ...] = ()
 
@@ -329,8 +330,8 @@ class Walk:
         return None if self.failure is None else self.failure.code == 0
 
 
-def message(site: Site, bits: np.ndarray) -> str:
-    """The text of an error from the bits that the program gave back."""
+def error_at(site: Site, bits: np.ndarray) -> BaseException:
+    """The exception of a site, with the numbers that the program gave back as bits."""
     arrays = []
     words = list(bits)
     for kind in site.types:
@@ -340,7 +341,7 @@ def message(site: Site, bits: np.ndarray) -> str:
     for x, kind in zip(arrays, site.types):
         part = tuple(slice(int(words.pop(0))) if isinstance(n, Dim) else slice(None) for n in kind.shape)
         values.append(x[part] if part else x[()])
-    return site.text.format(*values) if values else site.text
+    return exception_of(site.exception, site.text, values)
 
 
 def fitted(x: Any, kind: ArrayType) -> Any:

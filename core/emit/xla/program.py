@@ -17,7 +17,7 @@ from ...ir import Function
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
 from .client import default_platform, prepare, wide
-from .lower import Walk, message
+from .lower import Walk, error_at
 
 _SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
 
@@ -140,7 +140,7 @@ class XlaProgram:
             error = self._raised[0]
             self._raised.clear()
             raise error
-        raise site.exception(message(site, np.asarray(failure[1])))
+        raise error_at(site, np.asarray(failure[1]))
 
 
 def as_numpy(x: jax.Array) -> Any:

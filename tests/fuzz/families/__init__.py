@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from . import aliasing, arrays, flow, mixed, mutation, nested, numbers, objects, sharing, state, structured
+from . import aliasing, arrays, flow, mixed, mutation, nested, numbers, objects, raising, sharing, state, structured
 
 
 class AnyFamily(Protocol):
@@ -21,5 +21,5 @@ class AnyFamily(Protocol):
     def write(self, seed: int) -> str: ...
 
 
-MODULES = (structured, mutation, aliasing, nested, numbers, objects, flow, arrays, sharing, state, mixed)
+MODULES = (structured, mutation, aliasing, nested, numbers, objects, flow, arrays, sharing, raising, state, mixed)
 FAMILIES: dict[str, AnyFamily] = {family.name: family for module in MODULES for family in module.FAMILIES}

@@ -1,0 +1,77 @@
+"""Errors of the engine itself: refused as such, with the user's line and what was wrong as the cause.
+
+While a function is traced, Python raises two kinds of exceptions: those of the program (``[1, 2][5]``), which it would raise
+too if it were run, and those of the engine's own code, which are faults.  A program may catch the former alone.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import BadInput, MorulaError
+from .ir import InvalidIR
+from .tracebacks import ENGINE
+
+KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedError)
+"""What the engine's own code raises where it is wrong; NumPy's and Python's complaints about operands are other ones."""
+
+INTERNAL = re.compile(
+    r"\b(Array|Closure|Conflict|Generator|Jump|Late|Region|Scalar|Sequence|Storage|Text|Traced|Unbound|Value)\b"
+)
+"""Classes that no program knows."""
+
+FOR_PROGRAMS = frozenset(
+    "call_real _getitem _setitem _from_container _into_container run_Delete contains attribute set_attribute eval_Dict "
+    "eval_FormattedValue _repeated super_ iterate check settled".split()
+)
+"""Functions that do what the program says with its own objects: what Python raises there is the program's."""
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether an exception was raised by the engine's own code, and not on purpose."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    if not trace.tb_frame.f_globals.get("__name__", "").startswith(ENGINE) or code.co_name in FOR_PROGRAMS:
+        return False
+    if not isinstance(error, KINDS) and not INTERNAL.search(_text(error)):
+        return False
+    line = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+    return not line.startswith("raise") and line != ""
+
+
+def _text(error: BaseException) -> str:
+    """The words of an exception, whose arguments may be traced."""
+    return " ".join(x if isinstance(x, str) else repr(x) for x in error.args if isinstance(x, (str, int)))
+
+
+def fault(error: BaseException) -> BadInput:
+    """The refusal of a program for which the engine has failed."""
+    first = _text(error).partition("\n")[0]
+    made = BadInput(
+        f"this is a fault of morula, not of the program ({type(error).__name__}: {first[:160]}); it cannot be compiled: call it "
+        "without jit, or this part of it by mo.callback, and please report it"
+    )
+    made.__cause__ = error
+    return made
+
+
+@contextmanager
+def refused(where: str) -> Iterator[None]:
+    """Refuse a program where the engine fails; nothing of the program is run within."""
+    try:
+        yield
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        if isinstance(error, MorulaError) and not isinstance(error, InvalidIR):
+            raise
+        made = fault(error)
+        made.args = (f"{made.args[0]}\n  in {where}",)
+        raise made from error

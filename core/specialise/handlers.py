@@ -1,0 +1,296 @@
+"""``raise``, ``assert``, ``try`` and ``with``."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence as Statements
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput, MorulaError
+from ..ir import Block, walk
+from ..typed import callback
+from .branches import Jump
+from .expressions import Expressions
+from .raising import Ended, OneOf, Raised, Sees
+
+_PLAIN = (
+    ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
+    ast.Add, ast.Sub, ast.Mult, ast.USub, ast.UAdd, ast.Not, ast.expr_context, ast.Expr, ast.Tuple,
+)  # fmt: skip
+"""What a handler may consist of for which it makes no difference which exception it has caught."""
+
+
+class Handlers(Expressions):
+    """The part of the interpreter that raises and catches."""
+
+    def run(self, statements: Statements[ast.stmt]) -> Jump | None:
+        raise NotImplementedError
+
+    def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
+        raise NotImplementedError
+
+    # Raising
+
+    def run_Raise(self, node: ast.Raise) -> None:
+        if node.exc is None:
+            if not self.handled:
+                raise RuntimeError("No active exception to reraise")
+            self.throw(self.handled[-1])
+        error = self.instance_of(node.exc)
+        if not isinstance(error, BaseException):
+            raise TypeError("exceptions must derive from BaseException")
+        if not isinstance(error, Exception):
+            raise BadInput(
+                f"compiled code cannot raise a {type(error).__name__}; raise an exception derived from Exception"
+            )
+        if node.cause is not None:
+            cause = self.instance_of(node.cause)
+            if cause is not None and not isinstance(cause, BaseException):
+                raise TypeError("exception causes must derive from BaseException")
+            error.__cause__ = cause
+        self.chain(error)
+        raise OneOf(Raised.of(error)) if isinstance(error, MorulaError) else error
+
+    def instance_of(self, node: ast.expr) -> Any:
+        x = self.expression(node)
+        return self.call(x) if isinstance(x, type) else x
+
+    def run_Assert(self, node: ast.Assert) -> None:
+        test = self.truth(self.expression(node.test))
+        if isinstance(test, bool) and test:
+            return
+        args = () if node.msg is None else (self.expression(node.msg),)
+        error = AssertionError(*args)
+        self.chain(error)
+        self.throw(Raised(True if isinstance(test, bool) else self.call(operator.not_, test), 0, [error]))
+
+    # Catching
+
+    def run_Try(self, node: ast.Try) -> Jump | None:
+        if not node.finalbody:
+            return self.caught(node)
+        self.tries.append(lambda kind: True)
+        try:
+            jump, raised = self.attempted_here(lambda: self.caught(node))
+        finally:
+            self.tries.pop()
+        return self.afterwards(jump, raised, lambda: self.run(node.finalbody))
+
+    def afterwards(self, jump: Jump | None, raised: Raised | None, last: Callable[[], Jump | None]) -> Jump | None:
+        """``finally``: what runs however control leaves, and may leave itself."""
+
+        def left() -> Jump | None:
+            found = last()
+            if found is None or found.dead:
+                return found or jump
+            return found if found.leaves or jump is None else self.unless(found, lambda: jump)
+
+        def failed(raised: Raised) -> Jump | None:
+            found = self.while_handling(raised, last)
+            if found is None:
+                self.throw(raised)
+            elif not found.leaves:
+                self.unless(found, lambda: self.throw(raised))
+            return found
+
+        if raised is None:
+            return left() if jump is None or not jump.dead else jump
+        if raised.condition is True:
+            return failed(raised)
+        certain = Raised(True, raised.which, raised.errors)
+        return self.branch(self.value(raised.condition), lambda: failed(certain), left)
+
+    def caught(self, node: ast.Try) -> Jump | None:
+        """``try``, ``except`` and ``else``."""
+        self.tries.append(self.sees_of(node))
+        try:
+            jump, raised = self.attempted_here(lambda: self.run(node.body))
+        finally:
+            self.tries.pop()
+
+        def passed() -> Jump | None:
+            if jump is None:
+                return self.run(node.orelse)
+            return jump if jump.leaves or not node.orelse else self.unless(jump, lambda: self.run(node.orelse))
+
+        if raised is None:
+            return passed()
+        certain = Raised(True, raised.which, raised.errors)
+        if raised.condition is True:
+            return self.dispatched(node, certain)
+        return self.branch(self.value(raised.condition), lambda: self.dispatched(node, certain), passed)
+
+    def attempted_here(self, run: Callable[[], Any]) -> tuple[Any, Raised | None]:
+        """``attempted``, of what stays within the function that is being interpreted.
+
+        Raises:
+            BadInput: it calls Python when it runs, whose exceptions a program cannot catch.
+        """
+        scopes, out, start = len(self.scopes), self.builder.out, len(self.builder.out)
+        jump, raised = self.attempted(lambda: self.as_python(run))
+        del self.scopes[scopes:]
+        for op in walk(Block([], out[start:])):
+            kind = _may_raise(op.callee) if op.kind == "call" else None
+            if kind is not None and self.sees(kind):
+                name = getattr(op.callee, "__name__", "a callback")
+                raise BadInput(
+                    f"compiled code cannot catch what {name} raises; check its argument before, or call it outside of the try"
+                )
+        return jump, raised
+
+    def sees_of(self, node: ast.Try) -> Sees:
+        """Which exceptions a ``try`` sees; all of them, where that cannot be told before."""
+        try:
+            kinds = [self.expression(h.type) if h.type is not None else BaseException for h in node.handlers]
+            flat = tuple(k for kind in kinds for k in (kind if isinstance(kind, tuple) else (kind,)))
+            issubclass(ValueError, flat)
+        except (MorulaError, Ended):
+            raise
+        except Exception:  # it is no class, or has no such name: an error if an exception gets there
+            return lambda kind: True
+        return lambda kind: issubclass(kind, flat) or any(issubclass(k, kind) for k in flat)
+
+    def dispatched(self, node: ast.Try, raised: Raised) -> Jump | None:
+        """The handler of what was raised."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        for place, error in enumerate(raised.errors):
+            at = next((i for i, h in enumerate(node.handlers) if self.catches(h, error)), -1)
+            is_any = at < 0 or node.handlers[at].name is None and all(map(_is_plain, node.handlers[at].body))
+            groups.setdefault((at, -1 if is_any else place), []).append(place)
+        return self.for_each(raised, [(places, at) for (at, _), places in groups.items()],
+                             lambda found, at: self.handle(node, at, found))  # fmt: skip
+
+    def for_each(
+        self, raised: Raised, groups: list[tuple[list[int], Any]], handle: Callable[[Raised, Any], Any]
+    ) -> Any:
+        """``handle`` for the group of exceptions that the one which was raised belongs to."""
+        (places, key), *others = groups
+        errors = [raised.errors[k] for k in places]
+        which: Any = 0
+        for position, place in enumerate(places[1:] if len(places) > 1 else (), 1):
+            is_this = self.call(operator.eq, raised.which, place)
+            which = self.call(operator.add, which, self.call(operator.mul, self.call(int, is_this), position))
+        this = Raised(True, which, errors)
+        if not others:
+            return handle(this, key)
+        is_one: Any = False
+        for place in places:
+            same = self.call(operator.eq, raised.which, place)
+            is_one = same if is_one is False else self.call(operator.or_, is_one, same)
+        if isinstance(is_one, (bool, np.bool_)):
+            return handle(this, key) if is_one else self.for_each(raised, others, handle)
+        return self.branch(self.value(is_one), lambda: handle(this, key), lambda: self.for_each(raised, others, handle))
+
+    def handle(self, node: ast.Try, at: int, raised: Raised) -> Jump | None:
+        if at < 0:
+            self.throw(raised)
+        handler = node.handlers[at]
+        if handler.name:
+            self.store(handler.name, raised.errors[0])
+        jump = self.while_handling(raised, lambda: self.run(handler.body))
+        if handler.name and handler.name in self.scope.vars:
+            self.touch(self.scope.vars)
+            del self.scope.vars[handler.name]
+        return jump
+
+    def while_handling(self, raised: Raised, run: Callable[[], Jump | None]) -> Jump | None:
+        """Run something in which this is what ``raise`` raises again, and what other exceptions have as their context."""
+        self.handled.append(raised)
+        try:
+            return run()
+        except MorulaError:
+            raise
+        except Exception as error:
+            self.chain(error)
+            raise
+        finally:
+            self.handled.pop()
+
+    def catches(self, handler: ast.ExceptHandler, error: BaseException) -> bool:
+        return handler.type is None or isinstance(error, self.expression(handler.type))
+
+    # Contexts
+
+    def run_With(self, node: ast.With) -> Jump | None:
+        return self.within_contexts(node.items, node.body)
+
+    def within_contexts(self, items: list[ast.withitem], body: list[ast.stmt]) -> Jump | None:
+        if not items:
+            return self.run(body)
+        manager = self.expression(items[0].context_expr)
+        if not hasattr(type(manager), "__exit__"):
+            kind = type(manager).__name__
+            raise TypeError(f"'{kind}' object does not support the context manager protocol")
+        if hasattr(type(manager), "_recreate_cm"):
+            raise BadInput(
+                "compiled code cannot have a context that a generator makes; give it a class with __enter__ and __exit__"
+            )
+        may_swallow = hasattr(type(manager).__exit__, "__code__") and type(manager).__module__ not in (
+            "numpy",
+            "warnings",
+        )
+        with ExitStack() as stack:
+            if not may_swallow and isinstance(manager, (AbstractContextManager, np.errstate)):
+                return self.within_library_context(stack, manager, items, body)
+            entered = self.call(self.attribute(manager, "__enter__"))
+        if items[0].optional_vars is not None:
+            self.assign(items[0].optional_vars, entered)
+        leave = self.attribute(manager, "__exit__")
+        self.tries.append(lambda kind: True)
+        try:
+            jump, raised = self.attempted_here(lambda: self.within_contexts(items[1:], body))
+        finally:
+            self.tries.pop()
+
+        def passed() -> Jump | None:
+            self.call(leave, None, None, None)
+            return jump
+
+        def failed(found: Raised, _: Any) -> Jump | None:
+            error = found.errors[0]
+            self.handled.append(found)
+            swallowed = self.truth(self.call(leave, type(error), error, None))
+            self.handled.pop()
+            if swallowed is False:
+                self.throw(found)
+            elif swallowed is not True:
+                self.throw(Raised(self.call(operator.not_, swallowed), 0, [error]))
+            return None
+
+        if raised is None:
+            return passed()
+        groups = [([k], None) for k in range(len(raised.errors))]
+        certain = Raised(True, raised.which, raised.errors)
+        if raised.condition is True:
+            return self.for_each(certain, groups, failed)
+        return self.branch(self.value(raised.condition), lambda: self.for_each(certain, groups, failed), passed)
+
+    def within_library_context(
+        self, stack: ExitStack, manager: Any, items: list[ast.withitem], body: list[ast.stmt]
+    ) -> Jump | None:
+        """A context of NumPy's or Python's, which is entered while compiling and catches nothing."""
+        entered = stack.enter_context(manager)
+        if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
+            raise BadInput(
+                "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values: "
+                "np.isfinite"
+            )
+        if items[0].optional_vars is not None:
+            self.assign(items[0].optional_vars, entered)
+        return self.within_contexts(items[1:], body)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    return all(isinstance(n, _PLAIN) for n in ast.walk(node))
+
+
+def _may_raise(callee: Any) -> type[BaseException] | None:
+    """What a call that is made when the program runs may raise, beside the checks that are written for it."""
+    if callee is callback:
+        return Exception
+    module = getattr(callee, "__module__", None) or ""
+    return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

@@ -1,0 +1,315 @@
+"""Exceptions that a program may raise, and the handlers that may catch them.
+
+An exception that is raised for certain is a Python exception of the interpreter, and unwinds it: to the ``try`` that
+catches it, or to the condition under which it is raised.  One that is raised on a traced condition (a check, or a branch that
+raises) ends the program by ``raise_if`` where no ``try`` can see it.  Where one can, everything up to the end of the region
+goes into a branch of its own, the *guard*, which runs if nothing was raised.  A region that ends closes its guards: what was
+changed before the exception and what was changed after all of it are merged, and ``Raised`` says whether it has raised,
+and what.  The region around goes on under a guard of its own, up to the ``try``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import BadInput, MorulaError
+from ..exceptions import Recipe
+from ..ir import Block, Value
+from ..traced import Trace, Traced
+from ..traced_text import Text
+from ..typed import raise_if
+from .merging import Merger
+from .scopes import UNBOUND
+from .state import After, Changes
+
+UNKNOWN_END = "an iterator ends on a condition that is not known while compiling; make an array of its items, and count which are used"
+
+Sees = Callable[[type], bool]
+"""Whether a ``try`` sees exceptions of a class."""
+
+
+@dataclass
+class Raised:
+    """That a part of the program has raised if ``condition`` holds: of ``errors`` the one at the place ``which``."""
+
+    condition: Any
+    which: Any
+    errors: list[BaseException]
+
+    @classmethod
+    def of(cls, error: BaseException) -> Raised:
+        """An exception that was raised for certain."""
+        return error.raised if isinstance(error, OneOf) else cls(True, 0, [error])
+
+
+class OneOf(Exception):
+    """One of several exceptions, raised for certain; which one is known when the program runs."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__()
+        self.raised = raised
+
+
+class Ended(BaseException):
+    """A call does not return: the program has raised an exception in it."""
+
+
+@dataclass
+class Region:
+    """A part of the program that was interpreted apart: its operations, its outcome and what it changed.
+
+    ``raised``: it may have raised, and the outcome holds if it has not.  ``ended``: the program has ended in it.
+    """
+
+    block: Block
+    changes: Changes
+    result: Any = None
+    after: After = field(default_factory=dict)
+    raised: Raised | None = None
+    ended: bool = False
+
+
+@dataclass
+class Guard:
+    """What runs if a part before it, ``other``, has not raised; ``holds``: that part ran if the condition held."""
+
+    condition: Value
+    holds: bool
+    other: Region
+    rest: Region
+    outer: Any  # the region around
+    out: list[Any]
+
+
+class Raising(Trace):
+    """The part of the interpreter that knows what may have been raised."""
+
+    changes: list[Changes]
+    guards: list[Guard]
+    frames: list[list[Any]]  # the operations of the regions and guards that are open
+    tries: list[Sees]
+    iterations: int  # how many loops are around, of which one iteration is interpreted for all
+    handled: list[Raised]  # what the handlers around have caught
+    contexts: dict[int, tuple[BaseException, BaseException | None]]
+
+    def made_in(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def save(self, holder: Any) -> None:
+        raise NotImplementedError
+
+    def merge_changes(self, merger: Merger, sides: list[Region]) -> None:
+        raise NotImplementedError
+
+    # Raising
+
+    def check(self, condition: Value, kind: type[BaseException], text: str, values: tuple[Value, ...]) -> bool:
+        """A check of the builder's; whether it was taken care of here."""
+        if condition.is_constant and all(v.is_constant for v in values):
+            self.chain(error := kind(text.format(*(v.constant for v in values)) if values else text))
+            raise error
+        if not self.sees(kind) and not self.handled:
+            return False
+        error = kind(Text(text, [self.wrap(v) for v in values]) if values else text)
+        self.chain(error)
+        self.throw(Raised(self.wrap(condition), 0, [error]))
+        return True
+
+    def sees(self, kind: type) -> bool:
+        """Whether a ``try`` around sees exceptions of a class."""
+        return any(sees(kind) for sees in self.tries)
+
+    def chain(self, error: BaseException) -> None:
+        """Note which exception was being handled when this one was raised."""
+        if id(error) not in self.contexts:
+            handled = self.handled[-1].errors[0] if self.handled else None
+            self.contexts[id(error)] = error, handled if handled is not error else None
+
+    def throw(self, raised: Raised) -> None:
+        """Raise; gives what is raised on a traced condition to the ``try`` that sees it, and goes on where it is not."""
+        if raised.condition is True:
+            is_plain = len(raised.errors) == 1 and not isinstance(raised.errors[0], MorulaError)
+            raise raised.errors[0] if is_plain else OneOf(raised)
+        if any(self.sees(type(e)) for e in raised.errors):
+            self.open_guard(self.value(raised.condition), True, None, raised)
+        else:
+            self.end_if(raised)
+
+    def end_if(self, raised: Raised) -> None:
+        """End the program if it has raised."""
+        for place, error in enumerate(raised.errors):
+            condition = raised.condition
+            if len(raised.errors) > 1:
+                is_this = self.call(operator.eq, raised.which, place)
+                condition = is_this if condition is True else self.call(operator.and_, condition, is_this)
+            if condition is not False:
+                self.raise_error(condition, error)
+
+    def raise_error(self, condition: Any, error: BaseException) -> None:
+        """End the program with an exception, whose arguments may be traced."""
+        if isinstance(error, StopIteration):
+            raise BadInput(UNKNOWN_END)
+        recipe = Recipe(error, self.contexts, lambda x: isinstance(x, Traced))
+        operands = [self.value(condition), *map(self.value, recipe.values)]
+        self.builder.call(raise_if, operands, [], exception=recipe.exception, text=recipe.text)
+        if not operands[0].is_constant:
+            self.builder.integers.assume(operands[0], False)
+
+    def as_python(self, run: Callable[[], Any]) -> Any:
+        """Run something whose errors are the program's, where Python has them too.
+
+        Not in a loop: what is of one shape in its first iteration may be refused as one of all shapes.
+        """
+        try:
+            return run()
+        except BadInput as error:
+            if error.in_python is None or self.iterations:
+                raise
+            python = error.in_python
+        raise python
+
+    # Guards
+
+    def attempted(self, run: Callable[[], Any], default: Any = UNBOUND) -> tuple[Any, Raised | None]:
+        """Interpret something here: its outcome, and that it may have raised, which ``default`` is the outcome of."""
+        mark, result, raised = len(self.guards), default, None
+        try:
+            result = run()
+        except MorulaError:
+            raise
+        except Exception as error:
+            raised = Raised.of(error)
+        while len(self.guards) > mark:
+            result, raised = self.close_guard(result, raised, default)
+        return (None if result is UNBOUND else result), raised
+
+    def open_guard(self, condition: Value, holds: bool, other: Region | None, raised: Raised) -> None:
+        """From here on the program runs if the condition does not hold; ``other`` has run if it does, and raised."""
+        if self.builder.out is not self.frames[-1]:
+            raise BadInput(
+                "an exception raised here cannot be caught by compiled code; check for it by an if before, or leave out the try"
+            )
+        other = other or Region(Block(), Changes())
+        other.raised = raised
+        rest = Region(Block(), Changes())
+        self.guards.append(Guard(condition, holds, other, rest, self.region, self.builder.out))
+        self.changes.append(rest.changes)
+        self.region = rest.changes
+        self.frames.append(rest.block.operations)
+        self.builder.out = rest.block.operations
+        self.builder.integers.assume(condition, not holds)
+
+    def leave_guard(self) -> Guard:
+        guard = self.guards.pop()
+        rest = guard.rest
+        rest.after = rest.changes.undo(lambda holder: self.made_in(holder) is rest.changes)
+        self.changes.pop()
+        self.frames.pop()
+        self.region = guard.outer
+        self.builder.out = guard.out
+        return guard
+
+    def drop_guards(self, mark: int) -> None:
+        """Forget the guards since ``mark``, and what was changed in them."""
+        while len(self.guards) > mark:
+            self.leave_guard()
+
+    def close_guard(self, result: Any, raised: Raised | None, default: Any) -> tuple[Any, Raised]:
+        """The outcome after a guard, and that the part before it or what ran in it may have raised."""
+        guard = self.leave_guard()
+        guard.rest.raised = raised
+        sides = [guard.other, guard.rest] if guard.holds else [guard.rest, guard.other]
+        at = sides.index(guard.rest)
+        merger = Merger(
+            self, guard.condition, [s.block for s in sides], [s.after for s in sides], [s.changes for s in sides]
+        )
+        found = self.merged_raised(merger, sides)
+        if result is not default:
+            result = self.outcome_of_one(merger, at, result, default)
+        self.merge_changes(merger, sides)
+        merger.finish()
+        return result, found
+
+    def merged_raised(self, merger: Merger, sides: list[Region]) -> Raised:
+        """That one of two sides has raised."""
+        first, second = (s.raised or Raised(False, 0, []) for s in sides)
+        condition = merger.merge(first.condition, second.condition)
+        if _same(first.errors, second.errors) and self.context_of(first.errors[0]) is self.context_of(second.errors[0]):
+            return Raised(condition, 0, first.errors)
+        errors = [self.exported(merger, i, e) for i, f in enumerate((first, second)) for e in f.errors]
+        which = first.which, second.which
+        if first.errors and second.errors:
+            with self.builder.writing(sides[1].block.operations):
+                which = first.which, self.call(operator.add, second.which, len(first.errors))
+        elif not any(isinstance(x, Traced) for x in which):
+            which = (first.which if first.errors else second.which,) * 2
+        return Raised(condition, merger.merge(*which), errors)
+
+    def exported(self, merger: Merger, side: int, error: BaseException) -> BaseException:
+        """An exception raised in a region, as it is seen after it."""
+        return (
+            self.with_parts(error, lambda x: merger.one_side(x, side))
+            if next(self.parts(error), None) is not None
+            else error
+        )
+
+    def with_parts(self, error: BaseException, change: Callable[[Any], Any]) -> BaseException:
+        """An exception with other numbers and arrays in it, and in those that led to it."""
+        made = type(error).__new__(type(error))
+        made.args = tuple(_changed(x, change) for x in error.args)
+        made.__dict__.update((k, _changed(x, change)) for k, x in error.__dict__.items())
+        cause, context = error.__cause__, self.context_of(error)
+        made.__cause__ = self.with_parts(cause, change) if cause is not None else None
+        made.__suppress_context__ = error.__suppress_context__
+        changed = made.__cause__ if context is cause else self.with_parts(context, change) if context else None
+        self.contexts[id(made)] = made, changed
+        return made
+
+    def context_of(self, error: BaseException) -> BaseException | None:
+        return self.contexts.get(id(error), (error, None))[1]
+
+    def parts(self, x: Any) -> Iterator[Traced]:
+        """The traced numbers and arrays in an exception, in the order in which ``with_parts`` changes them."""
+        if isinstance(x, Traced):
+            yield x
+        elif isinstance(x, Text):
+            yield from x.values
+        elif type(x) in (tuple, list):
+            for e in x:
+                yield from self.parts(e)
+        elif isinstance(x, BaseException):
+            yield from self.parts(x.args)
+            yield from self.parts(tuple(x.__dict__.values()))
+            cause, context = x.__cause__, self.context_of(x)
+            yield from self.parts(cause)
+            if context is not cause:
+                yield from self.parts(context)
+
+    def outcome_of_one(self, merger: Merger, side: int, result: Any, default: Any) -> Any:
+        """An outcome that holds if the guard was run."""
+        raise NotImplementedError
+
+
+def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(x, Traced):
+        return change(x)
+    if isinstance(x, Text):
+        return Text(x.template, [_changed(e, change) for e in x.values])
+    if type(x) in (tuple, list):
+        return type(x)(_changed(e, change) for e in x)
+    return x
+
+
+def _same(first: list[BaseException], second: list[BaseException]) -> bool:
+    """Whether two lists hold one exception each, and these are alike."""
+    if len(first) != 1 or len(second) != 1:
+        return False
+    a, b = first[0], second[0]
+    if a is b:
+        return True
+    plain = all(type(x) in (str, int, float, bool) for e in (a, b) for x in e.args)
+    plain = plain and not a.__dict__ and not b.__dict__ and a.__cause__ is b.__cause__ is None
+    return plain and type(a) is type(b) and repr(a.args) == repr(b.args)

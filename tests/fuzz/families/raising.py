@@ -1,0 +1,106 @@
+"""Programs that raise and catch: checks that fail, handlers, dead paths with errors; compiled, and compared with plain Python."""
+
+from __future__ import annotations
+
+from ..grammar import Family
+
+RAISING = Family(
+    "raising",
+    tiers=("native", "xla"),
+    prelude="""\
+from contextlib import suppress
+
+KNOWN = {"a": 0.5}
+
+
+class Stop(RuntimeError):
+    def __init__(self, s, n=0):
+        super().__init__("stop", n)
+        self.s = s
+
+
+class Worse(Stop):
+    pass
+
+
+def checked(s):
+    if s > 0.8:
+        raise Stop(s, 1)
+    return s * s
+
+
+def rooted(s):
+    return math.sqrt(s) + 0.1
+
+
+def total(v):
+    found = 0.0
+    for i in range(len(v)):
+        found += math.log(v[i])
+    return found
+
+
+def first(v, s):
+    for i in range(9):
+        if v[i] > s:
+            return v[i]
+    return s
+
+
+def guarded(s):
+    try:
+        return math.log(s)
+    except ValueError:
+        return s
+
+""",
+    expressions={
+        "f": [
+            "math.sqrt({f})",
+            "math.log({f})",
+            "({f} / int({F} * 2.0))",
+            "{V}[int({F} * 3.0)]",
+            "checked({f})",
+            "rooted({f})",
+            "total({v})",
+            "first({v}, {f})",
+            "guarded({f})",
+            "(math.sqrt({F}) if {c} else {f})",
+            "(1.0 if {c} and math.log({F}) > 0.0 else {f})",
+            "(1.0 if {c} or {V}[int({F} * 4.0)] > 0.0 else {f})",
+            "[{f}, {f}][{i}]",
+            "KNOWN['a']",
+            "(KNOWN['b'] if {c} else {f})",
+            "math.exp(300.0 * {F})",
+        ],
+    },
+    statements=[
+        "try:\n    {block}\nexcept ValueError:\n    {=f} = {f}",
+        "try:\n    {block}\nexcept (ValueError, IndexError) as {+e}:\n    {=f} = {f}",
+        "try:\n    {block}\nexcept ZeroDivisionError:\n    {block}\nelse:\n    {block}",
+        "try:\n    {block}\nexcept ValueError:\n    {=f} = {f}\nexcept LookupError:\n    {=f} = {f}",
+        "try:\n    {block}\nfinally:\n    {F} += 0.5",
+        "try:\n    {block}\nexcept Stop as {+e}:\n    {=f} = {1}.s",
+        "try:\n    {block}\nexcept Exception:\n    pass",
+        "try:\n    {block}\nexcept ArithmeticError as {+e}:\n    raise Worse({f}, 2) from {1}",
+        "try:\n    {block}\nexcept LookupError:\n    raise",
+        "try:\n    {=f} = {f}\n    {block}\nexcept (ArithmeticError, ValueError):\n    {block}\nfinally:\n    {F} *= 0.9",
+        "if {c}:\n    raise Stop({f}, 3)",
+        "if {c}:\n    raise ValueError('large', {k})",
+        "if {c}:\n    {=f} = KNOWN['b']",
+        "if {c}:\n    {=f} = undefined_name",
+        "if {c}:\n    {F} += [1.0, 2.0][5]",
+        "if {c}:\n    {F} = {F} + 'a'",
+        "assert {c} or {c}, 'must hold'",
+        "for {+n} in range(int(abs({F}) * 4.0)):\n    {block}",
+        "for {+n} in range(6):\n    try:\n        {block}\n    except ValueError:\n        continue",
+        "for {+n} in range(6):\n    try:\n        {block}\n    except (ArithmeticError, ValueError):\n        break",
+        "try:\n    for {+n} in range(6):\n        {block}\nexcept (ValueError, IndexError):\n    {=f} = {f}",
+        "while {F} > 0.4:\n    {F} *= 0.5\n    {block}",
+        "with suppress(ValueError, ZeroDivisionError):\n    {block}",
+        "{V}[int({F} * 3.0)] = {f}",
+    ],
+    refused=0.4,
+)
+
+FAMILIES = (RAISING,)
