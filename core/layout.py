@@ -284,17 +284,19 @@ def build(layout: Layout, leaves: Sequence[Any]) -> Any:
 
 
 class Build:
-    """Builds one value; ``made`` has the holders that were built, by number."""
+    """Builds one value; ``made`` has the holders that were built, by number, and ``fixed`` what is static, as it is."""
 
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
+        self.fixed: list[Any] = []
         self.made: dict[int, Any] = {}
 
     def build(self, layout: Layout) -> Any:
         if isinstance(layout, Hole):
             return self.leaves[layout.index]
         if isinstance(layout, Fixed):
-            return layout.value.value if isinstance(layout.value, Static) else layout.value
+            self.fixed.append(layout.value.value if isinstance(layout.value, Static) else layout.value)
+            return self.fixed[-1]
         if isinstance(layout, Again):
             return self.made[layout.number]
         kind: Any = layout.kind

@@ -260,6 +260,11 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
             if missing is not None:  # a defaultdict puts in a new entry
                 trace.touch(x)
                 factory = getattr(x, "default_factory", None)
+                if factory is None and id(x) in trace.given_objects:
+                    raise BadInput(
+                        f"compiled code reads the entry {index!r} of a {type(x).__name__} that is an argument and does not have it; put it "
+                        "in before the call"
+                    )
                 if factory is None:
                     raise KeyError(index)
                 dict.__setitem__(x, index, trace.call(factory))

@@ -25,7 +25,7 @@ from .containers import CONTAINERS, ON_ENTRIES, Containers
 from .identity import has_choice, identical
 from .impure import refuse_impure
 from .instances import is_instance
-from .iterators import advance, iterator_of
+from .iterators import Drawn, Iterator as Iterating, advance, iterator_of
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
 from .recursion import Recursions
@@ -352,6 +352,12 @@ class Calls(Containers, Recursions):
             if isinstance(found, (dict, set)):
                 self.refuse_traced_keys(found)
             self.new(found)
+        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating):
+            found = (
+                self.new(Drawn(found))
+                if type(found).__module__ in ("builtins", "itertools", "_collections")
+                else self.new(found)
+            )
         elif isinstance(found, frozenset):
             self.refuse_traced_keys(found)
         return self.take_in(found)

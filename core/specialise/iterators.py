@@ -267,8 +267,9 @@ def iterator_of(trace: Any, x: Any) -> Any:
         return entries(trace, owner, ("keys", "values", "items")[[isinstance(x, v) for v in VIEWS].index(True)])
     if isinstance(x, (dict, set, frozenset)):
         return entries(trace, x, "keys")
-    found = iter(x)
-    return trace.new(Drawn(found)) if not trace.outside.is_outside(x) else found
+    if hasattr(type(x), "__next__") and id(x) not in trace.made:
+        return x  # an iterator from outside
+    return trace.new(Drawn(iter(x)))
 
 
 def entries(trace: Any, owner: Any, kind: str) -> Entries:
@@ -287,11 +288,14 @@ def advance(trace: Any, x: Any) -> Any:
             return trace.call(method, x)
         finally:
             trace.stops.pop()
-    if trace.outside.is_outside(x):
-        raise BadInput(
-            "compiled code takes the next item of an iterator from outside, which it would do while compiling only"
-        )
-    return next(x)
+    if not hasattr(type(x), "__next__"):
+        raise TypeError(f"'{type(x).__name__}' object is not an iterator")
+    if id(x) in trace.made:
+        return next(x)
+    raise BadInput(
+        f"compiled code takes the next item of a {type(x).__name__} from outside, which it would do while compiling only; pass a list of "
+        "its items"
+    )
 
 
 def walked(trace: Any, kind: Any, *arguments: Any) -> Walk | None:

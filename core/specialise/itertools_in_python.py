@@ -141,6 +141,34 @@ def compress(data, selectors):
             yield x
 
 
+def groupby(iterable, key=None):
+    iterator = iter(iterable)
+    ended = False
+
+    def group(wanted):
+        nonlocal x, found, ended
+        yield x
+        for x in iterator:
+            found = x if key is None else key(x)
+            if found != wanted:
+                return
+            yield x
+        ended = True
+
+    try:
+        x = next(iterator)
+    except StopIteration:
+        return
+    found = x if key is None else key(x)
+    while not ended:
+        wanted = found
+        present = group(wanted)
+        yield found, present
+        if found == wanted:
+            for _ in present:
+                pass
+
+
 def pairwise(iterable):
     iterator = iter(iterable)
     try:
@@ -211,6 +239,7 @@ DEFINITIONS: dict[Any, Any] = {
     itertools.filterfalse: filterfalse,
     itertools.starmap: starmap,
     itertools.compress: compress,
+    itertools.groupby: groupby,
     itertools.pairwise: pairwise,
     itertools.zip_longest: zip_longest,
 }

@@ -6,6 +6,7 @@ constant, and a guard says what must still be found there for the compiled progr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -73,6 +74,7 @@ class Outside:
         self.inputs: dict[int, tuple[Source, Array]] = {}
         self.objects: dict[int, Any] = {}
         self.attributes: dict[type, Any] = {}
+        self.static: dict[int, Any] = {}
 
     def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
         """What stands for ``x``, which was found at ``holder[key]`` outside; for a class, among its attributes."""
@@ -93,11 +95,22 @@ class Outside:
             self.objects[id(x)] = x
         return x
 
+    def take_static(self, given: Iterable[Any]) -> None:
+        """Note the static arguments: what they hold is read from outside, and cannot be changed."""
+        for x in given:
+            if not isinstance(x, (*_SETTLED, *_NUMBERS, tuple, frozenset, slice, range)):
+                self.objects[id(x)] = self.static[id(x)] = x
+
     def is_outside(self, holder: Any) -> bool:
         return id(holder) in self.objects
 
     def refuse_change(self, holder: Any) -> None:
         """A change of an object from outside would be made while compiling, and not at every call."""
+        if id(holder) in self.static:
+            raise BadInput(
+                f"compiled code changes a {type(holder).__name__} that is a static argument; the changes that it can make in arguments are "
+                "those of arrays, lists, dicts and objects with attributes: pass one of these"
+            )
         if id(holder) in self.objects:
             raise BadInput(
                 f"compiled code changes a {type(holder).__name__} that is not one of the function's arguments; pass it as an "

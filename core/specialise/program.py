@@ -229,6 +229,7 @@ def specialise(
         leaves = [x if i in static else traced_leaf(parameters[i], x) for i, x in enumerate(originals)]
         building = Build(leaves)
         inside, by_name = building.build(layout)
+        trace.outside.take_static(building.fixed)
         for x in building.made.values():
             if isinstance(x, (list, dict)) or is_instance(x):
                 trace.new(x)

@@ -163,12 +163,19 @@ class Results:
     def updates(self) -> list[tuple[int, Callable[..., None]]]:
         """For each argument's list, dict or object that the program has changed: its number, and what does the same to it."""
         found = []
+        trace: Any = self.trace
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
                 continue
-            if isinstance(x, dict) and (list(before) != list(after) or id(x) in self.trace.disordered):  # type: ignore[attr-defined]
-                self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
+            late = next((k for k, e in after.items() if isinstance(e, Late)), None)
+            if late is not None and not isinstance(x, dict):
+                raise BadInput(
+                    f"whether an argument has the attribute {late} depends on a condition that is not known while compiling; set it on both "
+                    "paths"
+                )
+            if isinstance(x, dict) and (late is not None or list(before) != list(after) or id(x) in trace.disordered):
+                trace.refuse_unknown_entries(x)
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]
             if changed or gone or isinstance(x, dict) and list(before) != list(after):
