@@ -226,6 +226,8 @@ def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: 
         return y
     if name in OPERATOR_METHODS:
         return OPERATOR_METHODS[name](tape, x, *args)
+    if name == "to_bytes":
+        return tape.call(int.to_bytes, x, *args, **kwargs)
     y = getattr(x, name)(*args, **kwargs)
     if type(x) is Int and not args and name in ("conjugate", "__pos__"):
         return x

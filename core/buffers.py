@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap
+import struct
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .access import place, special
 from .call import HANDLERS, call, handles
 from .opaque import call_opaque
-from .raw_memory import FLOATS, expose
+from .raw_memory import FLOATS, compose, expose
 from .sizes import listed
 from .tape import Tape
 
@@ -31,7 +32,7 @@ def _bytes(cls: type) -> Any:
             return call_opaque(tape, cls, (x, *args), kwargs)
         if isinstance(x, (int, str)) or hasattr(type(x), "__index__"):
             return cls(place(tape, x), *args, **kwargs)
-        return cls(listed(tape, x), *args, **kwargs)
+        return compose(tape, cls, list(listed(tape, x)), *args, **kwargs)
 
     return handler
 
@@ -56,6 +57,18 @@ def tolist(tape: Tape, x: memoryview) -> list[Any]:
 @handles(memoryview.tobytes)
 def tobytes(tape: Tape, x: memoryview, order: Any = "C") -> bytes:
     return call_opaque(tape, x.tobytes, (order,), {})
+
+
+@handles(struct.pack)
+def pack(tape: Tape, form: str | bytes, *numbers: Any) -> bytes:
+    if any(type(x) is int for x in numbers):
+        return compose(tape, struct.pack, form, *numbers)
+    return call_opaque(tape, struct.pack, (form, *numbers), {})
+
+
+@handles(int.to_bytes)
+def to_bytes(tape: Tape, x: int, *args: Any, **kwargs: Any) -> bytes:
+    return compose(tape, int.to_bytes, x, *args, **kwargs)
 
 
 def _opaquely(function: Any) -> Any:

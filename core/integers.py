@@ -3,8 +3,9 @@
 A derivative by an ``Int`` passes through Python's integers.  One of NumPy's passes it on as well, since each is an object
 of its own; but most of them are constants, so those that were computed from an ``Int`` are kept in a list with the tape.
 An array of integers has no place for a cotangent: it is listed too, and a cotangent that reaches it is an error.
+So are integers that show the bits of other numbers, and what is computed from them by any operation.
 
-A run without an ``Int`` has no list, and pays nothing.
+A run without an ``Int`` and without such bits has no list, and pays nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from .rules.table import Rule, pull
 from .source import user_frame
-from .tape import Cotangents, Int, Record, Tape, owner, pass_on
+from .tape import Cotangents, Int, Record, Tape, owner, pass_on, place_of
 
 
 def carries(tape: Tape, x: Any) -> bool:
@@ -26,17 +27,33 @@ def carries(tape: Tape, x: Any) -> bool:
         return any(carries(tape, e) for e in x)
     if tape.integers is None:
         return False
-    return (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) in tape.integers
+    return place_of(x) in tape.integers
 
 
-def enlist(tape: Tape, x: Any, function: Any, args: Any = ()) -> None:
-    """List a NumPy integer or an array of such, with the call that made the first one of those it was computed from."""
+def is_of_bits(tape: Tape, x: Any) -> bool:
+    """Whether an integer of NumPy, or an array of such, was computed from the bits of other numbers."""
+    if not isinstance(x, (np.ndarray, np.integer)) or tape.integers is None:
+        return False
+    listed = tape.integers.get(place_of(x))
+    return listed is not None and listed[3] is not None
+
+
+def enlist(tape: Tape, x: Any, function: Any, args: Any = (), bits: Any = None) -> None:
+    """List a NumPy integer or an array of such, with the call that made the first one of those it was computed from.
+
+    ``bits``: the opaque call that has shown other numbers as these integers.
+    """
     if tape.integers is None:
         tape.integers = {}
-    x = owner(x) if isinstance(x, np.ndarray) else x
-    origins = [tape.integers.get(id(owner(a)) if isinstance(a, np.ndarray) else id(a)) for a in args]
-    first = next((origin[1:] for origin in origins if origin is not None), (function, user_frame()))
-    tape.integers[id(x)] = x, *first
+    origins = [tape.integers.get(place_of(a)) for a in args]
+    first = next((origin[1:] for origin in origins if origin is not None), (function, user_frame(), bits))
+    tape.integers[place_of(x)] = (owner(x) if isinstance(x, np.ndarray) else x), *first
+    if first[2] is not None and args:
+        tape.records.append((_of_bits, x, *args))
+
+
+def _of_bits(table: Cotangents, record: Record) -> None:
+    """Nothing passes; the record tells that integers depend on others."""
 
 
 def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
@@ -63,6 +80,10 @@ def same_integer(tape: Tape, x: int) -> Int:
 def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a rule on integers, listed if a derivative passes; a number is for the caller to record."""
     if rule is None or rule.is_zero:
+        if isinstance(y, (np.ndarray, np.integer)) and y.dtype.kind in "iu":
+            of_bits = [a for a in args if is_of_bits(tape, a)]
+            if of_bits:
+                enlist(tape, y, rule and rule.function, of_bits)
         return y
     sources = args if rule.together is not None else [x for x, p in zip(args, rule.given) if callable(p)]
     if not any(carries(tape, x) for x in sources):

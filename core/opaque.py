@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .errors import NoDerivative
-from .integers import carries, lose
+from .integers import carries, enlist, lose
 from .memory import is_about_memory, pinned, rebased
 from .reachable import NUMBER_TYPES, is_exact, is_foreign, reached
 from .records import numeric_fields
@@ -231,11 +231,12 @@ def _may_hold_numbers(x: Any) -> bool:
     return differentiable(x) or type(x) in (bytearray, memoryview) or is_foreign(type(x))
 
 
-def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = None) -> None:
+def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = None) -> Opaque:
     """Record that ``function`` was given numbers, though nothing came out that can hold a derivative."""
     opaque = Opaque(function, snapshot(inputs))
     opaque.shown = shown
     tape.records.append((nothing, (), opaque))
+    return opaque
 
 
 def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
@@ -243,7 +244,9 @@ def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
     if isinstance(y, np.ndarray) and y.base is not None and y.dtype.kind not in "fcVO":
         holder = owner(y)
         if not isinstance(holder, np.ndarray) or holder.dtype.kind in "fc":
-            note_given(tape, function, (holder,), holder)
+            opaque = note_given(tape, function, (holder,), holder)
+            if y.dtype.kind in "iu":
+                enlist(tape, y, function, bits=opaque)
 
 
 def nothing(table: Cotangents, record: Record) -> None:

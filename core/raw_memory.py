@@ -22,6 +22,7 @@ from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_give
 from .records import numeric_fields
 from .source import describe
 from .tape import Cotangents, Tape
+from .values import evaluate
 
 ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
 """Attributes of an array that tell where its memory is."""
@@ -77,13 +78,23 @@ def refuse_if_given(
             opaque = next(found, None)
             if opaque is None:
                 continue
-            back = "" if where is None else f" at {where[0]}:{where[1]}"
-            raise NoDerivative(
-                f"numbers that {describe(opaque.function)} has put into raw memory at {opaque.where[0]}:{opaque.where[1]} "
-                f"are read from bytes, a buffer or an address again{back}, and no derivative passes through bytes. Use the "
-                "numbers or the array itself (astype() converts, copy() copies), or wrap what becomes bytes in "
-                "morula.stop_gradient if no derivative should pass."
-            )
+            raise _refusal(opaque, "" if where is None else f" at {where[0]}:{where[1]}")
+
+
+def refuse_bits(tape: Tape, opaque: Opaque) -> None:
+    """Refuse a cotangent of integers that show the bits of numbers that depend on an argument."""
+    judge(tape)
+    if opaque.depends:
+        raise _refusal(opaque, "")
+
+
+def _refusal(opaque: Opaque, back: str) -> NoDerivative:
+    return NoDerivative(
+        f"numbers that {describe(opaque.function)} has put into raw memory at {opaque.where[0]}:{opaque.where[1]} "
+        f"are read from bytes, a buffer or an address again{back}, and no derivative passes through bytes. Use the "
+        "numbers or the array itself (astype() converts, copy() copies), or wrap what becomes bytes in "
+        "morula.stop_gradient if no derivative should pass."
+    )
 
 
 def _enclosing(tape: Tape | None) -> Iterator[Tape]:
@@ -171,14 +182,42 @@ def _where_not_zero(y: Any, dy: Any) -> Any:
     return y
 
 
+def compose(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Bytes that ``function`` makes of integers: these may come from any number that became bytes before."""
+    y = evaluate(tape.parent, function, *args, **kwargs)
+    first, packed = tape.memory.get(compose, (0, []))
+    for record in tape.records[first:]:
+        opaque = next((e for e in record[2:] if type(e) is Opaque), None)
+        made = record[1] if isinstance(record[1], tuple) else (record[1],)
+        if opaque is not None and (record[0] is nothing or is_about_memory(opaque.function, (*opaque.inputs, *made))):
+            packed = [*packed, *opaque.inputs, *made]
+    note(tape, y, function, (*packed, *args))
+    tape.memory[compose] = len(tape.records), [y] if packed else []
+    return y
+
+
 def refuse_leftovers(table: Cotangents) -> None:
     """At the end of a sweep: what is left in raw memory has come from no write that is known."""
     for key, windows in table.windows.items():
         if key not in table.arrays:
             continue
         for x, window, _ in windows.values():
-            if not isinstance(owner(x), np.ndarray) and x.dtype.kind in "fc" and np.any(window != 0):
+            holder = owner(x)
+            if x.dtype.kind not in "fc" or not np.any(window != 0):
+                continue
+            if not isinstance(holder, np.ndarray):
                 refuse_if_given(table, x, window, None)
+            elif holder.dtype.kind in "iub":
+                _refuse_made_of_integers(table)
+
+
+def _refuse_made_of_integers(table: Cotangents) -> None:
+    """Refuse a cotangent of numbers in the memory of integers, if numbers of this run were shown as integers before."""
+    for tape in _enclosing(table.tape):
+        judge(tape)
+        opaque = next((opaque for opaque, _ in _events(tape)), None)
+        if opaque is not None:
+            raise _refusal(opaque, "")
 
 
 def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:

@@ -73,6 +73,14 @@ for _name in ("neg", "pos", "abs"):
     _keeps_class(f"__{_name}__")
 
 
+def place_of(x: Any) -> int:
+    """Under which identity a tape lists an integer of NumPy, or an array of such; one that shows floats has its own."""
+    if not isinstance(x, np.ndarray):
+        return id(x)
+    holder = owner(x)
+    return -id(holder) if isinstance(holder, np.ndarray) and holder.dtype.kind in "fc" else id(holder)
+
+
 class Tape:
     """The operations of one recorded run, in the order in which they ran."""
 
@@ -85,7 +93,9 @@ class Tape:
         self.records: list[Record] = []
         self.parent = parent
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
-        self.integers: dict[int, tuple[Any, Any, Any]] | None = None  # computed from an Int: see the module integers
+        self.integers: dict[int, tuple[Any, Any, Any, Any]] | None = (
+            None  # computed from an Int, or bits: see the module integers
+        )
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
         self.places: dict[int, tuple[str, int]] = {}  # by result: where a function of unknown derivatives was called
@@ -202,11 +212,15 @@ class Cotangents:
     def carries(self, x: Any) -> bool:
         """Whether a NumPy integer, or an array of such, was computed from a differentiated Python int."""
         integers = None if self.tape is None else self.tape.integers
-        return integers is not None and (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) in integers
+        return integers is not None and place_of(x) in integers
 
     def refuse_integer(self, x: Any) -> None:
         assert self.tape is not None and self.tape.integers is not None
-        _, function, (file, line) = self.tape.integers[id(owner(x)) if isinstance(x, np.ndarray) else id(x)]
+        _, function, (file, line), opaque = self.tape.integers[place_of(x)]
+        if opaque is not None:
+            from .raw_memory import refuse_bits
+
+            return refuse_bits(self.tape, opaque)
         raise NoDerivative(
             f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, gives integers of "
             "NumPy, through which no derivative passes; pass a float for that argument, or hold it by morula.stop_gradient"

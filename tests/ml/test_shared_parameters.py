@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from private_slots import Private
 
 import morula as mo
 from morula.ml import adam, leaves, map_leaves, sgd, train, with_leaves
@@ -18,16 +19,6 @@ OPTIMISERS = [sgd(0.1), sgd(0.1, momentum=0.9), sgd(0.1, momentum=0.9, nesterov=
 class Layer:
     def __init__(self, w):
         self.w = w
-
-
-class Private:
-    __slots__ = ("__v", "__w")
-
-    def __init__(self, v, w):
-        self.__v, self.__w = v, w
-
-    def parts(self):
-        return self.__v, self.__w
 
 
 def dict_of(w):

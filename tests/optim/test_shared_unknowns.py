@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from private_slots import Private
 
 import morula as mo
 from morula.optim import least_squares, minimize
 
 TARGET = np.array([1.0, 4.0])
-
-
-class Private:
-    __slots__ = ("__v", "__w")
-
-    def __init__(self, v, w):
-        self.__v, self.__w = v, w
-
-    def parts(self):
-        return self.__v, self.__w
 
 
 def tied(w):

@@ -73,7 +73,7 @@ class Tally:
             "math.sqrt(1 + {N} ** 2)",
             "np.multiply({N}, {f})",
             "(1.5 + {f} ** 2) ** ({N} / 4)",
-            "divmod({f}, 2.5)[1] * {N}",
+            "divmod({f} ** 2 + 0.7, 2.5)[1] * {N}",
             "np.float64({N}) * {f}",
         ],
     },
