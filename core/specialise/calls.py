@@ -18,6 +18,7 @@ from .. import surface
 from ..custom import ADJOINTS
 from ..errors import BadInput
 from ..source import NoSource, describe
+from ..surface.python_numbers import INSTEAD, UNORDERED
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL
@@ -338,7 +339,8 @@ class Calls(Containers, Recursions):
         try:
             found = function(*args, **kwargs)
         except NeedsConcrete as error:
-            error.args = (f"{describe(function)}: {error.args[0]}",)
+            is_order = function is min or function is max
+            error.args = (f"{UNORDERED} ({INSTEAD})" if is_order else f"{describe(function)}: {error.args[0]}",)
             raise
         except TypeError as error:
             if not has_traced(args) and not has_traced(kwargs):

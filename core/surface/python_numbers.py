@@ -116,12 +116,7 @@ def _least_or_greatest(of_numbers: Callable[..., Any], reduction: Callable[..., 
                 raise BadInput("min and max of arrays are ambiguous; use np.minimum or np.maximum")
         if len(items) == 1:
             return items[0]
-        if key is not None:
-            return _chosen(trace, of_numbers, items, key)
-        try:
-            return trace.call(of_numbers, *items)
-        except BadInput as error:
-            raise (BadInput(_UNORDERED) if any(map(_is_sequence, items)) else error) from None
+        return trace.call(of_numbers, *items) if key is None else _chosen(trace, of_numbers, items, key)
 
     return apply
 
@@ -135,16 +130,14 @@ def _chosen(trace: Trace, of_numbers: Callable[..., Any], items: list[Any], key:
         if known is not None and known.is_constant:
             chosen = x if known.constant else chosen
         elif known is None or _is_sequence(x) or _is_sequence(chosen):
-            raise BadInput(_UNORDERED)
+            raise BadInput(f"{UNORDERED}, cannot be compiled; {INSTEAD}")
         else:
             chosen = trace.wrap(choose(builder, known, trace.value(x), trace.value(chosen)))
     return chosen
 
 
-_UNORDERED = (
-    "min and max of lists or tuples, whose order is not known while compiling, cannot be compiled; use np.argmin "
-    "or np.argmax of an array of the numbers that are compared"
-)
+UNORDERED = "min and max of lists or tuples, whose order is not known while compiling"
+INSTEAD = "use np.argmin or np.argmax of an array of the numbers that are compared"
 
 
 def _is_sequence(x: Any) -> bool:

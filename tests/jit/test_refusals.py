@@ -103,7 +103,7 @@ REFUSED = [
         (
             f,
             (1.5,),
-            "min and max of lists or tuples, whose order is not known .* use np.argmin or np.argmax of an array",
+            "min and max of lists or tuples, whose order is not known .*use np.argmin or np.argmax of an array",
         )
         for f in (greatest_pair, least_pair_of_a_list, greatest_by_a_key)
     ),
