@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .errors import BadInput
+from .exclusion import one_at_a_time
 from .holders import kind_of
 from .tape import Tape
 
@@ -21,7 +22,7 @@ PATIENCE = 60.0
 
 INTERVAL = 0.1
 
-lock: Any = threading.RLock()
+lock: Any = one_at_a_time
 """Held while arguments are entered and left."""
 
 _waiting: dict[int, Claim] = {}  # by thread: what its run waits for
@@ -76,7 +77,8 @@ def release(tape: Tape, claimed: list[Any]) -> None:
 def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
     """A claim of another thread's run on anything that ``arguments`` hold."""
     thread = threading.get_ident()
-    others = {key: claim for key, claim in _claims.items() if claim.thread != thread and claim.root is not root}
+    # A copy, since the collector may call a ``__del__`` that differentiates in the midst of this.
+    others = {key: claim for key, claim in _claims.copy().items() if claim.thread != thread and claim.root is not root}
     stack, seen = list(arguments) if others else [], set()
     while stack:
         x = stack.pop()
@@ -94,8 +96,9 @@ def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
 def wait(claim: Claim) -> None:
     """Wait until some run has left; refuse to if the one that holds ``claim`` waits for this one."""
     thread = threading.get_ident()
-    # A ``__del__`` that the collector calls may differentiate in the midst of what the lock guards.
-    held = lock._release_save() if lock._is_owned() else None
+    # A ``__del__`` that the collector calls may differentiate in the midst of what the lock guards, and so may a function that
+    # is being compiled.  The lock cannot be given up then, and the other run may need it to go on.
+    is_held = lock._is_owned()
     try:
         _waiting[thread] = claim
         after = claim
@@ -112,13 +115,11 @@ def wait(claim: Claim) -> None:
             if claim.gate.acquire(timeout=INTERVAL):
                 claim.gate.release()
                 break
-            patience = patience - INTERVAL if _is_blocked(claim.thread) else PATIENCE
+            patience = patience - INTERVAL if is_held or _is_blocked(claim.thread) else PATIENCE
             if patience <= 0:
                 raise _refusal(claim, f"has been waiting for another thread for {PATIENCE:g} seconds")
     finally:
         _waiting.pop(thread, None)
-        if held is not None:
-            lock._acquire_restore(held)
 
 
 def _is_blocked(thread: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy as np
 from . import callbacks, debug, surface, targets, transformed_calls  # noqa: F401  what they do on traced values
 from .columns import by_rows
 from .errors import BadInput
+from .exclusion import one_at_a_time
 from .faults import refused
 from .index_proofs import without_checks
 from .ir import Block, Function, walk
@@ -150,12 +150,8 @@ def specialised(
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
-    with _ONE_AT_A_TIME:
+    with one_at_a_time:  # what is being traced is known to all of its values (``Trace.stack``)
         return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong)
-
-
-_ONE_AT_A_TIME = threading.RLock()
-"""What is being traced is known to all of its values (``Trace.stack``)."""
 
 
 def _specialised(

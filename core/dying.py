@@ -6,10 +6,10 @@ which calls it as it is for all other instances, of other threads too.
 
 from __future__ import annotations
 
-import threading
 from types import FunctionType
 from typing import Any
 
+from .exclusion import one_at_a_time
 from .known import class_attribute
 from .tape import Tape
 from .values import evaluate
@@ -49,9 +49,6 @@ class Dying:
         return tape.call(self.hook.original, self.x)
 
 
-_lock = threading.RLock()  # the collector may run a ``__del__`` of the user's in the midst of what it guards
-
-
 def is_mortal(cls: type) -> bool:
     """Whether the ``__del__`` of a class is written in Python."""
     return isinstance(class_attribute(cls.__mro__, "__del__"), (FunctionType, Hook))
@@ -62,7 +59,7 @@ def watch_over(tape: Tape, x: Any) -> Any:
     if not is_mortal(type(x)):
         return x
     owner = next(cls for cls in type(x).__mro__ if "__del__" in cls.__dict__)
-    with _lock:
+    with one_at_a_time:
         hook = class_attribute((owner,), "__del__")
         hook = hook if type(hook) is Hook else Hook(owner)
         if tape not in hook.runs:
@@ -76,7 +73,7 @@ def watch_over(tape: Tape, x: Any) -> Any:
 
 def let_go(tape: Tape, hook: Hook) -> None:
     """At the end of a run: the class has its own ``__del__`` back when no other run needs the hook."""
-    with _lock:
+    with one_at_a_time:
         hook.runs.discard(tape)
         if not hook.runs and hook.owner.__dict__.get("__del__") is hook:
             type.__setattr__(hook.owner, "__del__", hook.original)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
+
+from .exclusion import one_at_a_time
 
 
 class DeepRecursion:
@@ -19,7 +20,7 @@ class DeepRecursion:
 
     def begin(self) -> None:
         global _in_force
-        with _changing:
+        with one_at_a_time:
             limit = now = sys.getrecursionlimit()
             if deep and now == _in_force:
                 limit = next(reversed(deep.values()))
@@ -28,7 +29,7 @@ class DeepRecursion:
             sys.setrecursionlimit(_in_force)
 
     def end(self) -> None:
-        with _changing:
+        with one_at_a_time:
             if self in deep:
                 if len(deep) == 1 and sys.getrecursionlimit() == _in_force:
                     sys.setrecursionlimit(deep[self])
@@ -39,4 +40,3 @@ deep: dict[DeepRecursion, int] = {}
 """All that have begun and not ended, with the limit that was in force before any."""
 
 _in_force = 0
-_changing = threading.RLock()  # the collector may run a ``__del__`` of the user's in the midst of what it guards

@@ -13,12 +13,12 @@ import sysconfig
 import time
 from dis import get_instructions
 from functools import lru_cache
-from threading import RLock
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from .bytecode import definition_of
 from .errors import BadInput, NoDerivative
+from .exclusion import one_at_a_time
 
 try:
     STARTED = os.stat("/proc/self").st_ctime
@@ -286,12 +286,9 @@ def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
     return found
 
 
-_parsing = RLock()
-
-
 def parse(text: str) -> ast.Module:
     """``ast.parse``, by one thread at a time: CPython counts the depth of what it builds for all threads together."""
-    with _parsing:
+    with one_at_a_time:
         return ast.parse(text)
 
 

@@ -6,7 +6,6 @@ it runs as two straight pieces of Python, the values saved in local variables.  
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
@@ -17,6 +16,7 @@ import numpy as np
 from .analyse import OBJECT, Inference, Type, type_of
 from .cotangents import parts_of
 from .emit.python import build
+from .exclusion import one_at_a_time
 from .frontend import STATIC, lower
 from .ir import Operation, verify
 from .passing import forgets, pass_by
@@ -66,7 +66,6 @@ _variants: dict[Any, int] = {}
 _outdated: dict[Any, int] = {}  # how often a global that the code reads has been bound to something else
 _of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
 MOST_VARIANTS = 16
-_one_at_a_time = threading.RLock()
 _in_progress: dict[Key, Compiled] = {}
 _together: list[Compiled] = []  # what is being compiled, and the callees that this compiled
 
@@ -100,7 +99,7 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
         return found
     if type(found) is str:
         return None
-    with _one_at_a_time:
+    with one_at_a_time:
         return _compile_for(function, args, active, key, shaped)
 
 
