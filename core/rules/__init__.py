@@ -6,6 +6,7 @@ import importlib
 import sys
 from typing import Any
 
+from ..exclusion import one_at_a_time
 from .table import MODELS, RULES, Model, Rule
 
 # These libraries are imported by their rules, so these are read when a function of that part is first met.  What calls back
@@ -47,9 +48,11 @@ def find_rule(function: Any) -> Rule | None:
     except TypeError:  # an unhashable callable object
         return None
     if rule is None and len(sys.modules) != _modules[0]:  # something has been imported since
-        _modules[0] = len(sys.modules)
-        for package in [p for p in _LAZY if p in sys.modules]:
-            load(_LAZY.pop(package))
+        with one_at_a_time:  # another thread waits until the rules are there
+            count = len(sys.modules)
+            for package in [p for p in _LAZY if p in sys.modules]:
+                load(_LAZY.pop(package, ()))  # a file of rules may ask for one
+            _modules[0] = count
         rule = RULES.get(function)
     return rule
 

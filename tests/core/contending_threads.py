@@ -114,7 +114,7 @@ CHECKS = [check_model, check_nested, check_first, check_jit, check_mortal]
 def work(k, rounds):
     rng = random.Random(k)
     try:
-        start.wait()
+        start.wait(60)
         for _ in range(rounds):
             Mortal()
             rng.choice(CHECKS)(rng.choice([shared, other]))

@@ -311,7 +311,7 @@ def completed(x):
 
 def thread(x):
     out = []
-    worker = threading.Thread(target=lambda: out.append(x * x))
+    worker = threading.Thread(target=lambda: out.append(x * x), daemon=True)
     worker.start()
     worker.join()
     return out[0] * x
@@ -319,10 +319,10 @@ def thread(x):
 
 def thread_with_queues(x):
     there, back = queue.Queue(), queue.SimpleQueue()
-    worker = threading.Thread(target=lambda: back.put(there.get() ** 2))
+    worker = threading.Thread(target=lambda: back.put(there.get() ** 2), daemon=True)
     worker.start()
     there.put(x)
-    y = back.get()
+    y = back.get(timeout=60)  # a thread that fails gives nothing
     worker.join()
     return y
 
@@ -386,12 +386,12 @@ def test_a_worker_that_was_started_before_is_refused(kind):
         while (x := there.get()) is not None:
             back.put(x * x)
 
-    worker = threading.Thread(target=work)
+    worker = threading.Thread(target=work, daemon=True)
     worker.start()
 
     def f(x):
         there.put(x)
-        return back.get() * 2
+        return back.get(timeout=60) * 2
 
     try:
         with pytest.raises(mo.NoDerivative, match="thread from before the run") as error:
@@ -417,7 +417,7 @@ def test_a_worker_of_an_earlier_run_is_refused():
             threading.Thread(target=work, daemon=True).start()
             queues.extend((there, back))
         queues[0].put(x)
-        return queues[1].get()
+        return queues[1].get(timeout=60)
 
     assert mo.grad(f)(3.0) == 6.0
     with pytest.raises(mo.NoDerivative, match="thread from before the run"):

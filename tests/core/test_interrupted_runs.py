@@ -204,7 +204,7 @@ def test_interrupted_wherever_a_signal_may_arrive(f, derivative):
     counter.run(d, model)
     rng, points = random.Random(0), range(1, counter.count + 1)
     stopped = 0
-    for n in rng.sample(points, min(len(points), 150 if derivative == "grad" and f is not nested else 25)):
+    for n in rng.sample(points, min(len(points), 60 if derivative == "grad" and f is not nested else 25)):
         try:
             Counter(n).run(d, model)
         except Stop:
@@ -285,12 +285,12 @@ def test_interrupted_by_signals(f, ring, bell):
     d(model)
     lasts = time.perf_counter() - began
     world, rng, stopped = World(model), random.Random(1), 0
-    for _ in range(40):
+    for _ in range(25):
         delay = max(1e-5, rng.random() * lasts)
         bell.live = True
         try:
             ring(delay)
-            for _ in range(300):
+            for _ in range(100):
                 d(model)
             bell.live = False
         except Stop:

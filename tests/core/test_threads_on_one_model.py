@@ -13,6 +13,7 @@ import morula as mo
 from morula.core import claims
 
 THREADS = 8
+TIMEOUT = 60  # of waits for a thread that may have failed
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def at_once(work, threads=THREADS, rounds=5):
         found = []
         for _ in range(rounds):
             try:
-                barrier.wait()
+                barrier.wait(TIMEOUT)
                 found.append(work(k))
             except threading.BrokenBarrierError:
                 break
@@ -204,8 +205,10 @@ def test_containers_and_objects_are_always_the_callers_own():
 
     with ThreadPoolExecutor(1) as pool:
         reader = pool.submit(read)
-        at_once(lambda k: mo.grad(loss)(model, X), rounds=3)
-        done.set()
+        try:
+            at_once(lambda k: mo.grad(loss)(model, X), rounds=3)
+        finally:
+            done.set()
         reader.result()
 
 
@@ -215,12 +218,12 @@ def test_what_another_thread_stores_meanwhile_stays():
 
     def f(m):
         inside.set()
-        stored.wait()
+        assert stored.wait(TIMEOUT)
         return m.b**2
 
     with ThreadPoolExecutor(1) as pool:
         g = pool.submit(mo.grad(f), model)
-        inside.wait()
+        assert inside.wait(TIMEOUT)
         model.w, model.new = 5.0, "new"
         stored.set()
         assert g.result().b == 6.0
@@ -241,7 +244,7 @@ def test_an_error_in_one_thread_frees_what_it_held():
 
 def test_two_runs_that_wait_for_each_others_objects_are_refused_not_stuck():
     a, b = Layer(2.0, 3.0), Layer(5.0, 7.0)
-    inside = threading.Barrier(2)
+    inside = threading.Barrier(2, timeout=TIMEOUT)
 
     def work(k):
         mine, other = ((a, b), (b, a))[k]
@@ -270,16 +273,17 @@ def test_a_run_that_waits_for_a_thread_which_waits_for_it_is_refused(monkeypatch
     found = []
 
     def elsewhere():
-        asked.wait()
         try:
+            assert asked.wait(TIMEOUT)
             mo.grad(lambda n: n.w**2)(model)
-        except mo.BadInput as error:
+        except Exception as error:
             found.append(str(error))
-        answered.set()
+        finally:
+            answered.set()
 
     def f(m):
         asked.set()
-        answered.wait()
+        assert answered.wait(TIMEOUT)
         return m.w
 
     with ThreadPoolExecutor(1) as pool:
