@@ -154,20 +154,24 @@ def _compile(function: FunctionType) -> Template:
     return Template(inner, definition, runtime, [*rewriter.assumed.values()])
 
 
-def _renamed(code: CodeType, prefix: str, own: str) -> CodeType:
+COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
+
+
+def _renamed(code: CodeType, prefix: str, own: str, is_rewritten: bool = True) -> CodeType:
     """Code whose functions and classes bear the qualified names that they have in the user's function.
 
-    The code of generators is marked as rewritten.
+    The code of generators is marked as rewritten; nested functions, with all in them, stay as they were written.
     """
     constants = []
     for c in code.co_consts:
         if isinstance(c, CodeType):
-            c = _renamed(c, prefix, own)
+            is_part = c.co_name in COMPREHENSIONS or not c.co_flags & inspect.CO_OPTIMIZED
+            c = _renamed(c, prefix, own, is_rewritten and is_part)
             c = c.replace(co_qualname=c.co_qualname.replace(prefix, own, 1))
         elif isinstance(c, str) and c.startswith(prefix):  # what a class statement stores as __qualname__
             c = c.replace(prefix, own, 1)
         constants.append(c)
-    if code.co_flags & inspect.CO_GENERATOR:
+    if is_rewritten and code.co_flags & inspect.CO_GENERATOR:
         constants.append(REWRITTEN)
     return code.replace(co_consts=tuple(constants))
 

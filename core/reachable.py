@@ -69,6 +69,13 @@ def _entries(x: Any) -> Any:
     return next(base for base in CONTAINERS if isinstance(x, base)).__iter__(x)
 
 
+def contents(x: Any) -> list[Any]:
+    """What a container holds as its entries; nothing of other objects."""
+    if isinstance(x, dict):
+        return [*dict.keys(x), *dict.values(x)]
+    return [*_entries(x)] if isinstance(x, tuple(CONTAINERS)) else []
+
+
 def _held(x: Any) -> list[Any]:
     """What an object of no container class refers to."""
     if isinstance(x, FunctionType):

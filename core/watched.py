@@ -14,7 +14,7 @@ import inspect
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -31,13 +31,14 @@ from typing import Any
 import numpy as np
 
 from . import known
+from .effects import HEAP_TYPE, attribute, changes_nothing, effects_of
 from .frames import runs_recorded
 from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
-from .program_state import is_of_engine
-from .reachable import reached
+from .program_state import is_elsewhere, is_of_engine
+from .reachable import NUMBER_TYPES, contents, reached
 from .special_methods import special
-from .tape import Tape, owner, snapshot
+from .tape import Tape, attributes, owner, snapshot
 from .values import NUMBERS, PASSIVE, evaluate
 
 PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
@@ -62,8 +63,6 @@ ASKED |= {
     "__match_args__",
     "__set_name__",
 }
-HEAP_TYPE = 1 << 9
-"""The flag of a class that can have methods in Python: it was made while the program ran."""
 HOLDING = (list, tuple, set, frozenset, dict, deque)
 
 
@@ -145,9 +144,10 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if quiet and type(function) in CALLED and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
         return evaluate(tape.parent, function, *args, **kwargs)
     watch = Watch(tape, function, (args, kwargs))
+    watch.noted = getattr(function, "__code__", None)
     y = _run(watch, args, kwargs)
     if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
-        called = getattr(function, "__code__", None) is watch.first.f_code or runs_text(function)
+        called = watch.noted is watch.first or runs_text(function)
         if not called:  # what it gives is noted by the caller
             watch.given_back(y)
     return y
@@ -169,7 +169,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         install, before = sys.setprofile, enclosing
     else:  # a profiler written in C, which only it can start: the other hook is taken
         install, before = sys.settrace, sys.gettrace()
-    watch.enclosing = before
+    watch.enclosing, watch.sees_calls = before, install is sys.setprofile
     try:
         install(watch.event)  # within, since a signal may raise as soon as that is done
         # Called from here: a frame of the engine in between would hide those that it calls.
@@ -177,8 +177,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)
-        if watch.first is not None:
-            watch.end()
+        watch.end()
 
 
 def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -194,18 +193,42 @@ DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
 CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
 
 
+HOLDING_NOTHING = PASSIVE - NUMBER_TYPES - {bytes, FunctionType, type, ModuleType} | {type(NotImplemented)}
+
+
+def may_hold(x: Any) -> bool:
+    """Whether what Python code has stored or returned may hold what it has computed."""
+    return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
+
+
+STORING_NOTHING = {"numpy", "fractions", "numbers"}
+"""Packages whose functions store nothing but in objects that they make."""
+
+
 class Watch:
-    """What unrecorded Python code does during one call."""
+    """What unrecorded Python code does during one call.
+
+    As long as the frames that are entered are known to store nothing but attributes of their arguments, only these are compared.
+    From the first frame, call or result on that may leave more behind, everything that the frames reach is.
+    """
 
     def __init__(self, tape: Tape, function: Any, given: Any) -> None:
         self.tape, self.function = tape, function
         self.given = getattr(function, "__self__", None), given
         self.begun = len(tape.records)
+        self.noted: CodeType | None = None  # code, the result of which is noted by the caller
         self.enclosing: Any = None
+        self.sees_calls = True  # whether the hook is told of returns, and of calls of functions in C
         self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
-        self.first: FrameType | None = None  # the first frame that nobody records
+        self.running: list[FrameType] = []  # those that nobody records
+        self.entered: list[tuple[FrameType, list[Any]]] = []  # each of them, with the values of its variables
+        # The attributes that they may store, with the code that C called and what these held.
+        self.stores: list[tuple[CodeType, Any, str, Any]] = []
+        self.first: CodeType | None = None  # the first code called from C that may have left something behind
         self.roots: list[Callable[[], Any]] = []  # what such frames see
         self.codes: set[CodeType] = set()
+        self.variables: set[tuple[int, str]] = set()  # global ones, by their scope
+        self.made: dict[int, Any] = {}  # objects that such frames have made, as far as that is known
         self.known: set[int] = set()
         self.seen: set[int] = set()
         self.values: list[Any] = []
@@ -218,25 +241,68 @@ class Watch:
             if event == "return" and frame is self.inside:
                 self.inside = None
         elif event == "call":
-            if is_of_engine(frame.f_globals.get("__name__")) or runs_recorded(self.tape, frame):
+            module = frame.f_globals.get("__name__") or ""
+            if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function is told of the return only if it asks
-            if not frame.f_globals.get("__name__", "").startswith("numpy."):  # which stores nothing
+            if module.partition(".")[0] not in STORING_NOTHING:
                 self.enter(frame)
+        elif self.running and frame is self.running[-1]:
+            if event == "return":
+                self.running.pop()
+                if not self.running and may_hold(arg):
+                    self.made[id(arg)] = arg
+                if self.first is None and not self.running and frame.f_code is not self.noted and may_hold(arg):
+                    self.search(frame.f_code)  # which C may store
+            elif event == "c_call" and self.first is None and not changes_nothing(arg):
+                self.search(self.running[0].f_code)
         return None
 
     def enter(self, frame: FrameType) -> None:
-        """Take down what a frame reaches, before it stores anything."""
+        """Take down what a frame reaches, before it stores anything; or what it stores, if that is known."""
+        code, variables = frame.f_code, frame.f_locals
+        self.running.append(frame)
+        local = variables.values() if code.co_flags & inspect.CO_OPTIMIZED else map(variables.get, code.co_names)
+        if code.co_name == "__init__" and code.co_argcount and code.co_varnames[0] in variables:
+            x = variables[code.co_varnames[0]]
+            self.made[id(x)] = x
+        if self.first is not None:
+            self.take_down_frame(frame, local, self.add_later)
+            return
+        self.entered.append((frame, [*local]))
+        effects = effects_of(code)
+        if not self.sees_calls or not effects.are_known(frame):
+            self.search(self.running[0].f_code)
+            return
+        for argument, name in effects.attributes:
+            x = variables[argument]
+            self.stores.append((self.running[0].f_code, x, name, attribute(x, name)))
+
+    def search(self, code: CodeType) -> None:
+        """Take down all that there was before: apart from attributes of arguments nothing has been stored yet."""
+        changed = self.changed()
+        self.first = changed[0][0] if changed else code
+        held: dict[int, dict[str, Any]] = {}
+        for _, x, name, old in changed:
+            held.setdefault(id(x), {}).setdefault(name, old)
+        for x in {id(x): x for _, x, _, _ in changed}.values():
+            old = held[id(x)]
+            self.seen.add(id(x))
+            self.roots.append(lambda x=x, old=old: [x, *(attribute(x, name) for name in old)])
+            self.take_down([*contents(x), *old.values(), *(v for name, v in attributes(x) if name not in old)])
+        if not runs_text(self.function):  # which are given all variables of the caller
+            self.add(self.given)
+        for i, (frame, local) in enumerate(self.entered):
+            self.take_down_frame(frame, local, self.add_later if i else self.add)
+
+    def changed(self) -> list[tuple[CodeType, Any, str, Any]]:
+        """The attributes that frames have stored, with the code and what was there before."""
+        return [s for s in self.stores if attribute(s[1], s[2]) is not s[3]]
+
+    def take_down_frame(self, frame: FrameType, local: Iterable[Any], add: Callable[[Any], None]) -> None:
         code = frame.f_code
-        if self.first is None:
-            self.first = frame
-            if not runs_text(self.function):  # which are given all variables of the caller
-                self.add(self.given)
-        local = list(frame.f_locals.values())
-        if not code.co_flags & inspect.CO_OPTIMIZED:
-            local = [frame.f_locals[name] for name in code.co_names if name in frame.f_locals]
         for x in local:
-            self.add(x)
+            add(x)
             self.add_class(x if isinstance(x, type) else type(x))
         stores = stored(code)
         if stores.variables:
@@ -250,9 +316,16 @@ class Watch:
             if isinstance(x, type):
                 self.add_class(x)
             elif isinstance(x, ModuleType):
-                self.follow(lambda x=x: [vars(x).get(n) for n in stores.attributes])
-            elif type(x) not in PASSIVE or name in stores.globals:
-                self.follow(lambda name=name: [space.get(name)])
+                for own in () if is_elsewhere(x.__name__) else code.co_names:
+                    self.add_variable(vars(x), own, own in stores.attributes)
+            else:
+                self.add_variable(space, name, name in stores.globals)
+
+    def add_variable(self, space: dict[str, Any], name: str, is_stored: bool) -> None:
+        """A global variable, which is taken down once: it may hold another value by the time of the next frame."""
+        if (type(space.get(name)) not in PASSIVE or is_stored) and (id(space), name) not in self.variables:
+            self.variables.add((id(space), name))
+            self.follow(lambda: [space.get(name)])
 
     def add_class(self, cls: type) -> None:
         if cls.__flags__ & HEAP_TYPE and cls not in self.codes:
@@ -271,16 +344,38 @@ class Watch:
             self.roots.append(lambda: x)
             self.take_down(x)
 
+    def add_later(self, x: Any) -> None:
+        """A variable of a frame that others have preceded, which may have computed and made what it is given."""
+        if type(x) in NUMBER_TYPES or id(x) in self.seen:
+            return
+        if id(x) not in self.made and not isinstance(x, (*HOLDING, np.ndarray)):
+            self.add(x)
+            return
+        held: list[Any] = []
+        reached(x, set(), None, held)
+        self.copy(a for a in held if isinstance(a, np.ndarray) and id(owner(a)) not in self.known)
+        if not isinstance(x, np.ndarray):
+            self.roots.append(lambda: x)
+
     def take_down(self, x: Any) -> None:
         first = len(self.values)
         reached(x, self.known, self.seen, self.values)
-        for a in self.values[first:]:
-            if isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.flags.writeable:
+        self.copy(a for a in self.values[first:] if isinstance(a, np.ndarray))
+
+    def copy(self, arrays: Iterable[np.ndarray]) -> None:
+        """Keep what arrays hold that could be overwritten."""
+        for a in arrays:
+            if a.dtype.kind in "fc" and a.flags.writeable:
                 a = a if type(a) is np.ndarray else a.view(np.ndarray)
                 self.arrays.append((a, evaluate(self.tape.parent, np.copy, a)))
 
     def end(self) -> None:
         """Note what has been stored, and written into arrays."""
+        if self.first is None:
+            left_behind = [s for s in self.changed() if may_hold(attribute(s[1], s[2]))]
+            if not left_behind:
+                return
+            self.search(left_behind[0][0])
         left: list[Any] = []
         reached([root() for root in self.roots], set(), None, left)
         for tape, opaque in self.origins():
@@ -307,7 +402,7 @@ class Watch:
     def origins(self) -> Iterator[tuple[Tape, Opaque]]:
         """The tapes that record the call, each with the code that it called as the origin of what is new."""
         assert self.first is not None
-        function, inputs = Unrecorded(self.first.f_code, self.function), snapshot(tuple(self.values))
+        function, inputs = Unrecorded(self.first, self.function), snapshot(tuple(self.values))
         yield self.tape, Opaque(function, inputs)
         parent = self.tape.parent if runs_text(self.function) else None
         while parent is not None:

@@ -197,6 +197,35 @@ def test_constants_come_out_as_constants(computing):
         assert derivative(lambda x: x * x * next(it))(3.0) == expected  # noqa: B023
 
 
+def test_generators_of_a_function_that_an_earlier_run_has_made_are_refused():
+    """The nested function stays as it was written; only the code around it was rewritten to record."""
+    made = []
+
+    def f(x):
+        def numbers(box):
+            for v in box:
+                yield v * v
+
+        def squared(box):
+            return (v * v for v in box)
+
+        made[:] = [numbers, squared]
+        return x * x
+
+    assert mo.grad(f)(3.0) == 6.0
+    for make in made:
+        box = [2.0]
+        it = make(box)
+
+        def g(x):
+            box[0] = x  # noqa: B023
+            return next(it)  # noqa: B023
+
+        with pytest.raises(mo.NoDerivative, match="made before"):
+            mo.grad(g)(3.0)
+        assert mo.grad(lambda x: next(make([x])))(3.0) == 6.0  # noqa: B023
+
+
 def test_what_is_sent_counts():
     a = started(accumulator())
     with pytest.raises(mo.NoDerivative, match="generator accumulator"):

@@ -1,0 +1,276 @@
+"""What a piece of Python code may store by itself, read from its bytecode.
+
+Code that only computes, and assigns to its own variables and to attributes of its arguments, need not be searched for what
+it has changed.  A function in Python that it calls has code of its own, and a profile function is told of the functions in C
+that it calls.  Calls that no profile function is told of (of classes in C, universal functions, slots) count as
+storing, unless they are known; so does every instruction that is not listed here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import dis
+import inspect
+import math
+import threading
+from collections import OrderedDict, deque
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MappingProxyType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from .known import MISSING, class_attribute
+from .reachable import REFERENCING, is_foreign
+from .special_methods import special
+from .tape import dict_of, slot_of
+
+COMPUTING = set(
+    """
+    RESUME NOP CACHE PRECALL EXTENDED_ARG COPY SWAP POP_TOP COPY_FREE_VARS MAKE_CELL LOAD_FAST STORE_FAST DELETE_FAST
+    LOAD_CONST LOAD_GLOBAL LOAD_DEREF LOAD_CLOSURE LOAD_ATTR LOAD_METHOD CALL KW_NAMES RETURN_VALUE RETURN_GENERATOR
+    YIELD_VALUE GET_ITER FOR_ITER SEND GET_YIELD_FROM_ITER COMPARE_OP CONTAINS_OP IS_OP UNARY_POSITIVE UNARY_NEGATIVE
+    UNARY_NOT UNARY_INVERT BINARY_OP BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_STRING BUILD_SLICE
+    BUILD_CONST_KEY_MAP LIST_APPEND SET_ADD MAP_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE LIST_TO_TUPLE UNPACK_SEQUENCE
+    FORMAT_VALUE MAKE_FUNCTION RAISE_VARARGS RERAISE PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH LOAD_ASSERTION_ERROR
+    STORE_DEREF STORE_ATTR LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_FAST_LOAD_FAST
+    RETURN_CONST END_FOR TO_BOOL NOT_TAKEN POP_ITER FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE
+    """.split()  # noqa: SIM905
+) | {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
+"""Instructions that store nothing but variables of the frame; calls, attributes and in-place operators are looked at more closely.
+
+Not among them is subscription: a ``defaultdict`` stores what its factory gives.
+"""
+COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"}
+
+FUNCTIONS = {
+    getattr(builtins, name)
+    for name in (
+        "abs all any ascii bin callable chr divmod format getattr hasattr hash hex id isinstance issubclass "
+        "len max min oct ord pow repr round sum"
+    ).split()
+}
+FUNCTIONS |= {f for m in (math, cmath) for f in vars(m).values() if isinstance(f, BuiltinFunctionType)}
+"""Functions in C that change nothing."""
+
+UNCHANGING = {str, bytes, int, float, complex, bool, tuple, frozenset, range, type(None), slice, MappingProxyType}
+UNCHANGING |= {type({}.keys()), type({}.values()), type({}.items()), type(threading.Lock()), type(threading.RLock())}
+"""Classes whose methods change nothing that can be reached."""
+
+CONTAINERS = {list, dict, set, deque, OrderedDict, np.ndarray}
+READING = {
+    "get",
+    "items",
+    "keys",
+    "values",
+    "index",
+    "count",
+    "copy",
+    "union",
+    "difference",
+    "intersection",
+    "issubset",
+}
+READING |= {"issuperset", "isdisjoint", "symmetric_difference", "item", "view", "tolist", "astype"}
+"""Methods of containers and arrays that change nothing."""
+
+READING |= {
+    "__new__",
+    "__hash__",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__repr__",
+    "__str__",
+    "__len__",
+}
+READING |= {
+    "__contains__",
+    "__getattribute__",
+    "__add__",
+    "__sub__",
+    "__mul__",
+    "__truediv__",
+    "__neg__",
+    "__abs__",
+    "__float__",
+}
+
+OF_TEXT = {name for kind in (str, int, float) for name in vars(kind) if not name.startswith("_")}
+MADE = {
+    object,
+    tuple,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    bool,
+    frozenset,
+    list,
+    dict,
+    set,
+    range,
+    slice,
+    type,
+    super,
+    enumerate,
+}
+MADE |= {zip, reversed, np.ndarray}
+"""Classes in C that make an object without calling what they are given."""
+
+CALLED_OR_WRITTEN = {"key", "out"}
+"""Keywords by which functions in C are given what they call, or write into."""
+
+HEAP_TYPE = 1 << 9
+"""The flag of a class that can have methods in Python: it was made while the program ran."""
+
+
+class Effects:
+    """What code may store by itself: if it ``is_quiet``, only some attributes of its arguments."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.attributes: list[tuple[str, str]] = []  # of which argument which
+        self.functions: set[str] = set()  # global variables that are called
+        self.methods: set[tuple[str, str]] = set()  # of which argument, or global variable, which is called
+        self.is_quiet = bool(code.co_flags & inspect.CO_OPTIMIZED) and self._is_quiet(code)
+
+    def _is_quiet(self, code: CodeType) -> bool:
+        found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+        given = code.co_argcount + code.co_kwonlyargcount
+        changed = {i.argval for i in found if i.opname in ("STORE_FAST", "DELETE_FAST")}
+        fixed = {*code.co_varnames[:given]} - changed - {*code.co_cellvars}
+        before = None
+        for i in found:
+            name = i.opname
+            of = before.argval if before is not None and not i.is_jump_target else None
+            of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
+            if name not in COMPUTING:
+                return False
+            if name == "STORE_ATTR":
+                if not of_argument:
+                    return False
+                self.attributes.append((of, i.argval))
+            elif name == "LOAD_GLOBAL" and "NULL" in i.argrepr:
+                self.functions.add(i.argval)
+            elif name == "LOAD_METHOD" or name == "LOAD_ATTR" and "NULL" in i.argrepr:
+                if of_argument or of is not None and before.opname == "LOAD_GLOBAL":  # type: ignore[union-attr]
+                    self.methods.add((of, i.argval))
+                elif i.argval not in READING and i.argval not in OF_TEXT:
+                    return False
+            elif name == "BINARY_OP":
+                if i.argrepr.endswith(("=", "[]")):
+                    return False
+            elif name == "KW_NAMES":
+                if not CALLED_OR_WRITTEN.isdisjoint(code.co_consts[i.arg or 0]):
+                    return False
+            elif name == "MAKE_FUNCTION":
+                if not (isinstance(of, CodeType) and of.co_name in COMPREHENSIONS):
+                    return False
+            elif name == "STORE_DEREF" and i.argval in code.co_freevars:
+                return False
+            before = i
+        return True
+
+    def are_known(self, frame: FrameType) -> bool:
+        """Whether a frame that starts now stores in no more than those attributes, and a profile function sees its calls."""
+        if not self.is_quiet:
+            return False
+        local, space = frame.f_locals, frame.f_globals
+        for name in self.functions:
+            if not shows(space[name] if name in space else frame.f_builtins.get(name)):
+                return False
+        for name, method in self.methods:
+            x = local[name] if name in local else space[name] if name in space else frame.f_builtins.get(name)
+            if not shows(_method(x, method)):
+                return False
+        return all(_is_stored_in(local[name], attribute) for name, attribute in self.attributes)
+
+
+def _method(x: Any, name: str) -> Any:
+    """The attribute of an object, looked up without running code of its class."""
+    if isinstance(x, ModuleType):
+        return vars(x).get(name)
+    own = dict_of(x) if not isinstance(x, type) else {}
+    if name in own:
+        return own[name]
+    return class_attribute(x.__mro__ if isinstance(x, type) else type(x).__mro__, name)
+
+
+def shows(function: Any) -> bool:
+    """Whether a call of a function shows: it runs code in Python, or a profile function is told of it, or it only makes an object."""
+    kind = type(function)
+    if kind in (FunctionType, BuiltinFunctionType, MethodDescriptorType):
+        return True
+    if kind in (staticmethod, classmethod, MethodType):
+        return shows(function.__func__)
+    if isinstance(function, type):
+        if function in MADE or issubclass(function, BaseException) and function.__module__ == "builtins":
+            return True
+        return (
+            bool(function.__flags__ & HEAP_TYPE) and function.__module__ not in REFERENCING and not is_foreign(function)
+        )
+    return function is not MISSING and special(kind, "__call__") is not None
+
+
+def changes_nothing(function: Any) -> bool:
+    """Whether a function in C, of which a profile function is told, leaves everything as it is."""
+    if function in FUNCTIONS:
+        return True
+    bound = getattr(function, "__self__", None)
+    kind = type(bound)
+    if kind in UNCHANGING and bound is not None:
+        return True
+    if kind in CONTAINERS:
+        return function.__name__ in READING
+    return isinstance(bound, type) and bound in MADE and function.__name__ == "__new__"
+
+
+def _is_stored_in(x: Any, name: str) -> bool:
+    """Whether an assignment to an attribute of an object is one to its ``__dict__`` or a slot, or runs code in Python."""
+    if isinstance(x, (type, ModuleType)):
+        return False
+    if slot_of(type(x), name) is not None:
+        return True
+    found = class_attribute(type(x).__mro__, name)
+    return not hasattr(type(found), "__set__") or special(type(found), "__set__") is not None or type(found) is property
+
+
+def attribute(x: Any, name: str) -> Any:
+    """What an object holds in an attribute of its own, or ``MISSING``; no code of its class is run."""
+    own = dict_of(x)
+    if name in own:
+        return own[name]
+    slot = slot_of(type(x), name)
+    if slot is None:
+        return MISSING
+    try:
+        return slot.__get__(x)
+    except AttributeError:
+        return MISSING
+
+
+_found: dict[int, tuple[CodeType, Effects]] = {}
+MOST_CODES = 4096
+
+
+def effects_of(code: CodeType) -> Effects:
+    """The effects of a piece of code, read once."""
+    entry = _found.get(id(code))
+    if entry is None:
+        if len(_found) >= MOST_CODES:
+            _found.clear()
+        entry = _found[id(code)] = code, Effects(code)
+    return entry[1]
