@@ -35,7 +35,7 @@ from .effects import HEAP_TYPE, attribute, changes_nothing, effects_of
 from .frames import runs_recorded
 from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
-from .program_state import is_elsewhere, is_of_engine
+from .program_state import Reach, is_of_engine
 from .reachable import NUMBER_TYPES, contents, reached
 from .special_methods import special
 from .tape import Tape, attributes, owner, snapshot
@@ -316,7 +316,7 @@ class Watch:
             if isinstance(x, type):
                 self.add_class(x)
             elif isinstance(x, ModuleType):
-                for own in () if is_elsewhere(x.__name__) else code.co_names:
+                for own in () if Reach.is_elsewhere(x.__name__) else code.co_names:
                     self.add_variable(vars(x), own, own in stores.attributes)
             else:
                 self.add_variable(space, name, name in stores.globals)
