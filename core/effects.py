@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import dis
+import functools
 import inspect
 import math
 import threading
@@ -48,7 +49,7 @@ COMPUTING = set(
 ) | {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 """Instructions that store nothing but variables of the frame; calls, attributes and in-place operators are looked at more closely.
 
-Not among them is subscription: a ``defaultdict`` stores what its factory gives.
+Not among them is subscription by anything but a position that is written there: a ``defaultdict`` stores what its factory gives.
 """
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"}
 
@@ -128,8 +129,8 @@ MADE = {
     super,
     enumerate,
 }
-MADE |= {zip, reversed, np.ndarray}
-"""Classes in C that make an object without calling what they are given."""
+MADE |= {zip, reversed, map, filter, np.ndarray}
+"""Classes in C that make an object, and call nothing that they are given but what ``map`` and ``filter`` do."""
 
 CALLED_OR_WRITTEN = {"key", "out"}
 """Keywords by which functions in C are given what they call, or write into."""
@@ -144,6 +145,7 @@ class Effects:
     def __init__(self, code: CodeType) -> None:
         self.attributes: list[tuple[str, str]] = []  # of which argument which
         self.functions: set[str] = set()  # global variables that are called
+        self.mapped: set[str] = set()  # those that map and filter call
         self.methods: set[tuple[str, str]] = set()  # of which argument, or global variable, which is called
         self.is_quiet = bool(code.co_flags & inspect.CO_OPTIMIZED) and self._is_quiet(code)
 
@@ -157,8 +159,12 @@ class Effects:
             name = i.opname
             of = before.argval if before is not None and not i.is_jump_target else None
             of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
-            if name not in COMPUTING:
+            if name not in COMPUTING and not (name == "BINARY_SUBSCR" and type(of) is int):
                 return False
+            if before is not None and before.opname == "LOAD_GLOBAL" and before.argval in ("map", "filter"):
+                if name != "LOAD_GLOBAL":
+                    return False
+                self.mapped.add(i.argval)
             if name == "STORE_ATTR":
                 if not of_argument:
                     return False
@@ -186,17 +192,34 @@ class Effects:
 
     def are_known(self, frame: FrameType) -> bool:
         """Whether a frame that starts now stores in no more than those attributes, and a profile function sees its calls."""
-        if not self.is_quiet:
-            return False
         local, space = frame.f_locals, frame.f_globals
-        for name in self.functions:
-            if not shows(space[name] if name in space else frame.f_builtins.get(name)):
+        for name in self.functions | self.mapped:
+            function = space[name] if name in space else frame.f_builtins.get(name)
+            if function in (map, filter) and name not in ("map", "filter") or not shows(function):
                 return False
+            if name in self.mapped and type(function) is not FunctionType and not isinstance(function, type):
+                if not changes_nothing(function):
+                    return False
         for name, method in self.methods:
             x = local[name] if name in local else space[name] if name in space else frame.f_builtins.get(name)
             if not shows(_method(x, method)):
                 return False
         return all(_is_stored_in(local[name], attribute) for name, attribute in self.attributes)
+
+
+CACHED_PROPERTY = functools.cached_property.__get__.__code__
+
+
+def attributes_stored(frame: FrameType) -> list[tuple[Any, str]] | None:
+    """The attributes that a frame which starts now may store, with their objects; None if it may store anything else."""
+    code, variables = frame.f_code, frame.f_locals
+    if code is CACHED_PROPERTY:
+        x, name = variables["instance"], variables["self"].attrname
+        return [] if x is None or name is None else [(x, name)]
+    effects = effects_of(code)
+    if not effects.is_quiet or not effects.are_known(frame):
+        return None
+    return [(variables[argument], name) for argument, name in effects.attributes]
 
 
 def _method(x: Any, name: str) -> Any:

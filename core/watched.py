@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .effects import HEAP_TYPE, attribute, changes_nothing, effects_of
+from .effects import HEAP_TYPE, attribute, attributes_stored, changes_nothing
 from .frames import runs_recorded
 from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
@@ -201,7 +201,7 @@ def may_hold(x: Any) -> bool:
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
-STORING_NOTHING = {"numpy", "fractions", "numbers"}
+STORING_NOTHING = {"numpy", "fractions", "numbers", "abc"}
 """Packages whose functions store nothing but in objects that they make."""
 
 
@@ -270,12 +270,11 @@ class Watch:
             self.take_down_frame(frame, local, self.add_later)
             return
         self.entered.append((frame, [*local]))
-        effects = effects_of(code)
-        if not self.sees_calls or not effects.are_known(frame):
+        stored_in = attributes_stored(frame) if self.sees_calls else None
+        if stored_in is None:
             self.search(self.running[0].f_code)
             return
-        for argument, name in effects.attributes:
-            x = variables[argument]
+        for x, name in stored_in:
             self.stores.append((self.running[0].f_code, x, name, attribute(x, name)))
 
     def search(self, code: CodeType) -> None:

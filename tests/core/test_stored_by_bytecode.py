@@ -22,6 +22,9 @@ self.__dict__["kept"] = self.x**2
 vars(self).update(kept=self.x**2)
 self.slot = self.x**2; self.mark = 1
 self.managed = self.x
+self.energy
+self.kept = self.energy
+self.label; self.energy
 self.box[0] = self.x**2
 self.log.append(self.x**2)
 self.log += [self.x**2]
@@ -30,6 +33,9 @@ self.log.__setitem__(slice(0, 0), [self.x**2])
 operator.setitem(self.box, 0, self.x**2)
 list(map(self.log.append, [self.x**2]))
 sorted([self.x**2], key=self.log.append)
+all(map(keep, [self.x**2]))
+all(m(keep, [self.x**2]))
+all(map(lambda v: self.log.append(v), [self.x**2]))
 self.keep(self.x**2)
 self.partial(self.x**2)
 self.add(self.x, self.x, self.array)
@@ -72,6 +78,7 @@ READ = (
     "C.total",
     "c.holder.kept",
     "c.child.kept",
+    "vars(c).get('energy', 0.0)",
 )
 
 HARMLESS = """
@@ -83,6 +90,8 @@ self.array = self.array
 self.kept = self.table
 self.slot = self.box
 self.mark = [1, "a"]
+return hash(self.label)
+return hash((1.5, *map(str, self.names)))
 return len(self.name) + isinstance(self, Base)
 return hash((self.name, tuple(self.names)))
 return sum(len(n) for n in self.names)
@@ -108,6 +117,12 @@ class Base:
     mark = None
     name, names = "name", ("a", "b")
 
+    @functools.cached_property
+    def energy(self): return self.x**2
+
+    @functools.cached_property
+    def label(self): return "a" * len(self.name)
+
     @property
     def managed(self): return self.kept
     @managed.setter
@@ -120,6 +135,9 @@ def store(o, v):
 
 def yielded(x):
     return next(v for v in [x * x])
+
+
+m = map
 
 
 def number(v):
@@ -143,6 +161,8 @@ def f(x):
     c.defaults = collections.defaultdict(functools.partial(operator.mul, x, x))
     c.squares = collections.defaultdict(lambda: x * x)
     c.keep, c.partial, c.add = c.log.append, functools.partial(c.log.append), np.multiply
+    global keep
+    keep = c.keep
     table = {{c: 1.0}}
     return 3.0 * ({read}) + 0.0 * x
 """
