@@ -69,14 +69,20 @@ class Compilation:
     def compile(self, keep: bool = False) -> Compilation:
         """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
         if self.executable is None:
-            began = time.perf_counter()
-            with refused(describe(self.f)):
-                self.executable = targets.compile_for(self.target, self.function, self.checks.bounds)
-            self.seconds["compile"] = time.perf_counter() - began
-            if not keep:
-                self.stages = self.stages[-1:]
-                self.program.function = self.function
+            with one_at_a_time, refused(describe(self.f)):
+                self._compile(keep)
         return self
+
+    def _compile(self, keep: bool) -> None:
+        if self.executable is not None:  # by another thread meanwhile
+            return
+        began = time.perf_counter()
+        made = targets.compile_for(self.target, self.function, self.checks.bounds)
+        self.seconds["compile"] = time.perf_counter() - began
+        if not keep:
+            self.stages = self.stages[-1:]
+            self.program.function = self.function
+        self.executable = made
 
     @cached_property
     def may_repeat(self) -> bool:

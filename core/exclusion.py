@@ -6,6 +6,10 @@ the user's wherever the engine allocates, and that may differentiate and compile
 
 from __future__ import annotations
 
+import os
 import threading
 
 one_at_a_time = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # the thread that holds it is not in the child
+    os.register_at_fork(after_in_child=one_at_a_time._at_fork_reinit)  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from .compiled import Checks, Compilation, specialised
 from .compiled_operations import pullback_of, record, value_and_gradient_of
 from .entry import entry
 from .errors import BadInput
+from .exclusion import one_at_a_time
 from .explain import Lowered, explanation
 from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .pullback import check_function
@@ -246,8 +247,16 @@ class Jitted:
             form = self.forms.get(key)
         except Unhashable as error:
             raise BadInput(f"{describe(self.function)}: {error}") from None
-        if form is None:
-            form = self.forms[key] = _Form()
+        found = None if form is None else form.programs.get(form.values(leaves))
+        if found is not None and found.is_current():
+            return found, leaves
+        with one_at_a_time:
+            return self._made(args, kwargs, leaves, key), leaves
+
+    def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], key: Any) -> Compilation:
+        """The program for these arguments, unless another thread has made it meanwhile."""
+        given = args, kwargs
+        form = self.forms.setdefault(key, _Form())
         found = form.programs.get(form.values(leaves))
         if found is None or not found.is_current():
             found = specialised(
@@ -257,7 +266,7 @@ class Jitted:
             form.programs[form.values(leaves)] = found
             layout = layout_of(given)
             self.history.add(names_of_arguments(self.function, layout), leaves, found.static, self._fixed(args, kwargs))
-        return found, leaves
+        return found
 
     def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments that are part of the program as a whole, by name."""

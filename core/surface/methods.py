@@ -28,6 +28,27 @@ def _function(name: str) -> Any:
 
 for _name in _SAME:
     METHODS[_name] = _function(_name)
+
+
+def _special(function: Any, reflected: bool = False) -> Any:
+    """A special method that is called by its name, as ``a.__setitem__(i, x)``: what the operator does."""
+
+    def apply(trace: Trace, x: Any, *operands: Any) -> Any:
+        if not isinstance(x, Array):
+            raise BadInput("a special method of a number, called by its name, cannot be compiled; write the operator")
+        return trace.call(function, *reversed((x, *operands))) if reflected else trace.call(function, x, *operands)
+
+    return apply
+
+
+_ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+for _name in _ARITHMETIC:
+    _operator = getattr(operator, f"__{_name}__")
+    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = _special(_operator), _special(_operator, reflected=True)
+    METHODS[f"__i{_name}__"] = _special(getattr(operator, f"__i{_name}__"))
+for _name in "getitem setitem lt le gt ge eq ne neg pos abs invert contains".split():
+    METHODS[f"__{_name}__"] = _special(getattr(operator, f"__{_name}__"))
+METHODS["__len__"], METHODS["__float__"], METHODS["__bool__"] = _special(len), _special(float), _special(bool)
 METHODS["compress"] = lambda trace, x, condition, *args, **kwargs: trace.call(
     np.compress, condition, x, *args, **kwargs
 )

@@ -13,6 +13,7 @@ from typing import Any
 
 from .machine import Processor
 
+_SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
 UNROLLED = 16  # loops that write at most this many elements, a number known while compiling, are written out
 
 
@@ -65,6 +66,7 @@ class Code:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.allocas: list[str] = []
+        self.frame = 0  # bytes, at most
         self.lines: list[str] = []
         self.count = 0
         self.label = "start"
@@ -98,6 +100,7 @@ class Code:
     def slot(self, kind: str, count: int = 1, align: int = 64) -> str:
         """Memory of the function's own, there as long as it runs."""
         name = f"%{self.new('m')}"
+        self.frame += count * _SIZES.get(kind, 8) + align
         self.allocas.append(f"  {name} = alloca [{count} x {kind}], align {align}")
         return name
 

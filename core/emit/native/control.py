@@ -14,6 +14,7 @@ from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
 from .function import FunctionCode, emits
 from .fusion import is_array
+from .interrupts import count, stride, strided
 from .stacks import is_fixed_push, reserve
 
 
@@ -113,6 +114,8 @@ def while_(f: FunctionCode, op: Operation) -> None:
     code.start(head)
     phis = [code.phi(kind, x, before) for kind, x in zip(kinds, initial)]
     names = [name for name, _ in phis]
+    turn, close_turn = code.phi("i64", "1", before)
+    most, each = stride(f, op)
     with code.scope():
         bind(f, condition.parameters, names)
         f.block(condition)
@@ -120,10 +123,20 @@ def while_(f: FunctionCode, op: Operation) -> None:
         code.start(inside)
         bind(f, body.parameters, names)
         following = _body(f, body, op.results)
+        pause, again = code.new("pause"), code.new("again")
+        rest = code.value(f"and i64 {turn}, {most - 1}")
+        code.branch(code.value(f"icmp eq i64 {rest}, 0"), pause, again, f.unlikely())
+        code.start(pause)
+        count(f, str(most * each))
+        code.jump(again)
+        code.start(again)
+        close_turn(code.value(f"add i64 {turn}, 1"), code.label)
     for (_, close), x in zip(phis, following):
         close(x, code.label)
     code.jump(head)
     code.start(after)
+    done = code.value(f"sub i64 {turn}, 1")
+    count(f, code.value(f"mul i64 {code.value(f'and i64 {done}, {most - 1}')}, {each}"))
     bind(f, op.results, names)
 
 
@@ -167,16 +180,22 @@ def range_(f: FunctionCode, op: Operation) -> None:
         for k, chain in rooms.items():
             at = sum(len(kinds_of(v)) for v in initial[:k])
             first[at : at + 3] = reserve(f, first[at : at + 3], chain, count)
+    most, each = stride(f, op)
+
+    def counted(low: str, high: str, by: int, turn: Any) -> list[str]:
+        if not most:
+            return code.counted(low, high, by, turn, kinds, first)
+        return strided(f, low, high, by, turn, kinds, first, each, most)
+
     if known in (1, -1):
-        names = code.counted(start, stop, int(known), iteration, kinds, first)
+        names = counted(start, stop, int(known), iteration)
     else:
         # By the number of iterations: the index after the last one may be out of range.
-        count = _iterations(f, start, stop, step)
 
         def stepped(k: str, *carried: str) -> list[str]:
             return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
 
-        names = code.counted("0", count, 1, stepped, kinds, first)
+        names = counted("0", _iterations(f, start, stop, step), 1, stepped)
     bind(f, op.results, names)
 
 

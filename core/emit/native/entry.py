@@ -21,6 +21,8 @@ from ...typed import STACK, Dim
 from .assembly import MARKS
 from .function import input_registers
 from .fusion import is_array
+from .interrupts import BUDGET
+from .processor_stack import DEEPEST, LARGE, SPARE, UNKNOWN, lowest
 from .program_text import ProgramText
 from .stacks import GIVE, RELEASE, routine
 
@@ -68,9 +70,11 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
             for i, (kind, _) in enumerate(input_registers(k, value.type)):
                 place = out.new(f"getelementptr {'i64' if value.type is STACK else kind}, ptr {pointer}, i64 {i}")
                 passed.append(f"{kind} {out.new(f'load {kind}, ptr {place}')}")
-    program.module.declare("llvm.frameaddress.p0", "ptr", ["i32"])
-    base = out.new("call ptr @llvm.frameaddress.p0(i32 0)")
-    out.do(f"store ptr {base}, ptr {out.new(f'getelementptr i64, ptr %context, i64 {program.BASE}')}")
+    looks_at_stack = program.is_recursive or program.frames > LARGE
+    if looks_at_stack:
+        _write_limit(out, program)
+    if program.polls:
+        out.do(f"store i64 {BUDGET}, ptr {out.new(f'getelementptr i64, ptr %context, i64 {program.WORK}')}")
     outputs = [out.item("%outputs", k) for k, _ in enumerate(function.block.results)]
     passed += [f"ptr {p}" for p in (*outputs, "%context")]
     status = out.new(f"call i32 @{name}({', '.join(passed)})")
@@ -84,7 +88,29 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
         out.do("call void @stack.release(ptr %context)")
         routine(program.module, RELEASE)
     header = f"define i32 @entry(ptr %inputs, ptr %outputs, ptr %context) {MARKS} {{"
-    program.module.functions.append("\n".join([header, *out.lines, f"  ret i32 {status}", "}", ""]))
+    end = ["full:", "  ret i32 1"] if looks_at_stack else []
+    program.module.functions.append("\n".join([header, *out.lines, f"  ret i32 {status}", *end, "}", ""]))
+
+
+def _write_limit(out: _Lines, program: ProgramText) -> None:
+    """How deep the stack may become; the program ends at once if there is no room for its own frames."""
+    module = program.module
+    for name in ("umax", "usub.sat"):
+        module.declare(f"llvm.{name}.i64", "i64", ["i64", "i64"])
+    module.declare("llvm.frameaddress.p0", "ptr", ["i32"])
+    here = out.new(f"ptrtoint ptr {out.new('call ptr @llvm.frameaddress.p0(i32 0)')} to i64")
+    low = out.new(lowest(module))
+    known = out.new(f"icmp ne i64 {low}, 0")
+    deepest = out.new(f"select i1 {known}, i64 {DEEPEST}, i64 {UNKNOWN}")
+    far = out.new(f"call i64 @llvm.usub.sat.i64(i64 {here}, i64 {deepest})")
+    near = out.new(f"add i64 {low}, {SPARE + (1 + program.is_recursive) * program.frames}")
+    limit = out.new(f"call i64 @llvm.umax.i64(i64 {far}, i64 {near})")
+    out.do(f"store i64 {limit}, ptr {out.new(f'getelementptr i64, ptr %context, i64 {program.LIMIT}')}")
+    text = "the stack of this thread is too small for compiled code; give threads more by threading.stack_size(2**20)"
+    number = program.failure(MemoryError, text)
+    out.do(f"store i64 {number}, ptr %context")
+    out.unless(out.new(f"icmp ugt i64 {here}, {limit}"), "full")
+    out.do("store i64 0, ptr %context")
 
 
 def has_fast_call(function: Function) -> bool:
@@ -110,7 +136,7 @@ def write_call(function: Function, program: ProgramText, words: int) -> list[Any
     out.do(f"%outputs = alloca [{max(n_results, 1)} x ptr]")
     out.do(f"%context = alloca [{words} x i64]")
     out.do(f"%numbers = alloca [{2 * (count + n_results) + 1} x i64], align 16")
-    out.do("call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 16, i1 false)")
+    out.do(f"call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 {8 * program.VALUES}, i1 false)")
     out.unless(out.new(f"icmp eq i64 %count, {count}"), "slow")
     for k, value in enumerate(function.parameters):
         argument = out.item("%arguments", k)

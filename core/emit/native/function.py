@@ -31,7 +31,6 @@ from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
 
-DEEPEST = 4 * 2**20  # bytes of the processor's stack that calls may fill; it has 8 MiB
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
@@ -153,6 +152,7 @@ class FunctionCode:
             *parameters,
             *(f"ptr noalias nonnull align 64 dereferenceable({size}) %slot{i}" for i, size in enumerate(slots)),
         ]
+        self.program.frames += code.frame
         text = [
             f"define internal i32 @{name}.body({', '.join([*inner, 'ptr %context'])}) noinline {MARKS} {{",
             "start:",
@@ -258,6 +258,7 @@ class FunctionCode:
 
     def call(self, op: Operation) -> None:
         from .elementwise import elementwise
+        from .interrupts import count_length
 
         if isinstance(op.callee, Function):
             self.call_function(op)
@@ -265,13 +266,16 @@ class FunctionCode:
             EMITTERS[op.callee](self, op)
         elif not elementwise(self, op):
             EMITTERS["library"](self, op)
+        count_length(self, op)
 
     def call_function(self, op: Operation) -> None:
         """A typed function, perhaps this one."""
+        from .interrupts import count
         from .stacks import take_stack
 
         code, name = self.code, self.program.name_of(op.callee)
         self.check_depth()
+        count(self, "20")
         arguments = []
         for k, (operand, parameter) in enumerate(zip(op.operands, op.callee.parameters)):
             kinds = [kind for kind, _ in input_registers(k, parameter.type)]
@@ -303,17 +307,22 @@ class FunctionCode:
     def check_depth(self) -> None:
         """Raise RecursionError before calls have filled the processor's stack."""
         code = self.code
+        self.program.is_recursive = True
         here = code.call("llvm.frameaddress.p0", "ptr", [("i32", "0")])
-        base = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr %context, i64 {self.program.BASE}')}")
-        used = code.value(f"sub i64 {base}, {code.value(f'ptrtoint ptr {here} to i64')}")
-        deep = code.value(f"icmp ugt i64 {used}, {DEEPEST}")
+        limit = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr %context, i64 {self.program.LIMIT}')}")
+        deep = code.value(f"icmp ult i64 {code.value(f'ptrtoint ptr {here} to i64')}, {limit}")
         self.fail_if(deep, RecursionError, "maximum recursion depth exceeded in compiled code")
+
+    def unlikely(self) -> str:
+        """The mark of a branch that is hardly ever taken."""
+        mark = self.program.metadata('!{!"branch_weights", i32 1, i32 1000000}')
+        return f", !prof {mark}"
 
     def leave_if(self, condition: str) -> None:
         """End the program, whose error has been noted."""
         self.has_failure = True
         after = self.code.new("on")
-        self.code.branch(condition, "failed", after, unlikely(self.program))
+        self.code.branch(condition, "failed", after, self.unlikely())
         self.code.start(after)
 
     def fail_if(
@@ -327,7 +336,7 @@ class FunctionCode:
         """End the program with an exception (or with the error of a number); braces in its text stand for values."""
         code, program = self.code, self.program
         bad, after = code.new("bad"), code.new("on")
-        code.branch(condition, bad, after, unlikely(program))
+        code.branch(condition, bad, after, self.unlikely())
         code.start(bad)
         number = number or program.failure(exception, text, [dtype for _, dtype in values])
         code.do(f"store i64 {number}, ptr %context")
@@ -337,12 +346,6 @@ class FunctionCode:
         self.has_failure = True
         code.jump("failed")
         code.start(after)
-
-
-def unlikely(program: ProgramText) -> str:
-    """The mark of a branch that ends the program."""
-    mark = program.metadata('!{!"branch_weights", i32 1, i32 1000000}')
-    return f", !prof {mark}"
 
 
 def input_registers(k: int, kind: Any) -> list[tuple[str, str]]:

@@ -6,7 +6,8 @@ import ctypes
 import math
 import pickle
 from collections.abc import Callable, Sequence
-from threading import get_ident
+from functools import cache
+from threading import get_ident, main_thread
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...typed import STACK, ArrayType, Dim
 from . import machine
 from .entry import built_in, has_fast_call, write_call, write_entry
 from .function import FunctionCode
+from .interrupts import SIGNALLED
 from .library import PENDING, PythonCall
 from .program_text import ProgramText
 
@@ -49,6 +51,10 @@ class NativeProgram:
             self._callback = machine.c_callback(self._call_python)
             address = self._loaded.variable("callback")
             ctypes.c_void_p.from_address(address).value = ctypes.cast(self._callback, ctypes.c_void_p).value
+        if "@main_thread" in self.llvm_text:
+            ctypes.c_int64.from_address(self._loaded.variable("main_thread")).value = main_thread().ident or 0
+        if "@stack.key" in self.llvm_text:
+            ctypes.c_int32.from_address(self._loaded.variable("stack.key")).value = _stack_key()
         self.call: Callable[..., list[Any]] = self._converted
         """The program with its arguments one by one: a built-in function where that can be."""
         if saved["objects"] is not None:
@@ -84,6 +90,8 @@ class NativeProgram:
     def _fail(self, context: np.ndarray) -> None:
         if context[0] == PENDING:
             raise self._pending.pop(get_ident())
+        if context[0] == SIGNALLED:
+            _restore(*(int(x) for x in context[ProgramText.VALUES : ProgramText.VALUES + 3]))
         exception, text, dtypes = self._failures[int(context[0]) - 1]
         words = context[ProgramText.VALUES :]
         values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
@@ -173,6 +181,15 @@ class NativeStack:
             _free(int(self.words[0]) - 32)
 
 
+@cache
+def _stack_key() -> int:
+    """The key under which each thread keeps the lowest address of its stack."""
+    key = ctypes.c_uint32()
+    ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None)
+    return key.value
+
+
+_restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(("PyErr_Restore", ctypes.pythonapi))
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 

@@ -1,7 +1,7 @@
 """What the functions of one native program share: the module, errors that it can end with, callbacks, constants.
 
 The context that every function is passed is an array of words: the number of the error (0: none), the head of the list of
-stacks' memory, the address at which the processor's stack stood at first, values of the error (two words each), lengths of the results that are not known before.
+stacks' memory, the lowest address that the processor's stack may reach, the work that may be done before signals are looked for, values of the error (two words each), lengths of the results that are not known before.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ class ProgramText:
     """The text of a program while it is written."""
 
     STACKS = 1
-    BASE = 2
-    VALUES = 3
+    LIMIT = 2
+    WORK = 3
+    VALUES = 4
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
 
@@ -35,6 +36,9 @@ class ProgramText:
         self.to_write: list[Function] = []
         self.kept: list[str] = []
         self.marks: dict[str, str] = {}
+        self.polls = False  # loops look for signals
+        self.is_recursive = False
+        self.frames = 0  # bytes of the processor's stack that its functions take, each once
 
     def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = ()) -> int:
         """The number, from 1, of an error."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from ...errors import BadInput
+
 # XLA on CPUs runs a loop as one compiled function only if it touches fewer bytes than this; above, it dispatches each
 # operation of the body apart, at 100 times the cost of a scalar one.
 THRESHOLD = "xla_cpu_small_while_loop_byte_threshold"
@@ -42,6 +44,27 @@ def prepare() -> None:
         )
 
 
+_forked = False
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = _is_started()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def refuse_fork() -> None:
+    """Raise in a process that was forked from one in which JAX's threads were running: a call would wait for them forever."""
+    if _forked:
+        raise BadInput(
+            "JAX had been started before this process was forked, and does not run in it: start processes by "
+            "multiprocessing.get_context('spawn'), or compile for target='native'"
+        )
+
+
 def _is_started() -> bool:
     from jax._src import xla_bridge  # there is no public way to ask without starting it
 
@@ -55,6 +78,7 @@ def wide() -> Any:
 
 def default_platform() -> str:
     """``"cpu"``, ``"gpu"`` or ``"tpu"``: where programs run.  Starts the client."""
+    refuse_fork()
     prepare()
     config: Any = jax.config
     device = config.jax_default_device or jax.devices()[0]

@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...ir import Function
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
-from .client import default_platform, prepare, wide
+from .client import default_platform, prepare, refuse_fork, wide
 from .lower import Walk, error_at
 
 _SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
@@ -109,6 +109,7 @@ class XlaProgram:
         Raises:
             the exceptions of the program's own, with their messages.
         """
+        refuse_fork()
         values = [x if number is None else number(x) for x, number in zip(arguments, self._numbers, strict=True)]
         if not self._is_static:
             values = [host._at_bounds(x, t) for x, t in zip(values, self._parameters)]

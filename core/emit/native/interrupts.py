@@ -1,0 +1,221 @@
+"""Signals while a program runs: loops that may run for long ask Python now and then whether one waits, as Ctrl-C.
+
+Work is counted in units of about a nanosecond.  A loop whose work is known to be small asks nothing: it is a part of the work
+of the loop around it.  Any other runs in strides of at most ``STRIDE`` units.  After each, the work done is taken off a
+budget in the context; where that is used up, the main thread looks for signals, and a handler that raises ends the program.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import typed
+from ...ir import Block, Function, Operation, Value
+from ...typed import ArrayType, Dim
+from .assembly import Module
+from .function import FunctionCode
+
+BUDGET, STRIDE = 1 << 24, 1 << 20
+UNCOUNTED, USUAL = (
+    512,
+    16,
+)  # lengths known only at run time: those that are not counted then, and what is taken for them
+_UNBOUNDED = 1 << 62
+SIGNALLED = (
+    -2
+)  # the error's number when a signal's handler has raised; the exception's three objects are in the context
+
+_CHEAP = {
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.less,
+    np.greater,
+    np.equal,
+    np.negative,
+    np.where,
+    np.maximum,
+    np.minimum,
+}
+
+
+def work(f: FunctionCode, block: Block) -> int:
+    """The units that a block may take at most, without the loops in it that count their own."""
+    return sum(_of_operation(f, op) for op in block.operations)
+
+
+def _of_operation(f: FunctionCode, op: Operation) -> int:
+    if op.kind == "if":
+        return 2 + max(work(f, block) for block in op.blocks)
+    if op.kind == "while":
+        return 2
+    if op.kind == "range":
+        total = trips(f, op) * (1 + work(f, op.blocks[0]))
+        return total if total <= STRIDE else 2
+    size = max(map(_size, (*op.operands, *op.results)), default=1)
+    if isinstance(op.callee, Function):
+        return 20
+    if op.callee is np.matmul:
+        inner = op.operands[0].type.shape[-1]
+        return _size(op.results[0]) * (min(inner.bound, USUAL) if isinstance(inner, Dim) else inner)
+    if op.callee in (typed.getitem, typed.setitem, typed.add_at):
+        return _size(op.results[0] if op.callee is typed.getitem else op.positional[-1])
+    if isinstance(op.callee, typed.Primitive) or op.callee in _CHEAP:
+        return size
+    return 10 * size if isinstance(op.callee, np.ufunc) else 1000 + 10 * size
+
+
+def _size(x: Value) -> int:
+    """The number of elements; of an array whose length is known only at run time, no more than are not counted then."""
+    if not isinstance(x.type, ArrayType):
+        return 1
+    size = math.prod(x.type.bounds)
+    return size if x.type.is_static else min(size, USUAL)
+
+
+def count_length(f: FunctionCode, op: Operation) -> None:
+    """Count the elements that an operation goes through where they turn out to be many at run time."""
+    if op.callee in (typed.getitem, typed.cast) or isinstance(op.callee, np.ufunc):
+        return  # what uses the elements computes them
+    kinds = [v.type for v in op.positional if isinstance(v.type, ArrayType) and not v.type.is_static]
+    kind = max(kinds, key=lambda kind: math.prod(kind.bounds), default=None)
+    if kind is None or math.prod(kind.bounds) <= UNCOUNTED:
+        return
+    code = f.code
+    size = code.product(f.lengths(kind))
+    many, few = code.new("many"), code.new("few")
+    code.branch(code.value(f"icmp sgt i64 {size}, {UNCOUNTED}"), many, few, f.unlikely())
+    code.start(many)
+    count(f, size)
+    code.jump(few)
+    code.start(few)
+
+
+def trips(f: FunctionCode, op: Operation) -> int:
+    """How often a ``range`` runs its body at most."""
+    start, stop, step = op.operands[:3]
+    if not step.is_constant or not int(step.constant):
+        return _UNBOUNDED
+    (first, last), (low, high) = _interval(f, start), _interval(f, stop)
+    distance = high - first if int(step.constant) > 0 else last - low
+    return max(-(-distance // abs(int(step.constant))), 0)
+
+
+def _interval(f: FunctionCode, x: Value) -> tuple[int, int]:
+    if x.is_constant:
+        return int(x.constant), int(x.constant)
+    return f.proofs.intervals.get(x, (-_UNBOUNDED, _UNBOUNDED))
+
+
+def stride(f: FunctionCode, op: Operation) -> tuple[int, int]:
+    """After how many iterations a loop counts its work (0: never), a power of two, and the units of one iteration."""
+    each = 1 + work(f, op.blocks[-1])
+    if op.kind == "range" and trips(f, op) * each <= STRIDE:
+        return 0, each
+    return 1 << max(STRIDE // each, 1).bit_length() - 1, each
+
+
+def count(f: FunctionCode, units: str) -> None:
+    """Take work off the budget, and look for signals where it is used up."""
+    code = f.code
+    place = code.value(f"getelementptr i64, ptr %context, i64 {f.program.WORK}")
+    left = code.value(f"sub i64 {code.value(f'load i64, ptr {place}')}, {units}")
+    code.do(f"store i64 {left}, ptr {place}")
+    ask, after = code.new("ask"), code.new("on")
+    code.branch(code.value(f"icmp slt i64 {left}, 0"), ask, after, f.unlikely())
+    code.start(ask)
+    _declare(code.module)
+    f.program.polls = True
+    status = code.value("call i32 @signalled(ptr %context)")
+    f.leave_if(code.value(f"icmp ne i32 {status}, 0"))
+    code.jump(after)
+    code.start(after)
+
+
+_SIGNALLED = f"""define internal i32 @signalled(ptr %context) noinline cold nounwind {{
+start:
+  %budget = getelementptr i64, ptr %context, i64 WORK
+  store i64 {BUDGET}, ptr %budget
+  %here = call i64 @PyThread_get_thread_ident()
+  %main = load i64, ptr @main_thread
+  %ismain = icmp eq i64 %here, %main
+  br i1 %ismain, label %look, label %quiet
+look:
+  %state = call i32 @PyGILState_Ensure()
+  %status = call i32 @PyErr_CheckSignals()
+  %none = icmp eq i32 %status, 0
+  br i1 %none, label %done, label %raised
+raised:
+  store i64 {SIGNALLED}, ptr %context
+  %kind = getelementptr i64, ptr %context, i64 VALUE0
+  %value = getelementptr i64, ptr %context, i64 VALUE1
+  %trace = getelementptr i64, ptr %context, i64 VALUE2
+  call void @PyErr_Fetch(ptr %kind, ptr %value, ptr %trace)
+  br label %done
+done:
+  call void @PyGILState_Release(i32 %state)
+  ret i32 %status
+quiet:
+  ret i32 0
+}}
+"""
+
+
+def _declare(module: Module) -> None:
+    from .program_text import ProgramText
+
+    if any("@signalled(" in text for text in module.functions):
+        return
+    text = _SIGNALLED.replace("WORK", str(ProgramText.WORK))
+    for i in range(3):
+        text = text.replace(f"VALUE{i}", str(ProgramText.VALUES + i))
+    module.functions.append(text)
+    module.globals.append("@main_thread = global i64 0")
+    for name, result, parameters in (
+        ("PyThread_get_thread_ident", "i64", []),
+        ("PyGILState_Ensure", "i32", []),
+        ("PyGILState_Release", "void", ["i32"]),
+        ("PyErr_CheckSignals", "i32", []),
+        ("PyErr_Fetch", "void", ["ptr", "ptr", "ptr"]),
+    ):
+        module.declare(name, result, parameters, pure=False)
+
+
+def strided(
+    f: FunctionCode,
+    first: str,
+    stop: str,
+    step: int,
+    body: Any,
+    kinds: list[str],
+    initial: list[str],
+    each: int,
+    most: int,
+) -> list[str]:
+    """``Code.counted`` in strides of ``most`` iterations, each of which counts ``each`` units for an iteration."""
+    code = f.code
+    inside, after, before = code.new("strides"), code.new("done"), code.label
+    enter = code.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {first}, {stop}")
+    code.branch(enter, inside, after)
+    code.start(inside)
+    at, close = code.phi("i64", first, before)
+    phis = [code.phi(kind, x, before) for kind, x in zip(kinds, initial)]
+    with code.scope():
+        ahead = code.value(f"sub i64 {stop}, {at}" if step > 0 else f"sub i64 {at}, {stop}")
+        size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(most))])
+        end = code.value(f"{'add' if step > 0 else 'sub'} nsw i64 {at}, {size}")
+        carried = code.counted(at, end, step, body, kinds, [name for name, _ in phis])
+        count(f, code.value(f"mul i64 {size}, {each}"))
+    again = code.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {end}, {stop}")
+    latch = code.label
+    code.branch(again, inside, after)
+    close(end, latch)
+    for (_, close_), x in zip(phis, carried):
+        close_(x, latch)
+    code.start(after)
+    return [
+        code.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in zip(kinds, initial, carried)
+    ]

@@ -1,0 +1,66 @@
+"""How deep the processor's stack may become: calls end with RecursionError before it is full, in threads with a small one too."""
+
+from __future__ import annotations
+
+import sys
+
+from .assembly import Module
+
+DEEPEST = 4 * 2**20  # bytes that calls may fill where the system does not tell how many there are
+UNKNOWN = 128 * 2**10  # where it does not: a thread may have half a megabyte
+SPARE = 24 * 2**10  # for functions of C, and what LLVM puts on the stack by itself
+LARGE = 4 * 2**10  # frames that are not looked at, unless functions call themselves
+
+# The lowest address of a thread's stack, asked for once in each thread: for the main one, the system reads a file.
+_LOWEST = """define internal i64 @stack.lowest() noinline nounwind {
+start:
+  %key = load i32, ptr @stack.key
+  %known = call ptr @pthread_getspecific(i32 %key)
+  %isnew = icmp eq ptr %known, null
+  br i1 %isnew, label %ask, label %done
+ask:
+  %attributes = alloca [128 x i8], align 16
+  %address = alloca i64
+  %size = alloca i64
+  %guard = alloca i64
+  %self = call ptr @pthread_self()
+  %status = call i32 @pthread_getattr_np(ptr %self, ptr %attributes)
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %unknown, label %read
+read:
+  %first = call i32 @pthread_attr_getstack(ptr %attributes, ptr %address, ptr %size)
+  %second = call i32 @pthread_attr_getguardsize(ptr %attributes, ptr %guard)
+  %third = call i32 @pthread_attr_destroy(ptr %attributes)
+  %low = load i64, ptr %address
+  %kept = load i64, ptr %guard
+  %above = add i64 %low, %kept
+  %pointer = inttoptr i64 %above to ptr
+  %fourth = call i32 @pthread_setspecific(i32 %key, ptr %pointer)
+  br label %done
+unknown:
+  br label %done
+done:
+  %found = phi ptr [ %known, %start ], [ %pointer, %read ], [ null, %unknown ]
+  %lowest = ptrtoint ptr %found to i64
+  ret i64 %lowest
+}
+"""
+
+
+def lowest(module: Module) -> str:
+    """A call that gives the lowest address of the thread's stack; 0: unknown."""
+    if not sys.platform.startswith("linux"):
+        return "add i64 0, 0"
+    for name, result, parameters in (
+        ("pthread_getspecific", "ptr", ["i32"]),
+        ("pthread_setspecific", "i32", ["i32", "ptr"]),
+        ("pthread_self", "ptr", []),
+        ("pthread_getattr_np", "i32", ["ptr", "ptr"]),
+        ("pthread_attr_getstack", "i32", ["ptr", "ptr", "ptr"]),
+        ("pthread_attr_getguardsize", "i32", ["ptr", "ptr"]),
+        ("pthread_attr_destroy", "i32", ["ptr"]),
+    ):
+        module.declare(name, result, parameters, pure=False)
+    module.functions.append(_LOWEST)
+    module.globals.append("@stack.key = global i32 0")
+    return "call i64 @stack.lowest()"
