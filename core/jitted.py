@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .pullback import check_function
 from .recompilation import History
 from .source import describe, name_of
+from .specialise.objects import LIBRARIES
 from .tape import NotANumber, Tape
 from .tracebacks import prune
 from .traced import Trace
@@ -75,6 +76,10 @@ def jit(
             bounds_check=bounds_check,
             overflow_check=overflow_check,
         )
+    if isinstance(f, (staticmethod, classmethod)):
+        options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        checks = {"bounds_check": bounds_check, "overflow_check": overflow_check}
+        return type(f)(jit(f.__func__, target=target, **options, **checks))
     check_function(f)
     targets.check(target)
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
@@ -270,7 +275,10 @@ class Jitted:
 
     def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments that are part of the program as a whole, by name."""
-        names = inspect.signature(self.function).parameters if callable(self.function) else ()
+        try:
+            names = inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # of C
+            names = ()
         named = [*zip([*names, *map(str, range(len(args)))], args), *kwargs.items()]
         return {k: x for k, x in named if not scan(x)[0] and not isinstance(x, np.ndarray)}
 
@@ -285,4 +293,13 @@ def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
         return function, (*first, *f.args)
     if isinstance(f, Jitted):
         return f.function, f.first
+    method = getattr(type(f), "__call__", None)
+    if isinstance(method, (FunctionType, Jitted)) and not _knows_itself(f):
+        function, first = _plain(method)
+        return function, (*first, f)
     return f, ()
+
+
+def _knows_itself(f: Any) -> bool:
+    """Whether a callable object is one that compiled code calls as a whole."""
+    return hasattr(f, "__morula_trace__") or type(f).__module__.partition(".")[0] in LIBRARIES

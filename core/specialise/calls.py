@@ -210,7 +210,10 @@ class Calls(Containers, Recursions):
                 raise BadInput(str(error)) from None
             return self.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
-            raise BadInput(f"{describe(function)} is a coroutine, which cannot be compiled")
+            raise BadInput(
+                f"{describe(function)} is an async function, which cannot be compiled: nothing in a compiled program can wait; "
+                "compile the functions that it calls"
+            )
 
         def run(args: Any, kwargs: Any) -> Any:
             scope = Scope(local_names(node), None, function, function.__qualname__)
@@ -456,3 +459,4 @@ def refuse_form(function: Any, error: TypeError) -> None:
     if inside and trace.tb_frame.f_code.co_name != "bind" and any(sign in str(error) for sign in signs):
         given = str(error).partition("() ")[2] or str(error)
         raise BadInput(f"{describe(function)} {given} when compiled; write the call without it") from None
+
