@@ -459,4 +459,3 @@ def refuse_form(function: Any, error: TypeError) -> None:
     if inside and trace.tb_frame.f_code.co_name != "bind" and any(sign in str(error) for sign in signs):
         given = str(error).partition("() ")[2] or str(error)
         raise BadInput(f"{describe(function)} {given} when compiled; write the call without it") from None
-

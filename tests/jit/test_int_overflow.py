@@ -282,3 +282,19 @@ def test_what_cannot_be_proved_is_right_all_the_same(target):
     compiled = mo.jit(numbers_of_a_bisection, target=target)
     for x in (-2.0, -0.3, 0.0, 0.6, 2.0):
         assert compiled(A, x) == np.searchsorted(A, x)
+
+
+def caught(n, k):
+    try:
+        for _ in range(k):
+            n = n * n
+    except OverflowError:
+        return -1
+    return n
+
+
+def test_no_handler_catches_it_since_python_raises_nothing_there(target):
+    compiled = mo.jit(caught, target=target)
+    assert compiled(3, 2) == 81 and compiled(0, 100) == 0
+    with pytest.raises(OverflowError):
+        compiled(3, 10)

@@ -195,9 +195,9 @@ async def both(x):
     [
         (coroutine, "coroutine .*is an async function"),
         (both, "both .*is an async function"),
-        (generator, "an iterator or a generator: return a list"),
-        (lambda x: (x for _ in range(2)), "an iterator or a generator: return a list"),
-        (lambda x: iter([x]), "an iterator or a generator: return a list"),
+        (generator, "an iterator: return a list"),
+        (lambda x: (x for _ in range(2)), "an iterator: return a list"),
+        (lambda x: iter([x]), "an iterator: return a list"),
     ],
 )
 def test_what_is_refused(f, text, target):
