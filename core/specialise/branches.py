@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir import Block, Value
-from ..traced import Array, Storage
+from ..traced import Array, NeedsConcrete, Storage, Traced
 from .identity import Candidates
 from .instances import held_by_instance
 from .iterators import VIEWS
@@ -93,6 +93,11 @@ class Branches(Raising):
                 "the order of the keys of a dict depends on a condition that is not known while compiling; put them in in one order on "
                 "both paths, or read them in the order of sorted(...)"
             )
+        number = (
+            next((e for e in holder if isinstance(e, Traced)), None) if isinstance(holder, (set, frozenset)) else None
+        )
+        if number is not None:  # others may be equal to it
+            raise NeedsConcrete(self.value(number), "an element of a set that is not known while compiling")
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in held.items() if isinstance(x, Late)), None)
         if late is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
 import types
@@ -15,6 +16,7 @@ from ..surface.arguments import NUMBERS
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text
 from .arguments import has_traced
+from .copying import deep, shallow
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
@@ -362,6 +364,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     operator.setitem: _setitem,
     operator.delitem: _delitem,
     id: _id,
+    copy.copy: shallow,
+    copy.deepcopy: deep,
     alike: lambda trace, x, y: trace.alike(x, y),
     vars: _vars,
     iter: _iter,

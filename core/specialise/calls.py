@@ -319,7 +319,7 @@ class Calls(Containers, Recursions):
                     return found
         if function in (operator.eq, operator.ne):
             equal = NotImplemented
-            if _are_containers(a, b) and (has_traced(a) or has_traced(b) or has_choice(self, (a, b))):
+            if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self, (a, b))):
                 equal = self.equal(a, b)
             elif type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
                 equal = identical(self, a, b)
@@ -424,6 +424,13 @@ def _are_pythons(args: Any) -> bool:
     if any(isinstance(x, (Traced, np.ndarray, np.generic)) for x in args):
         return False
     return any(isinstance(x, (list, tuple, dict, set)) for x in args) and len(args) > 1
+
+
+def _has_objects(x: Any) -> bool:
+    """Whether containers hold objects, which may have a comparison of their own."""
+    if isinstance(x, (list, tuple, deque)):
+        return any(map(_has_objects, x))
+    return any(map(_has_objects, x.values())) if isinstance(x, dict) else is_instance(x)
 
 
 def _are_containers(a: Any, b: Any) -> bool:

@@ -49,7 +49,7 @@ class Containers(Objects):
                 found = self.call_of_dict(owner, name, args)
                 if found is not NotImplemented:
                     return found
-            elif name in _LOOKING and has_choice(self, (owner, args)):
+            elif name in ("index", "count", "remove") and has_choice(self, (owner, args)):
                 raise BadInput(
                     f"{type(owner).__name__}.{name} of objects that may be one of two cannot be compiled; keep a number in the objects, "
                     "and compare that"

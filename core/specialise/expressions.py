@@ -243,7 +243,7 @@ class Expressions(Branches):
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
-        if isinstance(x, dict):
+        if isinstance(x, (dict, set, frozenset)):
             self.refuse_unknown_entries(x, order=False)
         kind = type(x)
         if kind.__module__ not in ("builtins", "numpy") and not isinstance(x, (list, dict, tuple)):
@@ -388,11 +388,10 @@ class Expressions(Branches):
         return self.new(self.refuse_traced_keys(found))
 
     def refuse_traced_keys(self, x: Any) -> Any:
-        """A dict or a set; refused if it has a key that is not known while compiling, or that may be one of two objects."""
+        """A dict or a set; refused if it has a key that may be one of two objects, or, for a dict, is not known while compiling."""
         for key in x:
-            if isinstance(key, Traced):
-                what = f"{'a key of a dict' if isinstance(x, dict) else 'an element of a set'} that is not known while compiling"
-                raise NeedsConcrete(self.value(key), what)
+            if isinstance(key, Traced) and isinstance(x, dict):
+                raise NeedsConcrete(self.value(key), "a key of a dict that is not known while compiling")
             refuse_as_key(self, key)
         return x
 

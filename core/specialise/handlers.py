@@ -225,10 +225,6 @@ class Handlers(Expressions):
         if not hasattr(type(manager), "__exit__"):
             kind = type(manager).__name__
             raise TypeError(f"'{kind}' object does not support the context manager protocol")
-        if hasattr(type(manager), "_recreate_cm"):
-            raise BadInput(
-                "compiled code cannot have a context that a generator makes; give it a class with __enter__ and __exit__"
-            )
         may_swallow = hasattr(type(manager).__exit__, "__code__") and type(manager).__module__ not in (
             "numpy",
             "warnings",
@@ -263,6 +259,10 @@ class Handlers(Expressions):
 
         if raised is None:
             return passed()
+        if hasattr(type(manager), "_recreate_cm"):
+            raise BadInput(
+                "compiled code cannot leave a context that a generator makes by an exception; give it a class with __enter__ and __exit__"
+            )
         groups = [([k], None) for k in range(len(raised.errors))]
         certain = Raised(True, raised.which, raised.errors)
         if raised.condition is True:

@@ -91,7 +91,7 @@ class Merger:
         """What stands for ``a`` if the condition holds and for ``b`` if not."""
         a = True if isinstance(a, Scalar) and a.ir is self.condition else a
         b = False if isinstance(b, Scalar) and b.ir is self.condition else b
-        if same_constant(a, b):
+        if same_constant(a, b) and (a is b or not isinstance(a, tuple) or not a):
             return a
         if a is True and b is False and self.condition.type.dtype.kind == "b":
             return Scalar(self.condition)

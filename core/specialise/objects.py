@@ -122,13 +122,16 @@ class Objects(LoopStatements):
         held = getattr(x, "__dict__", None)
         static = inspect.getattr_static(type(x), name, UNBOUND)
         getter = getattr(type(static), "__get__", None)
-        if isinstance(getter, types.FunctionType) and not hasattr(type(static), "__morula_trace__"):
+        is_own = isinstance(getter, types.FunctionType) and not isinstance(static, functools.cached_property)
+        if is_own and not hasattr(type(static), "__morula_trace__"):
             is_data = hasattr(type(static), "__set__") or hasattr(type(static), "__delete__")
             if is_data or not isinstance(held, dict) or name not in held:
                 return self.call(getter, static, x, type(x))
         if isinstance(held, dict) and name in held:
             if not isinstance(static, property):
                 late = held[name]
+                if isinstance(late, Late) and isinstance(static, functools.cached_property):
+                    return self.branch(self.value(late.absent), lambda: self.cache(x, name, static), lambda: late.x)
                 if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's own is what is found
                     return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
                 found = self.settled(
@@ -138,11 +141,7 @@ class Objects(LoopStatements):
         if isinstance(static, property) and static.fget is not None:
             return self.call(static.fget, x)
         if isinstance(static, functools.cached_property):
-            found = self.call(static.func, x)
-            if not self.outside.is_outside(x):
-                self.touch(x)
-                x.__dict__[name] = found
-            return found
+            return self.cache(x, name, static)
         if static is UNBOUND and not isinstance(x, super):
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
@@ -150,6 +149,13 @@ class Objects(LoopStatements):
         found = self.of_class(x, name)
         is_slot = isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x)
         return self.outside.read(self, Slots(x), name, found) if is_slot else found
+
+    def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
+        found = self.call(static.func, x)
+        if not self.outside.is_outside(x):
+            self.touch(x)
+            x.__dict__[name] = found
+        return found
 
     def of_class(self, x: Any, name: str) -> Any:
         """What a class, or an object by its class, has under a name; data is read from outside as a global is."""

@@ -46,7 +46,7 @@ class Suspended(Iterator):
 
     def throw(self, error: Any, *more: Any) -> Any:
         if isinstance(error, type):
-            error = error(*more)
+            error = more[0] if more and isinstance(more[0], BaseException) else error(*more[:1])
         return self.resume(current(), None, error)
 
     def close(self) -> None:

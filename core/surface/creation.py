@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import copy as copying
 import operator
 from typing import Any
 
@@ -46,7 +45,7 @@ def asarray(trace: Trace, a: Any, dtype: Any = None, order: Any = None, **option
     return array(trace, a, dtype)
 
 
-@traces(np.copy, copying.copy, copying.deepcopy)
+@traces(np.copy)
 def copy(trace: Trace, a: Any, *args: Any, **kwargs: Any) -> Any:
     return a if isinstance(a, Scalar) else new_array(value(trace, a))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import copy
 import dataclasses
 import functools
 import heapq
 import itertools
 import operator
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 
@@ -822,3 +823,446 @@ def is_none_loop(n, x):
     for i in range(n):
         v = x if v is None else v + i
     return v
+
+
+class Box:
+    def __init__(self, v):
+        self.v = v
+
+
+class Eq:
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, o):
+        return self.v == o.v
+
+    def __hash__(self):
+        return 1
+
+
+class Chain:
+    def __init__(self, v):
+        self.v = v
+
+    def add(self, k):
+        self.v = self.v + k
+        return self
+
+
+class Meta(type):
+    pass
+
+
+class WithClassCounter:
+    total = [0]
+
+    def __init__(self, v):
+        self.v = v
+
+    @classmethod
+    def make(cls, v):
+        return cls(v)
+
+    @staticmethod
+    def twice(v):
+        return 2 * v
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a):
+        self.a = a
+
+
+class GetAttr:
+    def __getattribute__(self, n):
+        if n == "z":
+            return 3.0
+        return object.__getattribute__(self, n)
+
+
+class Frozen:
+    def __init__(self, v):
+        object.__setattr__(self, "v", v)
+
+    def __setattr__(self, n, v):
+        raise AttributeError("frozen")
+
+
+class Lazy:
+    def __init__(self, x):
+        self.x = x
+        self.n = 0
+
+    @functools.cached_property
+    def p(self):
+        self.n += 1
+        return self.x * 2
+
+
+@of(*S)
+def eq_hook(x):
+    a, b = Eq(x), Eq(1.5)
+    return a == b, a in [b], [a] == [b]
+
+
+@of(*S)
+def fluent(x):
+    c = Chain(x)
+    d = c.add(1.0).add(x)
+    if x > 0:
+        d.add(5.0)
+    return c.v, d is c
+
+
+@of(*S)
+def class_methods(x):
+    w = WithClassCounter.make(x)
+    return w.twice(w.v), type(w) is WithClassCounter
+
+
+@of(*S)
+def class_list(x):
+    WithClassCounter.total.append(1)
+    return x
+
+
+@of(*S)
+def slots(x):
+    s = Slots(x)
+    if x > 0:
+        s.b = 2.0
+    else:
+        s.b = x
+    del s.a
+    return s.b, hasattr(s, "a")
+
+
+@of(*S)
+def slot_late(x):
+    s = Slots(x)
+    if x > 0:
+        s.b = 2.0
+    return hasattr(s, "b"), getattr(s, "b", 1.0)
+
+
+@of(*S)
+def getattribute(x):
+    g = GetAttr()
+    g.k = x
+    return g.z + g.k
+
+
+@of(*S)
+def frozen_again(x):
+    f = Frozen(x)
+    if x > 0:
+        object.__setattr__(f, "v", 2.0)
+    return f.v
+
+
+@of(*S)
+def cached_prop_branch(x):
+    l = Lazy(x)
+    if x > 0:
+        l.p
+    return l.p, l.n
+
+
+@of(*S)
+def two_names_then_rebind(x):
+    a = [x]
+    b = a
+    a = a + [1.0]
+    a[0] = 5.0
+    return b, a
+
+
+@of(*S)
+def iadd_alias(x):
+    a = [x]
+    b = a
+    a += [1.0]
+    a[0] = 5.0
+    return b, a is b
+
+
+@of(*S)
+def array_iadd_alias(x):
+    a = np.array([x, 1.0])
+    b = a
+    a += 1.0
+    c = a
+    a = a * 2
+    return b, c is b, a
+
+
+@of(*S)
+def mult_list_alias(x):
+    r = [[x]] * 3
+    r[0].append(1.0)
+    return r, r[0] is r[2]
+
+
+@of(*S)
+def fromkeys_alias(x):
+    d = dict.fromkeys("ab", [x])
+    d["a"].append(1.0)
+    return d
+
+
+@of(*S)
+def shallow_copy(x):
+    a = [[x], [1.0]]
+    b = copy.copy(a)
+    b[0].append(2.0)
+    c = copy.deepcopy(a)
+    c[1][0] = 9.0
+    return a, b, c
+
+
+@of(*S)
+def slice_assign_self(x):
+    a = [x, 1.0, 2.0]
+    a[1:] = a
+    return a
+
+
+@of(*S)
+def extend_self(x):
+    a = [x]
+    a.extend(a)
+    a += a
+    return a
+
+
+@of(*S)
+def del_slice_iter(x):
+    a = [x, 1.0, 2.0, 3.0]
+    out = []
+    for i, v in enumerate(a):
+        out.append(v)
+        if i == 0:
+            del a[1]
+    return out
+
+
+@of(*S)
+def enumerate_zip_share(x):
+    it = iter([x, 1.0, 2.0, 3.0])
+    out = []
+    for i, v in zip(range(2), it):
+        out.append(i * v)
+    out.append(next(it))
+    return out
+
+
+@of(*S)
+def chain_from_gen(x):
+    log = []
+
+    def g():
+        for i in range(2):
+            log.append(i)
+            yield [x * i, x]
+
+    c = itertools.chain.from_iterable(g())
+    a = next(c)
+    n = len(log)
+    return a, n, list(c), log
+
+
+@of(*S)
+def max_key_default(x):
+    return max([], default=x), max([1.0, 2.0], key=lambda v: -v), min((v for v in [x, 2.0]))
+
+
+@of(*S)
+def dict_comp_order(x):
+    log = []
+
+    def t(v):
+        log.append(v)
+        return v
+
+    d = {t(k): t(x) for k in "ab"}
+    return d, log
+
+
+@of(*S)
+def nested_comp_scope(x):
+    k = 2.0
+    v = [[k * i * x for k in range(2)] for i in range(2)]
+    return v, k
+
+
+@of(*S)
+def walrus_any(x):
+    if any((w := v) > 1.0 for v in [0.5, x, 3.0]):
+        return w
+    return 0.0
+
+
+@of(*S)
+def walrus_filter(x):
+    return [y for v in [1.0, 2.0] if (y := v * 2) > 2.5], y * x
+
+
+@of(*S)
+def lambda_default_capture(x):
+    fs = [(lambda v, i=i: v * i + x) for i in range(3)]
+    return [f(1.0) for f in fs]
+
+
+@of(*S)
+def nonlocal_branch(x):
+    n = 0
+
+    def up():
+        nonlocal n
+        if x > 0:
+            n += 1
+        else:
+            n += 2
+        return n
+
+    return up() + up() * 10, n
+
+
+@of((3, 1.0), (0, 2.0))
+def nonlocal_loop_traced(n, x):
+    s = 0.0
+    k = 0
+
+    def step(i):
+        nonlocal s, k
+        s = s + x * i
+        k = k + 1
+
+    for i in range(n):
+        step(i)
+    return s, k
+
+
+@of((3, 1.0), (6, 2.0))
+def object_counter_loop(n, x):
+    b = Box(0.0)
+    for i in range(n):
+        b.v += x * i
+        c = b
+        c.v *= 0.5
+    return b.v, c is b
+
+
+@of((3, 1.0), (6, 2.0))
+def objects_in_list_loop(n, x):
+    bs = [Box(x), Box(1.0)]
+    for i in range(n):
+        for b in bs:
+            b.v = b.v * 0.5 + i
+        bs[0].v, bs[1].v = bs[1].v, bs[0].v
+    return [b.v for b in bs]
+
+
+@of((3, 1.0), (6, 2.0))
+def list_rotated_objects_loop(n, x):
+    bs = [Box(x), Box(1.0), Box(2.0)]
+    for i in range(n):
+        bs.append(bs.pop(0))
+    return bs[0].v
+
+
+@of(*S)
+def del_global_like(x):
+    y = x
+    del y
+    try:
+        return y
+    except NameError:
+        return 7.0
+
+
+@of(*S)
+def finally_overrides(x):
+    def f():
+        try:
+            return x
+        finally:
+            return 2.0
+
+    return f()
+
+
+@of(*S)
+def loop_else_effects(x):
+    log = []
+    for v in (1.0, x):
+        log.append(v)
+    else:
+        log.append(-1.0)
+    return log
+
+
+@of(*S)
+def star_unpack_gen(x):
+    def g():
+        yield x
+        yield 1.0
+        yield 2.0
+
+    a, *b = g()
+    c, d, e = g()
+    return a, b, c + d + e, [*g(), *g()]
+
+
+@of(*S)
+def unpack_too_many(x):
+    it = itertools.count()
+    try:
+        a, b = it
+    except ValueError:
+        return next(it)
+
+
+@of(*S)
+def set_ops(x):
+    s = {1, 2}
+    s |= {3}
+    s.add(4)
+    t = s
+    t -= {1}
+    return sorted(s), s is t, x
+
+
+@of(*S)
+def namedtuple_replace(x):
+    P = namedtuple("P", "a b")
+    p = P(x, 1.0)
+    if x > 0:
+        p = p._replace(a=3.0)
+    return p.a, p.b
+
+
+@of(*S)
+def tuple_identity(x):
+    t = (x, 1.0)
+    u = t if x > 0 else (x, 1.0)
+    return u == t, u is t
+
+
+@of(*S)
+def none_is(x):
+    o = None
+    p = [x]
+    return o is None, p is None, p is not None
+
+
+@of(*S)
+def str_keys_building(x):
+    d = {}
+    for k in "abc":
+        d.setdefault(k, []).append(x)
+    d["b"] += [1.0]
+    return d, [len(v) for v in d.values()]

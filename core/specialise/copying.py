@@ -1,0 +1,50 @@
+"""``copy.copy`` and ``copy.deepcopy`` of containers and objects of the program."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..holders import blank
+from ..traced import Array, Traced
+from .instances import held_by_instance, hold, is_instance
+from .merging import of_entries, of_items
+
+
+def shallow(trace: Any, x: Any) -> Any:
+    return copied(trace, x, lambda e: e, "__copy__")
+
+
+def deep(trace: Any, x: Any, memo: dict[int, Any] | None = None) -> Any:
+    memo = {} if memo is None else memo
+    if id(x) not in memo:
+        memo[id(x)] = copied(trace, x, lambda e: deep(trace, e, memo), "__deepcopy__", memo)
+    return memo[id(x)]
+
+
+def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
+    """A copy of which the parts are what ``part`` makes of those of x."""
+    if isinstance(x, Traced):
+        return trace.call(np.copy, x) if isinstance(x, Array) else x
+    own = getattr(type(x), hook, None)
+    if isinstance(own, FunctionType):
+        return trace.call(own, x, *memo)
+    if isinstance(x, tuple):
+        parts = [part(e) for e in x]
+        if all(a is b for a, b in zip(parts, x)):
+            return x
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, (list, deque)):
+        return trace.new(of_items(x, [part(e) for e in x]))
+    if isinstance(x, dict):
+        trace.refuse_unknown_entries(x)
+        return trace.new(of_entries(x, {k: part(e) for k, e in x.items()}))
+    if is_instance(x) and not isinstance(x, set):
+        made = blank(type(x))
+        hold(made, {k: part(e) for k, e in held_by_instance(x).items()})
+        return trace.new(made)
+    return trace.call_real(copy.copy if hook == "__copy__" else copy.deepcopy, (x,), {})
