@@ -1,6 +1,7 @@
 """Eight threads that differentiate and compile for the first time, enter the same objects and run ``__del__``; a script.
 
-Arguments: seconds after which it ends with the stacks of all threads, seconds between switches of threads, rounds.
+Arguments: seconds after which it ends with the stacks of all threads, seconds between switches of threads, rounds, and
+whether all begin cold, with the rules of libraries not read yet, and without ``__del__`` (in which CPython 3.11 cannot import).
 """
 
 from __future__ import annotations
@@ -108,26 +109,42 @@ def check_mortal(model):
 
 ended, failed = [], []
 start = threading.Barrier(THREADS)
-CHECKS = [check_model, check_nested, check_first, check_jit, check_mortal]
+CHECKS = [check_model, check_nested, check_first, check_jit]
 
 
-def work(k, rounds):
+def check_libraries(model):
+    import queue
+    import statistics
+
+    def f(x):
+        q = queue.SimpleQueue()
+        q.put(x)
+        return q.get() * statistics.mean([x, x])
+
+    assert np.isclose(mo.grad(f)(3.0), 6.0)
+
+
+def work(k, rounds, cold):
     rng = random.Random(k)
+    checks = [*CHECKS, check_libraries if cold else check_mortal]
     try:
         start.wait(60)
         for _ in range(rounds):
-            Mortal()
-            rng.choice(CHECKS)(rng.choice([shared, other]))
+            cold or Mortal()
+            rng.choice(checks)(rng.choice([shared, other]))
     except BaseException as error:
         failed.append(error)
 
 
-def main(limit, interval, rounds):
+def main(limit, interval, rounds, cold):
     faulthandler.dump_traceback_later(limit, exit=True)  # a deadlock ends here, and says where
     sys.setswitchinterval(interval)
     sys.unraisablehook = lambda unraisable: failed.append(unraisable.exc_value)  # in a ``__del__``
-    gc.set_threshold(9, 1, 1)  # a ``__del__`` may run wherever the engine allocates
-    threads = [threading.Thread(target=work, args=(k, rounds), daemon=True) for k in range(THREADS)]
+    if not cold:
+        for check in CHECKS:
+            check(shared)
+        gc.set_threshold(9, 1, 1)  # a ``__del__`` may run wherever the engine allocates
+    threads = [threading.Thread(target=work, args=(k, rounds, cold), daemon=True) for k in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -135,10 +152,10 @@ def main(limit, interval, rounds):
     gc.set_threshold(700)
     for error in failed:
         raise error
-    assert ended
+    assert cold or ended
     assert all((m.w, m.parts) == (2.0, [1.0, 3.0]) for m in (shared, other, third))
     print("done", len(ended))
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    main(float(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "cold")

@@ -316,3 +316,25 @@ def test_deep_recursion_in_several_threads():
     for k, g in at_once(lambda k: (k, mo.grad(f)(model[k], 20 * (k + 1)))):
         assert g.w == 20 * (k + 1)
     assert sys.getrecursionlimit() == limit
+
+
+def test_a_run_that_cannot_let_the_other_one_go_on_is_refused(monkeypatch):
+    """As in a ``__del__`` that the collector calls while the engine holds its lock, or in a function that is being compiled."""
+    monkeypatch.setattr(claims, "PATIENCE", 0.2)
+    model = Layer(2.0, 3.0)
+    inside, refused = threading.Event(), threading.Event()
+
+    def f(m):
+        inside.set()
+        assert refused.wait(TIMEOUT)
+        return m.w
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(mo.grad(f), model)
+        try:
+            assert inside.wait(TIMEOUT)
+            with claims.lock, pytest.raises(mo.BadInput, match="another thread differentiates the same Layer"):
+                mo.grad(lambda n: n.w**2)(model)
+        finally:
+            refused.set()
+        assert running.result().w == 1.0
