@@ -18,10 +18,26 @@ from .tracebacks import ENGINE
 KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedError)
 """What the engine's own code raises where it is wrong; NumPy's and Python's complaints about operands are other ones."""
 
-INTERNAL = re.compile(
-    r"\b(Array|Closure|Conflict|Generator|Jump|Late|Region|Scalar|Sequence|Storage|Text|Traced|Unbound|Value)\b"
-)
-"""Classes that no program knows."""
+WORDS = {
+    "Scalar": "number", "Traced": "number", "Storage": "numpy.ndarray", "Sequence": "range", "Late": "value",
+    "Conflict": "value", "Unread": "value", "Unbound": "value", "Jump": "value", "Region": "value", "Flat": "numpy.flatiter",
+    "Generator": "generator", "Suspended": "generator", "Items": "iterator", "Entries": "iterator", "Walk": "iterator",
+}  # fmt: skip
+"""What stands for a program's object while it is traced -> the program's word for it."""
+
+_INTERNAL = re.compile(rf"\b({'|'.join(WORDS)})\b")
+
+
+def in_words(text: str) -> str:
+    """A message with the program's words for what stands for its objects."""
+    return _INTERNAL.sub(lambda found: WORDS[found[0]], text)
+
+
+def kind_of(x: object) -> str:
+    """The name of an object's class, for messages."""
+    name = type(x).__name__.rpartition(".")[2]
+    return WORDS.get(name, name) if type(x).__module__.startswith(ENGINE) else name
+
 
 FOR_PROGRAMS = frozenset(
     "call_real _getitem _setitem _from_container _into_container run_Delete contains attribute set_attribute eval_Dict "
@@ -40,7 +56,7 @@ def is_fault(error: BaseException) -> bool:
     code = trace.tb_frame.f_code
     if not trace.tb_frame.f_globals.get("__name__", "").startswith(ENGINE) or code.co_name in FOR_PROGRAMS:
         return False
-    if not isinstance(error, KINDS) and not INTERNAL.search(_text(error)):
+    if not isinstance(error, KINDS) and not _INTERNAL.search(_text(error)):
         return False
     line = linecache.getline(code.co_filename, trace.tb_lineno).strip()
     return not line.startswith("raise") and line != ""
@@ -53,11 +69,16 @@ def _text(error: BaseException) -> str:
 
 def fault(error: BaseException) -> BadInput:
     """The refusal of a program for which the engine has failed."""
-    first = _text(error).partition("\n")[0]
-    made = BadInput(
-        f"this is a fault of morula, not of the program ({type(error).__name__}: {first[:160]}); it cannot be compiled: call it "
-        "without jit, or this part of it by mo.callback, and please report it"
-    )
+    first = _text(error).partition("\n")[0][:160]
+    if isinstance(error, (TypeError, ValueError)) and _INTERNAL.search(first):
+        made = BadInput(
+            f"{in_words(first)}, or compiled code cannot do this; write it another way, or call it by mo.callback"
+        )
+    else:
+        made = BadInput(
+            f"this is a fault of morula, not of the program ({type(error).__name__}: {in_words(first)}); it cannot be compiled: "
+            "call it without jit, or this part of it by mo.callback, and please report it"
+        )
     made.__cause__ = error
     return made
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from .builder import Builder
@@ -97,6 +98,8 @@ class Traced:
     def __format__(self, style: str) -> str:
         return str(self)
 
+    __repr__ = __str__
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsConcrete(current().value(self), "an array that is not known while compiling, read by compiled code")
 
@@ -135,12 +138,24 @@ class Scalar(Traced):
 
     __slots__ = ("ir",)
 
+    def __new__(cls, ir: Value) -> Scalar:
+        return object.__new__(_class_of(ir.type.dtype, ir.type.weak))
+
     def __init__(self, ir: Value) -> None:
         self.ir = ir
 
     @property
     def type(self) -> ArrayType:  # type: ignore[override]
         return self.ir.type
+
+
+@lru_cache(maxsize=256)
+def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
+    """A class of the name that Python's own messages have for a number."""
+    one = dtype.type(0)
+    kind = type(one.item()) if weak or dtype.kind == "b" else type(one)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return type(name, (Scalar,), {"__slots__": ()})
 
 
 class Array(Traced):
@@ -152,6 +167,9 @@ class Array(Traced):
         self.storage = storage
         self.view = view
         self.type = type or storage.value.type
+
+
+Array.__name__ = "numpy.ndarray"  # in Python's messages
 
 
 def length(n: int | Dim) -> Any:

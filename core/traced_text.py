@@ -51,6 +51,9 @@ class Text:
         self.refuse()
 
 
+Text.__name__ = "str"  # in Python's messages
+
+
 def braced(text: str) -> str:
     """A text as a template that gives it."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..surface.arguments import NUMBERS
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text
@@ -215,6 +216,16 @@ def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
     return NotImplemented
 
 
+def _repr(trace: Any, x: Any) -> Any:
+    return Text("{!r}", [x]) if isinstance(x, Scalar) else NotImplemented
+
+
+def _hash(trace: Any, x: Any) -> Any:
+    if isinstance(x, Traced):
+        raise NeedsConcrete(trace.value(x), "the hash of a number that is not known while compiling")
+    return NotImplemented
+
+
 def _are_alike(items: Any) -> bool:
     """Whether items are numbers, or arrays of one type: which one it is can be left open."""
     if all(isinstance(e, Scalar) or isinstance(e, NUMBERS) for e in items):
@@ -248,9 +259,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (index.type.dtype.kind in "iu" or isinstance(x, dict)):
         if isinstance(x, (list, tuple)) and _are_alike(x):
             return _one_of(trace, x, index)
-        raise NeedsConcrete(
-            trace.value(index), f"an index into a {type(x).__name__}, which is not known while compiling"
-        )
+        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}, which is not known while compiling")
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
@@ -286,7 +295,7 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         return trace.call(method, x, index, value)
     if has_traced((index,)):
         raise BadInput(
-            f"compiled code writes to a {type(x).__name__} at an index that is not known while compiling; use an array"
+            f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
         )
     if isinstance(x, dict):
         refuse_as_key(trace, index)
@@ -305,7 +314,7 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
         return trace.call(method, x, index)
     if has_traced((index,)):
         raise BadInput(
-            f"compiled code deletes from a {type(x).__name__} at an index that is not known while compiling; use an array of bools that "
+            f"compiled code deletes from a {kind_of(x)} at an index that is not known while compiling; use an array of bools that "
             "says what is there"
         )
     if isinstance(x, dict):
@@ -348,6 +357,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     setattr: _setattr,
     callable: _callable,
     str: _str,
+    repr: _repr,
+    hash: _hash,
     map: _map,
     filter: _filter,
     list: _collect(list),

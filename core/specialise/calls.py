@@ -17,6 +17,7 @@ import numpy as np
 from .. import surface
 from ..custom import ADJOINTS
 from ..errors import BadInput
+from ..faults import in_words
 from ..source import NoSource, describe
 from ..surface.python_numbers import INSTEAD, UNORDERED
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
@@ -348,7 +349,9 @@ class Calls(Containers, Recursions):
         except TypeError as error:
             if not has_traced(args) and not has_traced(kwargs):
                 raise
-            raise BadInput(f"{describe(function)} cannot be compiled for these arguments: {error}") from None
+            raise BadInput(
+                f"{describe(function)} cannot be compiled for these arguments: {in_words(str(error))}"
+            ) from None
         finally:
             self.called.pop()
             for x, held in zip(holders, before):

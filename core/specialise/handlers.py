@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, MorulaError
+from ..faults import kind_of
 from ..ir import Block, walk
 from ..typed import callback
 from .branches import Jump
@@ -223,7 +224,7 @@ class Handlers(Expressions):
             return self.run(body)
         manager = self.expression(items[0].context_expr)
         if not hasattr(type(manager), "__exit__"):
-            kind = type(manager).__name__
+            kind = kind_of(manager)
             raise TypeError(f"'{kind}' object does not support the context manager protocol")
         may_swallow = hasattr(type(manager).__exit__, "__code__") and type(manager).__module__ not in (
             "numpy",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, result_dtype, text_of_shape
+from ..faults import kind_of
 from ..holders import blank
 from ..ir import Block, Operation, Value
 from ..tracebacks import ENGINE
@@ -280,7 +281,7 @@ def describe(x: Any) -> str:
         return "an iterator"
     if hasattr(type(x), "__morula_trace__"):
         return f"the function {x.__name__}" if hasattr(x, "__name__") else "a function"
-    return f"a {type(x).__name__}"
+    return f"a {kind_of(x)}"
 
 
 def in_one_order(a: Any, b: Any) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..traced import ATTRIBUTES, METHODS, Traced, current
+from ..faults import kind_of
+from ..traced import ATTRIBUTES, METHODS, Scalar, Traced, current
 from .builtin_functions import python_type, refuse_unknown_attributes
 from .instances import Slots, is_instance
 from .loop_statements import LoopStatements
@@ -47,6 +48,9 @@ class TracedMethod:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.body(current(), self.x, *args, **kwargs)
+
+
+TracedMethod.__name__ = "builtin_function_or_method"  # in Python's messages
 
 
 class Objects(LoopStatements):
@@ -100,6 +104,8 @@ class Objects(LoopStatements):
 
     def attribute(self, x: Any, name: str) -> Any:
         if isinstance(x, Traced):
+            if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
+                raise AttributeError(f"'{python_type(x).__name__}' object has no attribute '{name}'")
             if name in ATTRIBUTES:
                 return ATTRIBUTES[name](self, x)
             if name in METHODS:
@@ -134,9 +140,7 @@ class Objects(LoopStatements):
                     return self.branch(self.value(late.absent), lambda: self.cache(x, name, static), lambda: late.x)
                 if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's own is what is found
                     return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
-                found = self.settled(
-                    held, name, AttributeError, f"'{type(x).__name__}' object has no attribute '{name}'"
-                )
+                found = self.settled(held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'")
                 return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
         if isinstance(static, property) and static.fget is not None:
             return self.call(static.fget, x)
@@ -197,7 +201,7 @@ class Objects(LoopStatements):
             self.call_function(setter, (x, name, value), {})
             return
         if not is_instance(x) and not hasattr(x, "__dict__"):
-            raise BadInput(f"compiled code cannot set attributes of a {type(x).__name__}, which keeps them in C")
+            raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
         self.touch(x)
         setattr(x, name, value)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..traced import Array, Traced
 
 _SETTLED = (
@@ -113,6 +114,6 @@ class Outside:
             )
         if id(holder) in self.objects:
             raise BadInput(
-                f"compiled code changes a {type(holder).__name__} that is not one of the function's arguments; pass it as an "
+                f"compiled code changes a {kind_of(holder)} that is not one of the function's arguments; pass it as an "
                 "argument (changes of arguments are visible after the call), or return what is new"
             )

@@ -13,7 +13,7 @@ import numpy as np
 from .. import surface  # noqa: F401  it registers what functions do on traced values
 from ..builder import Builder
 from ..errors import BadInput, MorulaError
-from ..faults import refused
+from ..faults import kind_of, refused
 from ..interrupts import undo
 from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
@@ -84,7 +84,7 @@ class Interpreter(Matching):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
             raise BadInput(getattr(x, "text", "a value that is not assigned on every path"))
-        raise BadInput(f"a {type(x).__name__} where a number or an array is needed")
+        raise BadInput(f"a {kind_of(x)} where a number or an array is needed")
 
     def wrap(self, value: Value) -> Any:
         if value.type.shape:

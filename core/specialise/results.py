@@ -9,15 +9,18 @@ from types import MethodType
 from typing import Any
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..holders import blank
 from ..ir import Value
 from ..layout import held_by
 from ..traced import Array, Trace, Traced
+from ..traced_text import Text
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .merging import of_entries
 from .python_functions import python_function
 from .scopes import UNBOUND, Closure, Conflict, Late
+from .sequences import Sequence as Walkable
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 """Makes an object from the program's results, the leaves that were given, and the objects that held them."""
@@ -95,6 +98,15 @@ class Results:
             parts = [self.plan(e) for e in x]
             collection = type(x)
             return lambda results, leaves, objects: collection([p(results, leaves, objects) for p in parts])
+        if isinstance(x, slice):
+            bounds = [self.plan(e) for e in (x.start, x.stop, x.step)]
+            return lambda results, leaves, objects: slice(*(p(results, leaves, objects) for p in bounds))
+        if isinstance(x, BaseException) and _holds_traced(x.args, set()):
+            raise BadInput("compiled code returns an exception that holds numbers: return these themselves")
+        if isinstance(x, (Walkable, Text)):
+            raise BadInput(
+                f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling: return these"
+            )
         if isinstance(x, Closure):
             x = python_function(x)
         if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
@@ -102,7 +114,7 @@ class Results:
         if isinstance(x, Unfinished):
             raise BadInput("compiled code returns an iterator: return a list of what it gives")
         if isinstance(x, (Iterator, MethodType, functools.partial)) and _holds_traced(getattr(x, "__self__", x), set()):
-            raise BadInput(f"compiled code returns a {type(x).__name__}, which holds numbers: return these themselves")
+            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
         return lambda results, leaves, objects: x
 
     def plan_of_dict(self, x: Any) -> Plan:

@@ -51,6 +51,9 @@ class Closure:
         return self if instance is None else MethodType(self, instance)
 
 
+Closure.__name__ = "function"  # in Python's messages
+
+
 class Conflict:
     """What a variable holds when it has no one meaning, as after branches that disagree: an error if it is used."""
 

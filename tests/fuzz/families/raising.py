@@ -24,13 +24,13 @@ class Worse(Stop):
 
 
 def checked(s):
-    if s > 0.8:
+    if s > 1.1:
         raise Stop(s, 1)
     return s * s
 
 
 def rooted(s):
-    return math.sqrt(s) + 0.1
+    return math.sqrt(s + 0.9) + 0.1
 
 
 def total(v):
@@ -56,13 +56,13 @@ def guarded(s):
 """,
     expressions={
         "f": [
-            "math.sqrt({f})",
-            "math.log({f})",
-            "({f} / int({F} * 2.0))",
-            "{V}[int({F} * 3.0)]",
+            "math.sqrt({F} + 1.2)",
+            "math.log({f} + 1.4)",
+            "({f} / (1 + int({F} * 1.2)))",
+            "{V}[int({F} * 2.0)]",
             "checked({f})",
             "rooted({f})",
-            "total({v})",
+            "total({v} + 1.4)",
             "first({v}, {f})",
             "guarded({f})",
             "(math.sqrt({F}) if {c} else {f})",
@@ -71,7 +71,7 @@ def guarded(s):
             "[{f}, {f}][{i}]",
             "KNOWN['a']",
             "(KNOWN['b'] if {c} else {f})",
-            "math.exp(300.0 * {F})",
+            "math.exp(0.3 * {F})",
         ],
     },
     statements=[
@@ -85,12 +85,12 @@ def guarded(s):
         "try:\n    {block}\nexcept ArithmeticError as {+e}:\n    raise Worse({f}, 2) from {1}",
         "try:\n    {block}\nexcept LookupError:\n    raise",
         "try:\n    {=f} = {f}\n    {block}\nexcept (ArithmeticError, ValueError):\n    {block}\nfinally:\n    {F} *= 0.9",
-        "if {c}:\n    raise Stop({f}, 3)",
-        "if {c}:\n    raise ValueError('large', {k})",
-        "if {c}:\n    {=f} = KNOWN['b']",
-        "if {c}:\n    {=f} = undefined_name",
-        "if {c}:\n    {F} += [1.0, 2.0][5]",
-        "if {c}:\n    {F} = {F} + 'a'",
+        "if {c} and {c}:\n    raise Stop({f}, 3)",
+        "if {c} and {c}:\n    raise ValueError('large', {k})",
+        "if {F} > 1.0 and {c}:\n    {=f} = KNOWN['b']",
+        "if {F} > 1.0 and {c}:\n    {=f} = undefined_name",
+        "if {F} > 1.0 and {c}:\n    {F} += [1.0, 2.0][5]",
+        "if {F} > 1.0 and {c}:\n    {F} = {F} + 'a'",
         "assert {c} or {c}, 'must hold'",
         "for {+n} in range(int(abs({F}) * 4.0)):\n    {block}",
         "for {+n} in range(6):\n    try:\n        {block}\n    except ValueError:\n        continue",
