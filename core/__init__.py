@@ -53,13 +53,13 @@ def pow_backward(saved, dr):
 That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.
 Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each
 operation in the syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do,
-``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says where
-these leave a result that is given memory, ``comparison``, ``containers`` and ``text`` record the methods that C would call,
-``watched`` notices those that it calls all the same, ``fused`` makes one operation of an expression of numbers, ``access``
-reads and ``stores`` writes, ``memory`` knows which arrays share theirs, and
-``structure`` brings arguments in and gradients out.  ``pullback`` picks the tier for a call, ``held`` keeps for it what
-others may overwrite, ``strong_zero`` has the products of the second sweep that follows a gradient of NaN, ``custom`` holds
-derivatives given by hand, and ``api`` is what users see.
+``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says
+where these leave a result that is given memory, ``comparison``, ``containers`` and ``text`` record the methods that C would
+call, ``watched`` notices those that it calls all the same (``effects`` reads from bytecode which of them can store nothing),
+``fused`` makes one operation of an expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which
+arrays share theirs, and ``structure`` brings arguments in and gradients out. ``pullback`` picks the tier for a call, ``held``
+keeps for it what others may overwrite, ``strong_zero`` has the products of the second sweep that follows a gradient of NaN,
+``custom`` holds derivatives given by hand, and ``api`` is what users see.
 
 ``jit`` compiles a function for the types of its arguments.  ``specialise`` runs the syntax tree on values of which only dtype and
 shape are known (``traced``; ``surface`` says what NumPy does on them) and writes *typed* IR, of numbers and arrays alone:

@@ -297,3 +297,18 @@ def effects_of(code: CodeType) -> Effects:
             _found.clear()
         entry = _found[id(code)] = code, Effects(code)
     return entry[1]
+
+
+class Stored:
+    """The names that a piece of code stores in."""
+
+    def __init__(self, code: CodeType) -> None:
+        instructions = list(dis.get_instructions(code))
+        self.variables = [i.argval for i in instructions if i.opname == "STORE_DEREF" and i.argval in code.co_freevars]
+        self.globals = {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
+        self.attributes = [i.argval for i in instructions if i.opname == "STORE_ATTR"]
+
+
+@functools.lru_cache(maxsize=4096)
+def stored(code: CodeType) -> Stored:
+    return Stored(code)

@@ -1,14 +1,14 @@
 """Python code that code written in C calls back: where it cannot be recorded, what it has stored is noticed.
 
 Most of what C calls is called by the engine instead, on the tape.  What is left (keys of dicts and sets, extensions,
-``pickle``, ``exec``) runs as it is, while a profile function looks on.  From the first frame that nobody records on, what
-such frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
+``pickle``, ``exec``) runs as it is, while a profile function looks on.  Code that by its bytecode (``effects``) stores nothing but
+attributes of its arguments costs a look at these.  From the first frame on that may store anything else, what such
+frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
 function, and a cotangent that arrives there is refused.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
 import sys
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .effects import HEAP_TYPE, attribute, attributes_stored, changes_nothing
+from .effects import HEAP_TYPE, attribute, attributes_stored, changes_nothing, stored
 from .frames import runs_recorded
 from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
@@ -415,18 +415,3 @@ class Watch:
 
 
 CODE = {FunctionType, MethodType, property, staticmethod, classmethod, type, functools.cached_property}
-
-
-class Stored:
-    """The names that a piece of code stores in."""
-
-    def __init__(self, code: CodeType) -> None:
-        instructions = list(dis.get_instructions(code))
-        self.variables = [i.argval for i in instructions if i.opname == "STORE_DEREF" and i.argval in code.co_freevars]
-        self.globals = {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
-        self.attributes = [i.argval for i in instructions if i.opname == "STORE_ATTR"]
-
-
-@functools.lru_cache(maxsize=4096)
-def stored(code: CodeType) -> Stored:
-    return Stored(code)
