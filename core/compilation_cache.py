@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 import tempfile
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -37,7 +38,28 @@ def folder(kind: str) -> Path | None:
     if os.environ.get("MORULA_CACHE", "1") in ("0", "off", "false"):
         return None
     given = os.environ.get("MORULA_CACHE_DIR")
-    return (Path(given) if given else _of_user() / "morula") / kind
+    try:
+        return (Path(given) if given else _of_user() / "morula") / kind
+    except RuntimeError as error:  # there is no home
+        _not_kept(str(error))
+        return None
+
+
+@lru_cache(maxsize=1)
+def _warned() -> set[str]:
+    return set()
+
+
+def _not_kept(reason: str) -> None:
+    """Warn, once in a process, that compiled programs are not kept."""
+    if not _warned():
+        _warned().add(reason)
+        warnings.warn(
+            f"compiled programs are not kept for the next process: {reason}; let MORULA_CACHE_DIR name a folder that can be "
+            "written, or set MORULA_CACHE=0",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _of_user() -> Path:
@@ -72,11 +94,11 @@ def load(kind: str, key: str) -> bytes | None:
 
 
 def store(kind: str, key: str, content: bytes) -> None:
-    """Keep an entry; a folder that cannot be written is no error."""
+    """Keep an entry; a folder that cannot be written is a warning, once."""
     where = folder(kind)
     if where is None:
         return
-    with suppress(OSError):
+    try:
         where.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=where, prefix="new-")
         try:
@@ -88,6 +110,8 @@ def store(kind: str, key: str, content: bytes) -> None:
             raise
         if int(key[:8], 16) % CHECKED_EVERY == 0 or len(content) > bound() // CHECKED_EVERY:
             shrink(where)
+    except OSError as error:
+        _not_kept(str(error))
 
 
 def shrink(where: Path) -> None:

@@ -134,11 +134,34 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
         x = parameters[place]
         if not x.flags.writeable:
             raise ValueError("assignment destination is read-only")
+        if x.base is not None and _overlaps_itself(x):
+            raise BadInput(
+                "the compiled function writes into an array of which several elements are one in memory; give it a copy"
+            )
         for i, other in arrays:
-            if i != place and (x.base is not None or other.base is not None) and np.may_share_memory(x, other):
+            if i != place and (x.base is not None or other.base is not None) and _share_memory(x, other):
                 raise BadInput(
                     "the compiled function writes into an array that shares memory with another argument; give it a copy"
                 )
+
+
+def _share_memory(x: np.ndarray, y: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(x, y, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _overlaps_itself(x: np.ndarray) -> bool:
+    """Whether two elements may be one in memory, as in a view made by ``as_strided``."""
+    if x.flags.forc:
+        return False
+    extent = x.itemsize
+    for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape) if n > 1):
+        if step < extent:
+            return True
+        extent += step * (n - 1)
+    return False
 
 
 def specialised(

@@ -1,0 +1,87 @@
+"""Arguments that share memory, or overlap themselves: as Python does, or refused; nothing is written where they are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import morula as mo
+
+
+def written(a, b):
+    a[0] = 5.0
+    a[1] = b[0] + b[1]
+    return b.sum()
+
+
+def read(a, b):
+    return a.sum() + a[0] * b[0]
+
+
+def both(a, b):
+    a[0] = 5.0
+    b[1] = a[0] + 1
+    return a.sum() + b.sum()
+
+
+def pair(first, second):
+    def make():
+        x = np.arange(8.0)
+        return x, first(x), second(x)
+
+    return make
+
+
+PAIRS = {
+    "apart": (pair(lambda x: x[:4], lambda x: x[4:]), False),
+    "interleaved": (pair(lambda x: x[::2], lambda x: x[1::2]), False),
+    "columns": (pair(lambda x: x.reshape(4, 2)[:, 0], lambda x: x.reshape(4, 2)[:, 1]), False),
+    "overlapping": (pair(lambda x: x[:4], lambda x: x[1:]), True),
+    "reversed": (pair(lambda x: x, lambda x: x[::-1]), True),
+    "a view of all": (pair(lambda x: x, lambda x: x[:]), True),
+    "the same": (pair(lambda x: x, lambda x: x), False),
+}
+
+
+@pytest.mark.parametrize("f", [written, read, both])
+@pytest.mark.parametrize("name", PAIRS)
+def test_two_arguments(f, name, target):
+    make, shares = PAIRS[name]
+    (plain, *args), (given, *compiled) = make(), make()
+    expected = f(*args)
+    if shares and f is not read:
+        with pytest.raises(mo.BadInput, match="shares memory with another argument; give it a copy"):
+            mo.jit(f, target=target)(*compiled)
+        assert given.tolist() == np.arange(8.0).tolist()
+    else:
+        assert mo.jit(f, target=target)(*compiled) == expected
+        assert given.tolist() == plain.tolist()
+
+
+def doubled(a):
+    a *= 2.0
+    return a.sum()
+
+
+@pytest.mark.parametrize(
+    "view, overlaps",
+    [
+        (lambda x: x[::-1], False),
+        (lambda x: x[::2], False),
+        (lambda x: x.reshape(2, 4).T, False),
+        (lambda x: x.reshape(2, 4)[:, ::2], False),
+        (lambda x: as_strided(x, (3,), (0,)), True),
+        (lambda x: as_strided(x, (3, 3), (8, 8)), True),
+        (lambda x: as_strided(x, (3, 2), (8, 16)), True),
+    ],
+)
+def test_one_argument(view, overlaps, target):
+    plain, given = np.arange(8.0), np.arange(8.0)
+    if overlaps:
+        assert mo.jit(np.sum, target=target)(view(given)) == view(plain).sum()
+        with pytest.raises(mo.BadInput, match="several elements are one in memory; give it a copy"):
+            mo.jit(doubled, target=target)(view(given))
+    else:
+        assert mo.jit(doubled, target=target)(view(given)) == doubled(view(plain))
+    assert given.tolist() == plain.tolist()
