@@ -6,6 +6,7 @@ import ast
 import copy
 import dis
 import functools
+import itertools
 import operator
 import types
 from collections import deque
@@ -27,7 +28,7 @@ from .containers import CONTAINERS, ON_ENTRIES, Containers
 from .identity import has_choice, identical
 from .impure import refuse_impure
 from .instances import is_instance
-from .iterators import Drawn, Iterator as Iterating, advance, iterator_of
+from .iterators import Drawn, Iterator as Iterating, advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
 from .recursion import Recursions
@@ -399,7 +400,8 @@ class Calls(Containers, Recursions):
 
     def drawn(self, iterator: Any) -> Iterator[Any]:
         """The items of an iterator, each taken when it is asked for."""
-        while True:
+        for count in itertools.count():
+            refuse_endless(iterator, count)
             try:
                 item = advance(self, iterator)
             except StopIteration:

@@ -32,6 +32,22 @@ class UnknownPosition(NeedsConcrete):
     """The next item of an iterator depends on a position that is traced."""
 
 
+ENDLESS = 20_000
+"""An iterator that has given so many items to one loop while compiling is taken to have no end."""
+
+LEFT = 300
+"""So many items are taken of it by a loop that each of them may leave on a traced condition."""
+
+
+def refuse_endless(iterator: Any, count: int, most: int | None = None) -> None:
+    """Refuse a loop over an iterator which may have no end that is known while compiling."""
+    if count > (ENDLESS if most is None else most) and not isinstance(iterator, (Items, Entries, Walk)):
+        raise BadInput(
+            f"a loop over an iterator has taken {count} items while compiling, and found no end; give it one that is known while compiling "
+            "(itertools.islice), or loop over range(n)"
+        )
+
+
 class Iterator:
     """An iterator: its attributes are its state, which only ``move`` changes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable, Sequence as Statements
 from contextlib import suppress
@@ -15,7 +16,7 @@ from ..ir import Value, walk
 from ..normalise import leaves
 from ..traced import NeedsConcrete, Scalar
 from .branches import Jump
-from .iterators import UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, remaining
+from .iterators import LEFT, UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop, predicted_slots
 from .raising import Ended, Raised
 from .scopes import Late, Scope, local_names
@@ -427,8 +428,11 @@ class LoopStatements(StatementsOf):
     def int64(self, x: Any) -> Value:
         return self.builder.cast(self.value(x), np.int64)
 
-    def unrolled(self, node: ast.For, iterator: Any) -> Jump | None:
-        while True:
+    def unrolled(self, node: ast.For, iterator: Any, left: int = 0) -> Jump | None:
+        """The iterations one after the other; ``left`` of those before could leave the loop on a traced condition."""
+        refuse_endless(iterator, left, LEFT)
+        for count in itertools.count():
+            refuse_endless(iterator, count)
             try:
                 x = advance(self, iterator)
             except StopIteration:
@@ -436,7 +440,8 @@ class LoopStatements(StatementsOf):
             self.assign(node.target, x)
             jump = self.run(node.body)
             if jump is not None:
-                return self.then(jump, lambda: self.unrolled(node, iterator))
+                return self.then(jump, lambda: self.unrolled(node, iterator, left + 1))
+        return None
 
 
 def settled_part(x: Any) -> Any:

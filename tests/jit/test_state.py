@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from jit.held_out_state_programs import PROGRAMS as HELD_OUT
@@ -10,6 +12,7 @@ from jit.state_programs import PROGRAMS
 from jit.state_tester import INTERNAL, verdict
 
 import morula as mo
+from morula.core.specialise import iterators
 
 EVERY = {**PROGRAMS, **HELD_OUT, **MORE}
 REFUSED = frozenset(
@@ -82,3 +85,23 @@ def _value(f, args):
         return f(*args)
     except Exception:
         return None
+
+
+@pytest.mark.parametrize("program", ["endless_and_left", "endless_search"])
+def test_a_loop_that_finds_no_end_while_compiling_is_refused(program, monkeypatch):
+    monkeypatch.setattr(iterators, "ENDLESS", 500)
+    with pytest.raises(mo.BadInput, match="found no end; give it one that is known while compiling"):
+        mo.jit(globals()[program], target="native")(0.5)
+
+
+def endless_and_left(x):
+    total = 0.0
+    for v in itertools.cycle([x, 1.0]):
+        total += v
+        if total > 5.0:
+            break
+    return total
+
+
+def endless_search(x):
+    return any(v > x for v in itertools.cycle([0.2, x]))
