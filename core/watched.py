@@ -148,9 +148,16 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     y = _run(watch, args, kwargs)
     if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
         called = watch.noted is watch.first or runs_text(function)
-        if not called:  # what it gives is noted by the caller
+        if not called and not _is_numeric(y):  # what it gives is noted by the caller
             watch.given_back(y)
     return y
+
+
+def _is_numeric(y: Any) -> bool:
+    """Whether a result is a number or an array, or a tuple of such."""
+    if isinstance(y, np.ndarray):
+        return y.dtype.kind != "O"
+    return type(y) in NUMBER_TYPES or type(y) is tuple and all(map(_is_numeric, y))
 
 
 def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
