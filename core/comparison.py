@@ -22,6 +22,7 @@ import numpy as np
 from .opaque import Recording
 from .source import parse
 from .special_methods import special
+from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Tape
 from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
 
@@ -40,6 +41,8 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
         for kind in (list, tuple):
             if isinstance(a, kind) and isinstance(b, kind):
                 return _in_turn(tape, method, a, b) if calls_back(a) or calls_back(b) else OPERATORS[method](a, b)
+        if (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) and (overrides(a) or overrides(b)):
+            return tape.call(OPERATOR_UFUNCS[method], a, b)
         by_identity = ka.__eq__ is object.__eq__ and kb.__eq__ is object.__eq__
         known_kinds = all(k in PLAIN or k in HOLDING or k is np.ndarray for k in (ka, kb))
         return (plainly if by_identity or known_kinds else watched)(tape, OPERATORS[method], a, b)

@@ -25,6 +25,7 @@ from types import (
     MethodDescriptorType,
     MethodType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any
 
@@ -207,6 +208,7 @@ class Effects:
         return all(_is_stored_in(local[name], attribute) for name, attribute in self.attributes)
 
 
+CACHED = type(functools.lru_cache(len))
 CACHED_PROPERTY = functools.cached_property.__get__.__code__
 
 
@@ -239,6 +241,10 @@ def shows(function: Any) -> bool:
         return True
     if kind in (staticmethod, classmethod, MethodType):
         return shows(function.__func__)
+    if kind is CACHED:  # a run has caches of its own: it never sees what is kept here
+        return shows(function.__wrapped__)
+    if kind is WrapperDescriptorType:
+        return function.__objclass__ in CONTAINERS | UNCHANGING | {object} and function.__name__ in READING
     if isinstance(function, type):
         if function in MADE or issubclass(function, BaseException) and function.__module__ == "builtins":
             return True
@@ -256,7 +262,7 @@ def changes_nothing(function: Any) -> bool:
     kind = type(bound)
     if kind in UNCHANGING and bound is not None:
         return True
-    if kind in CONTAINERS:
+    if isinstance(bound, tuple(CONTAINERS)):
         return function.__name__ in READING
     return isinstance(bound, type) and bound in MADE and function.__name__ == "__new__"
 

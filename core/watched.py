@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .effects import HEAP_TYPE, attribute, attributes_stored, changes_nothing, stored
+from .effects import CACHED_PROPERTY, HEAP_TYPE, attribute, attributes_stored, changes_nothing, stored
 from .frames import runs_recorded
 from .integers import carries, lose
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
@@ -208,8 +208,8 @@ def may_hold(x: Any) -> bool:
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
-STORING_NOTHING = {"numpy", "fractions", "numbers", "abc"}
-"""Packages whose functions store nothing but in objects that they make."""
+STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
+"""Packages whose functions store nothing but in objects that they make, a cached property aside."""
 
 
 class Watch:
@@ -252,7 +252,7 @@ class Watch:
             if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function is told of the return only if it asks
-            if module.partition(".")[0] not in STORING_NOTHING:
+            if module.partition(".")[0] not in STORING_NOTHING or frame.f_code is CACHED_PROPERTY:
                 self.enter(frame)
         elif self.running and frame is self.running[-1]:
             if event == "return":

@@ -636,7 +636,7 @@ def wrong_known_types(x):
 @called_with((1.0,), (3.0,))
 def missing_name(x):
     if x > 2:
-        x = not_there  # noqa: F821
+        x = not_there  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     return x
 
 
