@@ -242,7 +242,7 @@ def shows(function: Any) -> bool:
     if kind in (staticmethod, classmethod, MethodType):
         return shows(function.__func__)
     if kind is CACHED:  # a run has caches of its own: it never sees what is kept here
-        return shows(function.__wrapped__)
+        return type(getattr(function, "__wrapped__", None)) is FunctionType
     if kind is WrapperDescriptorType:
         return function.__objclass__ in CONTAINERS | UNCHANGING | {object} and function.__name__ in READING
     if isinstance(function, type):

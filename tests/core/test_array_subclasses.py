@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -185,3 +186,24 @@ def test_the_class_of_a_number_or_a_list_as_a_constructor():
         return x.__class__(x * x) * pair.__class__(a)[1] + a.dtype.type(x).__class__(x * 3) + sum((x,).__class__(a))
 
     check_gradients(f, 1.5, np.array([0.4, 0.7]))
+
+
+class Remembering(np.ndarray):
+    """Its ufuncs keep what they are given, and say which they were."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [np.asarray(x) for x in inputs]
+        self.kept = plain[0] * 2.0
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
+@pytest.mark.parametrize("method", ["__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"])
+def test_comparisons_run_the_ufuncs_of_the_class_on_the_tape(method):
+    compare = getattr(operator, method.strip("_"))
+
+    def f(x):
+        a = x.view(Remembering)
+        mask = compare(a, np.array([0.1, 1.4]))
+        return np.sum(a.kept**2) + np.sum(np.asarray(a)[mask])
+
+    check_gradients(f, np.array([0.3, 0.7]))

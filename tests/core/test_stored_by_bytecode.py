@@ -58,6 +58,8 @@ self.kept = lambda v=self.x**2: v
 self.kept = self.x**2; self.log.append(1)
 self.x, self.mark = self.x**2, 1; self.log.append(self.x)
 store(self, self.x**2)
+once(self.x**2)
+appended_once(self.x**2)
 self.child.set(self.x**2)
 held = self.holder; held.kept = self.x**2
 with self.holder as h: h.kept = self.x**2
@@ -95,6 +97,7 @@ return hash((1.5, *map(str, self.names)))
 return len(self.name) + isinstance(self, Base)
 return hash((self.name, tuple(self.names)))
 return sum(len(n) for n in self.names)
+return hash(counted(self.name)) + dict.__eq__(self.squares, {})
 return hash(self.name.upper()) if self.mark is None else self.mark
 """.strip().split("\n")
 
@@ -138,6 +141,7 @@ def yielded(x):
 
 
 m = map
+counted = functools.lru_cache(lambda name: len(name))
 
 
 def number(v):
@@ -161,8 +165,9 @@ def f(x):
     c.defaults = collections.defaultdict(functools.partial(operator.mul, x, x))
     c.squares = collections.defaultdict(lambda: x * x)
     c.keep, c.partial, c.add = c.log.append, functools.partial(c.log.append), np.multiply
-    global keep
+    global keep, once, appended_once
     keep = c.keep
+    once, appended_once = functools.lru_cache(keep), functools.lru_cache(lambda v: keep(v))
     table = {{c: 1.0}}
     return 3.0 * ({read}) + 0.0 * x
 """
