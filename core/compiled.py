@@ -18,6 +18,7 @@ from .faults import refused
 from .index_proofs import without_checks
 from .ir import Block, Function, walk
 from .layout import layout_of, names_of_arguments, objects_of, scan
+from .memory import overlaps_itself
 from .side_by_side import products_of_loops
 from .simplify import simplify
 from .source import describe
@@ -134,7 +135,7 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
         x = parameters[place]
         if not x.flags.writeable:
             raise ValueError("assignment destination is read-only")
-        if x.base is not None and _overlaps_itself(x):
+        if x.base is not None and overlaps_itself(x):
             raise BadInput(
                 "the compiled function writes into an array of which several elements are one in memory; give it a copy"
             )
@@ -150,18 +151,6 @@ def _share_memory(x: np.ndarray, y: np.ndarray) -> bool:
         return np.shares_memory(x, y, max_work=1000)
     except np.exceptions.TooHardError:
         return True
-
-
-def _overlaps_itself(x: np.ndarray) -> bool:
-    """Whether two elements may be one in memory, as in a view made by ``as_strided``."""
-    if x.flags.forc:
-        return False
-    extent = x.itemsize
-    for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape) if n > 1):
-        if step < extent:
-            return True
-        extent += step * (n - 1)
-    return False
 
 
 def specialised(
