@@ -21,6 +21,8 @@ from morula.core.typed import ArrayType
 class Straight(Trace):
     """A trace of a program without control flow, run by Python itself."""
 
+    overflow_check = False  # which would name the user's line, and that is not known here
+
     def __init__(self) -> None:
         self.builder = Builder()
 
