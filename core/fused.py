@@ -222,8 +222,7 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     returned: Any
     *compute, returned = first.body
     y, saved = returned.value.elts
-    if compute and isinstance(saved, ast.Name) and isinstance(getattr(compute[-1], "value", None), ast.Tuple):
-        saved = compute.pop().value  # a tuple of many, which the printer has given a line of its own
+    saved = _on_its_own_line(saved, compute)
     kept, names = _saved(saved, y, [p.name for p in function.parameters])
     body = _renamed(last, names)
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
@@ -240,6 +239,13 @@ def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:
         if namespace.setdefault(name, value) is not value:
             raise ValueError(f"two objects called {name}")
     return definition  # type: ignore[return-value]
+
+
+def _on_its_own_line(x: Any, before: list[Any]) -> Any:
+    """A tuple that is returned; the printer has given one of many or of long entries a line of its own, taken out here."""
+    if before and isinstance(x, ast.Name) and isinstance(getattr(before[-1], "value", None), ast.Tuple):
+        return before.pop().value
+    return x
 
 
 def _saved(saved: ast.expr, y: ast.expr, parameters: list[str]) -> tuple[list[str], list[str]]:
@@ -298,7 +304,8 @@ def _text(
     leaves = [f"p{i}" for i in range(len(active))]
     functions = [f"f{i}" for i in range(len(site_.functions))]
     held = ", ".join(["y", *leaves, *(f"s{i + 1}" for i in range(len(kept)))])
-    gradients = body.pop().value.elts  # type: ignore[attr-defined]
+    returned: Any = body.pop()
+    gradients = _on_its_own_line(returned.value, body).elts
     pairs = [
         (x, ast.unparse(g))
         for x, g in zip((x for x, a in zip(leaves, active) if a), gradients)

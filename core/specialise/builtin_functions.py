@@ -25,6 +25,7 @@ from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
+from .texts import SHOWN, shown
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
@@ -213,11 +214,11 @@ def _extreme(function: Any) -> Any:
 def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], (Scalar, Text)):
         return args[0] if isinstance(args[0], Text) else Text("{}", [args[0]])
-    return NotImplemented
+    return shown(args[0]) if len(args) == 1 and type(args[0]) in SHOWN else NotImplemented
 
 
 def _repr(trace: Any, x: Any) -> Any:
-    return Text("{!r}", [x]) if isinstance(x, Scalar) else NotImplemented
+    return shown(x) if isinstance(x, Scalar) or type(x) in SHOWN else NotImplemented
 
 
 def _hash(trace: Any, x: Any) -> Any:

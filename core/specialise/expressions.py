@@ -23,6 +23,7 @@ from .iterators import Iterator
 from .itertools_in_python import contains
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
 from .suspended import Generator
+from .texts import SHOWN, shown
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -350,6 +351,8 @@ class Expressions(Branches):
             return Text("{" + conversion + (f":{style}" if style else "") + "}", [x])
         if isinstance(x, Text) and not style and node.conversion in (-1, 115):
             return x
+        if type(x) in SHOWN and not style and node.conversion != 97:
+            return shown(x)
         convert: Callable[[Any], Any] = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda x: x)
         return format(convert(x), style)
 

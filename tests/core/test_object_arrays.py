@@ -80,7 +80,9 @@ def test_derivatives_follow_the_entries(name):
 
 
 def test_objects_computed_within_numpy_are_refused():
-    with pytest.raises(mo.NoDerivative, match="has no derivative rule"):
+    with pytest.raises(
+        mo.NoDerivative, match=r"Money.__mul__ .* was called by code written in C \(numpy.dot, called at"
+    ):
         mo.gradient(lambda x: np.dot(np.array([Money(x), Money(x * x)]), np.array([2, 3])).amount, 1.3)
 
 

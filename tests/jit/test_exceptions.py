@@ -58,3 +58,16 @@ def test_a_program_raises_what_python_raises(target, f, calls):
                 compiled(*args)
             continue
         assert_same(outcome(compiled, args), expected, f, args)
+
+
+def test_messages_show_containers_of_numbers_as_python_does(target):
+    def f(x):
+        if x > 2.0:
+            raise ValueError(f"bad {[x, (x * 2.0,), {'a': x}, 'b', 1]!s}: {(x, [])!r}, {str([1, x])}, {[2, (3,)]}")
+        return x
+
+    with pytest.raises(ValueError) as python:
+        f(3.0)
+    with pytest.raises(ValueError) as compiled:
+        mo.jit(f, target=target)(3.0)
+    assert str(compiled.value) == str(python.value)

@@ -126,7 +126,7 @@ REFUSED = [
     (assigns_a_global, (1.5,), "assigns to 'TOTAL', a variable of outside; return the value instead"),
     (depends_on_text, (1.5,), "a text with numbers that are not known .* nothing else can depend on it"),
     (never_ends, (1.5,), "has made 20001 iterations; let its condition depend on an argument, or use range"),
-    (waits, (1.5,), "waits .* is a coroutine, which cannot be compiled"),
+    (waits, (1.5,), "waits .* is an async function, which cannot be compiled"),
 ]
 
 
