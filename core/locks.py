@@ -203,3 +203,6 @@ for _lock in (_thread.LockType, _thread.RLock):
     for _name in ("release", "release_lock", "__exit__", "_release_save"):
         if hasattr(_lock, _name):
             _releasing(getattr(_lock, _name))
+_handle: Any = getattr(_thread, "_ThreadHandle", None)  # by which ``Thread.join`` waits from Python 3.13 on
+if _handle is not None:
+    _acquiring(_handle.join)

@@ -39,7 +39,7 @@ PROGRAMS = [
     (lambda x: x + "a", r"unsupported operand type\(s\) for \+: 'float' and 'str'"),
     (lambda x: x < "a", "'<' not supported between instances of 'float' and 'str'"),
     (lambda x: -"a", "bad operand type for unary -: 'str'"),
-    (lambda x: str([x]), "the text of a number that is not known while compiling"),
+    (lambda x: str([x]), "returns a str of numbers that are not known while compiling"),
     (lambda x: hash(x), "the hash of a number"),
     (lambda x: {x: 1}, "a key of a dict"),
     (lambda x: max(lambda: 1, x), "a function where a number"),
