@@ -18,6 +18,7 @@ import scipy.linalg
 from ..errors import NoDerivative
 from .matrix_factorisations import (
     cholesky_cotangent,
+    columns_read,
     eig_cotangent,
     eigvals_cotangent,
     onto_triangle,
@@ -26,6 +27,7 @@ from .matrix_factorisations import (
     resolution,
     safe_reciprocal,
     singular_values_cotangent,
+    svd_columns_read,
     svd_cotangent,
 )
 from .products import hermitian as dagger
@@ -220,12 +222,14 @@ def qr_insert_pullback(
 
 def scipy_svd_pullback(
     dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
-    check_finite: bool = True, lapack_driver: str = "gesdd",
+    check_finite: bool = True, lapack_driver: str = "gesdd", *, read: Any = (None, None, None),
 ) -> Any:  # fmt: skip
     refuse_overwrite(overwrite_a)
     if not compute_uv:
         return singular_values_cotangent(dy, a)
-    return svd_cotangent(dy[0], dy[1], None if dy[2] is None else dagger(dy[2]), y[0], y[1], dagger(y[2]))
+    dv = None if dy[2] is None else dagger(dy[2])
+    columns = svd_columns_read(read, np.shape(y[1])[-1])
+    return svd_cotangent(dy[0], dy[1], dv, y[0], y[1], dagger(y[2]), columns)
 
 
 def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -260,7 +264,7 @@ def generalised_eigh_cotangents(dlam: Any, dv: Any, lam: Any, v: Any, all_lam: A
 def scipy_eigh_pullback(
     dy: Any, y: Any, a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
     overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None,
+    subset_by_value: Any = None, driver: Any = None, read: Any = (None, None),
 ) -> tuple[Any, Any]:  # fmt: skip
     refuse_overwrite(overwrite_a, overwrite_b)
     if b is not None and type != 1:
@@ -276,7 +280,7 @@ def scipy_eigh_pullback(
     partial = dv is not None and lam.shape[-1] < a.shape[-1]
     all_lam, all_v = scipy.linalg.eigh(a, b, lower=lower) if partial else (lam, v)
     if dlam is not None and dv is not None and not partial:
-        refuse_weighed(dlam, lam, dagger(v) @ dv, "scipy.linalg.eigh")
+        refuse_weighed(dlam, lam, dagger(v) @ dv, "scipy.linalg.eigh", columns_read(*read))
     ga, gb = generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)
     return onto_triangle(ga, lower), None if b is None else onto_triangle(gb, lower)
 
