@@ -105,7 +105,8 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
 
 def _warn_once(trace: Any) -> None:
     filename, line = user_frame()
-    filename, line = getattr(getattr(trace, "scope", None), "filename", filename), trace.builder.line or line
+    if getattr(trace, "scopes", None):  # else ``print`` itself is what is compiled
+        filename, line = trace.scope.filename, trace.builder.line or line
     warned = vars(trace).setdefault("prints_warned_of", set())
     if (filename, line) not in warned:
         warned.add((filename, line))

@@ -44,6 +44,12 @@ def test_a_plain_print_warns_once(target, capfd):
     assert "x is 1.5" in capfd.readouterr().out
 
 
+def test_print_itself_is_compiled(target, capfd):
+    with pytest.warns(RuntimeWarning, match="debug.print"):
+        mo.jit(print, target=target)(1.5, "a")
+    assert capfd.readouterr().out == "1.5 a\n"
+
+
 calls = []
 
 
