@@ -105,8 +105,9 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
 
 def _warn_once(trace: Any) -> None:
     filename, line = user_frame()
+    line = trace.builder.line or line
     if getattr(trace, "scopes", None):  # else ``print`` itself is what is compiled
-        filename, line = trace.scope.filename, trace.builder.line or line
+        filename = trace.scope.filename
     warned = vars(trace).setdefault("prints_warned_of", set())
     if (filename, line) not in warned:
         warned.add((filename, line))

@@ -68,69 +68,22 @@ UNCHANGING = {str, bytes, int, float, complex, bool, tuple, frozenset, range, ty
 UNCHANGING |= {type({}.keys()), type({}.values()), type({}.items()), type(threading.Lock()), type(threading.RLock())}
 """Classes whose methods change nothing that can be reached."""
 
-CONTAINERS = {list, dict, set, deque, OrderedDict, np.ndarray}
-READING = {
-    "get",
-    "items",
-    "keys",
-    "values",
-    "index",
-    "count",
-    "copy",
-    "union",
-    "difference",
-    "intersection",
-    "issubset",
-}
-READING |= {"issuperset", "isdisjoint", "symmetric_difference", "item", "view", "tolist", "astype"}
-"""Methods of containers and arrays that change nothing."""
+CONTAINERS = (list, dict, set, deque, OrderedDict, np.ndarray)
+READING = set(
+    """
+    get items keys values index count copy union difference intersection issubset issuperset isdisjoint symmetric_difference
+    item view tolist astype __new__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __repr__ __str__ __len__ __contains__
+    __getattribute__ __add__ __sub__ __mul__ __truediv__ __neg__ __abs__ __float__
+    """.split()  # noqa: SIM905
+)
+"""Methods of containers, arrays and numbers that change nothing."""
 
-READING |= {
-    "__new__",
-    "__hash__",
-    "__eq__",
-    "__ne__",
-    "__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
-    "__repr__",
-    "__str__",
-    "__len__",
-}
-READING |= {
-    "__contains__",
-    "__getattribute__",
-    "__add__",
-    "__sub__",
-    "__mul__",
-    "__truediv__",
-    "__neg__",
-    "__abs__",
-    "__float__",
-}
+WITH_SLOTS = {*CONTAINERS, *UNCHANGING, object}
+"""Classes in C of which the slots named in ``READING`` change nothing."""
 
 OF_TEXT = {name for kind in (str, int, float) for name in vars(kind) if not name.startswith("_")}
-MADE = {
-    object,
-    tuple,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    bool,
-    frozenset,
-    list,
-    dict,
-    set,
-    range,
-    slice,
-    type,
-    super,
-    enumerate,
-}
-MADE |= {zip, reversed, map, filter, np.ndarray}
+MADE = {object, tuple, int, float, complex, str, bytes, bool, frozenset, list, dict, set, range, slice, type, super}
+MADE |= {enumerate, zip, reversed, map, filter, np.ndarray}
 """Classes in C that make an object, and call nothing that they are given but what ``map`` and ``filter`` do."""
 
 CALLED_OR_WRITTEN = {"key", "out"}
@@ -244,7 +197,7 @@ def shows(function: Any) -> bool:
     if kind is CACHED:  # a run has caches of its own: it never sees what is kept here
         return type(getattr(function, "__wrapped__", None)) is FunctionType
     if kind is WrapperDescriptorType:
-        return function.__objclass__ in CONTAINERS | UNCHANGING | {object} and function.__name__ in READING
+        return function.__objclass__ in WITH_SLOTS and function.__name__ in READING
     if isinstance(function, type):
         if function in MADE or issubclass(function, BaseException) and function.__module__ == "builtins":
             return True
@@ -262,7 +215,7 @@ def changes_nothing(function: Any) -> bool:
     kind = type(bound)
     if kind in UNCHANGING and bound is not None:
         return True
-    if isinstance(bound, tuple(CONTAINERS)):
+    if isinstance(bound, CONTAINERS):
         return function.__name__ in READING
     return isinstance(bound, type) and bound in MADE and function.__name__ == "__new__"
 

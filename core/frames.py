@@ -18,7 +18,7 @@ from typing import Any
 from .opaque import Recording, note
 from .program_state import Reach
 from .source import user_frame
-from .tape import Tape
+from .tape import Tape, enclosing_tapes
 from .values import PASSIVE
 
 OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
@@ -49,9 +49,9 @@ def is_recorded(tape: Tape, x: Any) -> bool:
     if kind is GeneratorType:
         return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # or it has ended
     if kind is Recording:
-        return _leads_to(x.tape, tape)
+        return leads_to(x.tape, tape)
     if kind is functools.partial and x.args and type(x.args[0]) is Tape:  # a function of the engine
-        return _leads_to(x.args[0], tape)
+        return leads_to(x.args[0], tape)
     if kind not in LAZY and kind not in OF_ITERTOOLS:
         in_python = isinstance(getattr(kind, "__next__", None), FunctionType)
         return x in MOVING if isinstance(x, type) else not callable(x) and not in_python
@@ -68,7 +68,7 @@ def runs_recorded(tape: Tape, frame: FrameType) -> bool:
     code = frame.f_code
     names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
     tapes = [x for x in map(frame.f_locals.get, names) if type(x) is Tape] if names else []
-    return any(_leads_to(x, tape) for x in tapes) if tapes else code.co_consts[-1:] == (REWRITTEN,)
+    return any(leads_to(x, tape) for x in tapes) if tapes else code.co_consts[-1:] == (REWRITTEN,)
 
 
 def _parts(x: Any) -> list[Any]:
@@ -84,7 +84,7 @@ def _parts(x: Any) -> list[Any]:
 _of_tuple, _of_list = type(iter(())), type(iter([]))
 
 
-def _leads_to(own: Any, tape: Tape) -> bool:
+def leads_to(own: Any, tape: Tape) -> bool:
     """Whether what is recorded on ``own``, a tape or none, is on ``tape`` as well."""
     while type(own) is Tape:
         if own is tape:
@@ -100,12 +100,7 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
         reference = seen.get(id(iterator))
         if reference is not None and reference() is iterator:
             return step(*sent)
-    outside = []
-    enclosing: Tape | None = tape
-    while enclosing is not None:
-        if not is_recorded(enclosing, iterator):
-            outside.append(enclosing)
-        enclosing = enclosing.parent
+    outside = [enclosing for enclosing in enclosing_tapes(tape) if not is_recorded(enclosing, iterator)]
     if not outside and type(iterator) is GeneratorType:
         tape.memory.setdefault(RECORDED, {})[id(iterator)] = weakref.ref(iterator)
     if not outside:
@@ -120,16 +115,7 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
 
 def followed(tape: Tape, x: Any) -> Any:
     """What is iterated over in place of an iterator ``x``."""
-    return x if _is_recorded_throughout(tape, x) else _taken(tape, x)
-
-
-def _is_recorded_throughout(tape: Tape, x: Any) -> bool:
-    enclosing: Tape | None = tape
-    while enclosing is not None:
-        if not is_recorded(enclosing, x):
-            return False
-        enclosing = enclosing.parent
-    return True
+    return x if all(is_recorded(enclosing, x) for enclosing in enclosing_tapes(tape)) else _taken(tape, x)
 
 
 def _taken(tape: Tape, x: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .rules.table import Rule, pull
 from .source import user_frame
-from .tape import Cotangents, Int, Record, Tape, owner, pass_on, place_of
+from .tape import Cotangents, Int, Record, Tape, enclosing_tapes, owner, pass_on, place_of
 
 
 def carries(tape: Tape, x: Any) -> bool:
@@ -70,10 +70,8 @@ def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
 def same_integer(tape: Tape, x: int) -> Int:
     """An equal integer that is another object; the derivative by ``x`` passes through it, on every enclosing tape."""
     y = Int(x)
-    enclosing: Tape | None = tape if type(x) is Int else None
-    while enclosing is not None:
+    for enclosing in enclosing_tapes(tape if type(x) is Int else None):
         enclosing.records.append((pass_on, y, x))
-        enclosing = enclosing.parent
     return y
 
 

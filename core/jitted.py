@@ -67,8 +67,8 @@ def jit(
     >>> power(2.0, 10)
     1024.0
     """
-    if f is None:
-        return functools.partial(
+    if f is None or isinstance(f, (staticmethod, classmethod)):
+        with_options = functools.partial(
             jit,
             target=target,
             static_argnums=static_argnums,
@@ -76,10 +76,7 @@ def jit(
             bounds_check=bounds_check,
             overflow_check=overflow_check,
         )
-    if isinstance(f, (staticmethod, classmethod)):
-        options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        checks = {"bounds_check": bounds_check, "overflow_check": overflow_check}
-        return type(f)(jit(f.__func__, target=target, **options, **checks))
+        return with_options if f is None else type(f)(with_options(f.__func__))
     check_function(f)
     targets.check(target)
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)

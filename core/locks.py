@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 
 from .call import HANDLERS
+from .frames import leads_to
+from .memory import identity
 from .opaque import Opaque, Recording, note, note_overwritten
 from .program_state import Reach, Variables, entries_of, is_of_engine
 from .reachable import NUMBER_TYPES
 from .source import is_of_library, user_frame
-from .tape import Tape, owner
+from .tape import Tape, enclosing_tapes, owner
 from .threads import sent_to, taken_from
 from .values import evaluate
 
@@ -55,7 +57,7 @@ class Shown:
         roots = (held, *(tuple(entries_of(x).values()) for x in variables.values()), *_roots(others))
         # First what this thread can reach: what others leave meanwhile is then new.
         self.alive = Shared(roots, *_roots(own)).values  # kept, so that no other object gets one of their identities
-        self.known = {*map(_identity, self.alive)}
+        self.known = {*map(identity, self.alive)}
         self.known.update(id(x) for frame in (*others, *own) for x in _literals(frame.f_code))
         self.since = len(tape.records)
         reach = Shared(*roots)
@@ -73,19 +75,15 @@ def _is_writeable(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable
 
 
-def _identity(x: Any) -> int:
-    return id(owner(x)) if isinstance(x, np.ndarray) else id(x)
-
-
 def look(tape: Tape) -> None:
     """Note, on each enclosing tape, what threads that do not record there have left since the last time."""
     if not _thread._count() and tape.parent is None and Shown not in tape.memory:
         return  # there is no other thread
     stacks = sys._current_frames()
-    if len(stacks) == 1 and not any(Shown in t.memory for t in _enclosing(tape)):
+    if len(stacks) == 1 and not any(Shown in t.memory for t in enclosing_tapes(tape)):
         return
     del stacks[threading.get_ident()]
-    for enclosing in _enclosing(tape):
+    for enclosing in enclosing_tapes(tape):
         others = [f for frame in stacks.values() if not _records(frame, enclosing) for f in _program_frames(frame)]
         before = enclosing.memory.get(Shown)
         if others or before is not None:
@@ -93,12 +91,6 @@ def look(tape: Tape) -> None:
             if before is not None:
                 _note_new(enclosing, before, now)
             sent_to(enclosing, now.values)
-
-
-def _enclosing(tape: Tape | None) -> Iterator[Tape]:
-    while tape is not None:
-        yield tape
-        tape = tape.parent
 
 
 def _note_new(tape: Tape, before: Shown, now: Shown) -> None:
@@ -109,7 +101,7 @@ def _note_new(tape: Tape, before: Shown, now: Shown) -> None:
     for a, old in before.arrays:
         if a.tobytes() != old.tobytes() and id(owner(a)) not in written:
             note_overwritten(tape, a, old, Opaque(look, taken, says=says))
-    new = [x for x in now.values if _identity(x) not in before.known]
+    new = [x for x in now.values if identity(x) not in before.known]
     if new:
         note(tape, new, look, taken, says)
 
@@ -128,11 +120,8 @@ def _records(frame: FrameType | None, tape: Tape) -> bool:
         code = frame.f_code
         names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape") or n == "self"]
         for x in map(frame.f_locals.get, names):
-            own = x.tape if type(x) is Recording else x
-            while type(own) is Tape:
-                if own is tape:
-                    return True
-                own = own.parent
+            if leads_to(x.tape if type(x) is Recording else x, tape):
+                return True
         frame = frame.f_back
     return False
 

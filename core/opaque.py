@@ -18,7 +18,7 @@ import numpy as np
 
 from .errors import NoDerivative
 from .integers import carries, enlist, lose
-from .memory import is_about_memory, pinned, rebased
+from .memory import identity, is_about_memory, pinned, rebased
 from .reachable import NUMBER_TYPES, is_exact, is_foreign, reached
 from .records import numeric_fields
 from .source import describe, example, is_of_exact, user_frame
@@ -143,7 +143,7 @@ def call_within_reach(
             note_overwritten(tape, a, old, Opaque(function, snapshot(inputs)))
     left: list[Any] = []
     reached((reach(), None if holds_values(y) else y), set(), values=left)
-    made = [x for x in left if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in known]
+    made = [x for x in left if identity(x) not in known]
     note(tape, made, function, inputs)
     return y
 
@@ -307,7 +307,7 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
     if isinstance(y, (tuple, list)):
         for e, de in zip(y, dy):
             _pass_on(table, e, de, opaque)
-    elif opaque.moved and (id(owner(y)) if isinstance(y, np.ndarray) else id(y)) in opaque.moved:
+    elif opaque.moved and identity(y) in opaque.moved:
         if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # of memory that is no array's
             table.arrays[id(y)] = dy
         else:

@@ -21,7 +21,7 @@ from .memory import blank_memory, corresponding, is_about_memory, owner
 from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing, reached
 from .records import numeric_fields
 from .source import describe
-from .tape import Cotangents, Tape
+from .tape import Cotangents, Tape, enclosing_tapes
 from .values import evaluate
 
 ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
@@ -72,7 +72,7 @@ def refuse_if_given(
     read = _single([_where_not_zero(y, dy)])
     if not read.size or table.tape is None:
         return
-    for tape in _enclosing(table.tape):
+    for tape in enclosing_tapes(table.tape):
         if np.isin(read, _all_given(tape)).any():
             found = (o for o, x in _events(tape) if may_be(o) and np.isin(read, _in_both_precisions(x)).any())
             opaque = next(found, None)
@@ -95,12 +95,6 @@ def _refusal(opaque: Opaque, back: str) -> NoDerivative:
         "numbers or the array itself (astype() converts, copy() copies), or wrap what becomes bytes in "
         "morula.stop_gradient if no derivative should pass."
     )
-
-
-def _enclosing(tape: Tape | None) -> Iterator[Tape]:
-    while tape is not None:
-        yield tape
-        tape = tape.parent
 
 
 def _all_given(tape: Tape) -> np.ndarray:
@@ -213,7 +207,7 @@ def refuse_leftovers(table: Cotangents) -> None:
 
 def _refuse_made_of_integers(table: Cotangents) -> None:
     """Refuse a cotangent of numbers in the memory of integers, if numbers of this run were shown as integers before."""
-    for tape in _enclosing(table.tape):
+    for tape in enclosing_tapes(table.tape):
         judge(tape)
         opaque = next((opaque for opaque, _ in _events(tape)), None)
         if opaque is not None:

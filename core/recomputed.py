@@ -22,6 +22,7 @@ import numpy as np
 from .call import call, handles
 from .errors import NoDerivative
 from .interrupts import undo
+from .memory import identity
 from .opaque import Opaque
 from .program_state import EMPTY, Reach, Variables, entries_of
 from .pullback import check_function, seed
@@ -178,8 +179,8 @@ def escapes(made: list[Record], y: Any) -> bool:
     """
     if _surely_owned(made, y):
         return False
-    passed = {_identity(x) for x in _values_in([y])}
-    results: dict[int, Any] = {id(x): x for x in _values_in([r[1] for r in made]) if _identity(x) not in passed}
+    passed = {identity(x) for x in _values_in([y])}
+    results: dict[int, Any] = {id(x): x for x in _values_in([r[1] for r in made]) if identity(x) not in passed}
     results |= {id(owner(x)): owner(x) for x in results.values() if isinstance(x, np.ndarray)}
     counts: Counter[int] = Counter()
     waiting: list[Any] = [(object(),)]
@@ -216,10 +217,6 @@ def _surely_owned(made: list[Record], y: Any) -> bool:
     return all(map(NUMBER_TYPES.__contains__, map(type, results))) and all(
         n - none <= counts[id(x)] for n, x in zip(references, results)
     )
-
-
-def _identity(x: Any) -> int:
-    return id(owner(x)) if isinstance(x, np.ndarray) else id(x)
 
 
 def _values_in(found: Any) -> Iterator[Any]:

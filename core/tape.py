@@ -13,7 +13,7 @@ then itself recorded there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import MemberDescriptorType
 from typing import Any
 
@@ -111,6 +111,13 @@ class Tape:
 
 Evaluate = Callable[..., Any]
 Window = tuple[np.ndarray, np.ndarray, bool]
+
+
+def enclosing_tapes(tape: Tape | None) -> Iterator[Tape]:
+    """A tape, and those of the runs around it."""
+    while tape is not None:
+        yield tape
+        tape = tape.parent
 
 
 class NotANumber(Exception):

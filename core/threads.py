@@ -19,17 +19,16 @@ from .instrument import instrument
 from .opaque import CALLABLE, Recording, note
 from .program_state import Reach
 from .source import user_frame
-from .tape import Tape
+from .tape import Tape, enclosing_tapes
 
 SENT = "sent to other threads and processes"
 
 
 def send(tape: Tape, *values: Any) -> None:
     """Remember what a run hands to threads and processes that may not be its own."""
-    enclosing: Tape | None = tape
-    while enclosing is not None:
-        sent_to(enclosing, Reach(*values).values)
-        enclosing = enclosing.parent
+    reached = Reach(*values).values
+    for enclosing in enclosing_tapes(tape):
+        sent_to(enclosing, reached)
 
 
 def sent_to(tape: Tape, values: list[Any]) -> None:
@@ -44,12 +43,10 @@ def taken_from(tape: Tape) -> tuple[Any, ...]:
 
 def receive(tape: Tape, function: Any, y: Any) -> Any:
     """``y``, which ``function`` has got from a thread or a process."""
-    enclosing: Tape | None = tape
-    while enclosing is not None:
+    for enclosing in enclosing_tapes(tape):
         sent = taken_from(enclosing)
         if sent:
             note(enclosing, y, function, sent, functools.partial(_refused, function.__qualname__, user_frame()))
-        enclosing = enclosing.parent
     return y
 
 

@@ -34,6 +34,7 @@ from . import known
 from .effects import CACHED_PROPERTY, HEAP_TYPE, attribute, attributes_stored, changes_nothing, stored
 from .frames import runs_recorded
 from .integers import carries, lose
+from .memory import identity
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
 from .program_state import Reach, is_of_engine
 from .reachable import NUMBER_TYPES, contents, reached
@@ -399,7 +400,7 @@ class Watch:
 
     def note(self, values: list[Any]) -> None:
         """Note those numbers and arrays that were not there before."""
-        made = [x for x in values if (id(owner(x)) if isinstance(x, np.ndarray) else id(x)) not in self.known]
+        made = [x for x in values if identity(x) not in self.known]
         for tape, opaque in self.origins() if made else ():
             note(tape, made, opaque.function, opaque.inputs)
             if carries(tape, self.values):

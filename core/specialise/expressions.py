@@ -181,6 +181,14 @@ class Expressions(Branches):
             return a if b else False
         return self.call(operator.and_, a, b)
 
+    def either(self, a: Any, b: Any) -> Any:
+        a, b = self.truth(a), self.truth(b)
+        if isinstance(a, bool):
+            return True if a else b
+        if isinstance(b, bool):
+            return True if b else a
+        return self.call(operator.or_, a, b)
+
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = identical(self, a, b)
@@ -216,16 +224,7 @@ class Expressions(Branches):
             return x in container
         found: Any = False
         for e in container:
-            same = self.alike(e, x)
-            found = (
-                same
-                if found is False
-                else True
-                if same is True
-                else self.call(operator.or_, found, same)
-                if same is not False
-                else found
-            )
+            found = self.either(found, self.alike(e, x))
         return found
 
     def alike(self, x: Any, y: Any) -> Any:

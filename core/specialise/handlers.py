@@ -180,9 +180,8 @@ class Handlers(Expressions):
             return handle(this, key)
         is_one: Any = False
         for place in places:
-            same = self.call(operator.eq, raised.which, place)
-            is_one = same if is_one is False else self.call(operator.or_, is_one, same)
-        if isinstance(is_one, (bool, np.bool_)):
+            is_one = self.either(is_one, self.call(operator.eq, raised.which, place))
+        if isinstance(is_one, bool):
             return handle(this, key) if is_one else self.for_each(raised, others, handle)
         return self.branch(self.value(is_one), lambda: handle(this, key), lambda: self.for_each(raised, others, handle))
 

@@ -150,8 +150,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
     result: Any = False
     for key in of_x.keys() & of_y.keys():
         here = [condition(trace, c) for c in (of_x[key][1], of_y[key][1])]
-        both = here[0] if here[1] is True else here[1] if here[0] is True else trace.call(operator.and_, *here)
-        result = both if result is False else True if both is True else trace.call(operator.or_, result, both)
+        result = trace.either(result, trace.both(*here))
     return result
 
 

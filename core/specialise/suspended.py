@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
 from ..traced import NeedsConcrete, current
@@ -331,7 +332,7 @@ class _Run:
                 self.trace.assign(target, x)
 
 
-_with_yield: dict[ast.AST, bool] = {}
+_with_yield: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
 
 
 def has_yield(node: Any) -> bool:
@@ -342,7 +343,7 @@ def has_yield(node: Any) -> bool:
     return _with_yield[node]
 
 
-_loops: dict[ast.GeneratorExp, ast.For] = {}
+_loops: WeakKeyDictionary[ast.GeneratorExp, ast.For] = WeakKeyDictionary()
 
 
 def loop_of(node: ast.GeneratorExp) -> ast.For:

@@ -199,20 +199,36 @@ class Code:
         initial: Sequence[str],
     ) -> list[str]:
         """The loop ``for i in range(first, stop, step)`` with a step of 1 or -1."""
+
+        def turn(i: str, *carried: str) -> tuple[Sequence[str], str]:
+            with self.scope():
+                carried_on = body(i, *carried) or ()
+            return carried_on, self.value(f"add nsw i64 {i}, {step}")
+
+        return self.turns(first, stop, step, turn, kinds, initial)
+
+    def turns(
+        self,
+        first: str,
+        stop: str,
+        direction: int,
+        turn: Callable[..., tuple[Sequence[str], str]],
+        kinds: Sequence[str],
+        initial: Sequence[str],
+    ) -> list[str]:
+        """A loop from ``first`` up or down to ``stop``: ``turn(at, *carried)`` gives what is carried on, and where it goes on."""
         inside, after, before = self.new("loop"), self.new("done"), self.label
-        certain = _literal(first) and _literal(stop) and (int(stop) - int(first)) * step > 0
+        certain = _literal(first) and _literal(stop) and (int(stop) - int(first)) * direction > 0
+        is_before = "slt" if direction > 0 else "sgt"
         if certain:
             self.jump(inside)
         else:
-            enter = self.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {first}, {stop}")
-            self.branch(enter, inside, after)
+            self.branch(self.value(f"icmp {is_before} i64 {first}, {stop}"), inside, after)
         self.start(inside)
-        i, close = self.phi("i64", first, before)
+        at, close = self.phi("i64", first, before)
         phis = [self.phi(kind, x, before) for kind, x in zip(kinds, initial)]
-        with self.scope():
-            carried = list(body(i, *(name for name, _ in phis)) or ())
-        following = self.value(f"add nsw i64 {i}, {step}")
-        again = self.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {following}, {stop}")
+        carried, following = turn(at, *(name for name, _ in phis))
+        again = self.value(f"icmp {is_before} i64 {following}, {stop}")
         latch = self.label
         self.branch(again, inside, after)
         close(following, latch)
@@ -220,11 +236,9 @@ class Code:
             close_(x, latch)
         self.start(after)
         if certain:
-            return carried
-        names = []
-        for kind, x, y in zip(kinds, initial, carried):
-            names.append(self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]"))
-        return names
+            return list(carried)
+        ends = zip(kinds, initial, carried)
+        return [self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in ends]
 
     def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None]) -> None:
         """A nest of loops over an array's elements, the last dimension innermost."""

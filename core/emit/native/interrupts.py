@@ -19,14 +19,11 @@ from .assembly import Module
 from .function import FunctionCode
 
 BUDGET, STRIDE = 1 << 24, 1 << 20
-UNCOUNTED, USUAL = (
-    512,
-    16,
-)  # lengths known only at run time: those that are not counted then, and what is taken for them
+UNCOUNTED, USUAL = 512, 16
+"""Of lengths that are known only at run time: up to which they are not counted then, and what is taken for them."""
 _UNBOUNDED = 1 << 62
-SIGNALLED = (
-    -2
-)  # the error's number when a signal's handler has raised; the exception's three objects are in the context
+SIGNALLED = -2
+"""The error's number when a signal's handler has raised; the exception's three objects are in the context."""
 
 _CHEAP = {
     np.add,
@@ -36,9 +33,9 @@ _CHEAP = {
     np.greater,
     np.equal,
     np.negative,
-    np.where,
     np.maximum,
     np.minimum,
+    np.where,
 }
 
 
@@ -197,25 +194,14 @@ def strided(
 ) -> list[str]:
     """``Code.counted`` in strides of ``most`` iterations, each of which counts ``each`` units for an iteration."""
     code = f.code
-    inside, after, before = code.new("strides"), code.new("done"), code.label
-    enter = code.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {first}, {stop}")
-    code.branch(enter, inside, after)
-    code.start(inside)
-    at, close = code.phi("i64", first, before)
-    phis = [code.phi(kind, x, before) for kind, x in zip(kinds, initial)]
-    with code.scope():
-        ahead = code.value(f"sub i64 {stop}, {at}" if step > 0 else f"sub i64 {at}, {stop}")
-        size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(most))])
-        end = code.value(f"{'add' if step > 0 else 'sub'} nsw i64 {at}, {size}")
-        carried = code.counted(at, end, step, body, kinds, [name for name, _ in phis])
-        count(f, code.value(f"mul i64 {size}, {each}"))
-    again = code.value(f"icmp {'slt' if step > 0 else 'sgt'} i64 {end}, {stop}")
-    latch = code.label
-    code.branch(again, inside, after)
-    close(end, latch)
-    for (_, close_), x in zip(phis, carried):
-        close_(x, latch)
-    code.start(after)
-    return [
-        code.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in zip(kinds, initial, carried)
-    ]
+
+    def turn(at: str, *carried: str) -> tuple[list[str], str]:
+        with code.scope():
+            ahead = code.value(f"sub i64 {stop}, {at}" if step > 0 else f"sub i64 {at}, {stop}")
+            size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(most))])
+            end = code.value(f"{'add' if step > 0 else 'sub'} nsw i64 {at}, {size}")
+            carried_on = code.counted(at, end, step, body, kinds, carried)
+            count(f, code.value(f"mul i64 {size}, {each}"))
+        return carried_on, end
+
+    return code.turns(first, stop, step, turn, kinds, initial)
