@@ -106,6 +106,8 @@ class Family:
     """Kind -> how a leaf of it is drawn, in place of ``DRAW``."""
     base: bool = True
     """Whether the common expressions are there."""
+    unbound: float = 1.0
+    """How often the names that are bound inside an ``if``, a loop or a ``try`` are used after it, where they may be unbound."""
     tiers: tuple[str, ...] = ()
     """Compiled tiers on which these programs make sense."""
 
@@ -198,6 +200,7 @@ class Writer:
 
     def expand(self, template: str, indent: int, depth: int = 3) -> None:
         made: list[str] = []
+        before = dict(self.env)
         for line in template.split("\n"):
             pad = "    " * indent + line[: len(line) - len(line.lstrip())]
             if line.strip() == "{block}":
@@ -209,6 +212,8 @@ class Writer:
             new: dict[str, str] = {}
             self.lines.append(pad + self.fill(line.strip(), 2, made, new))
             self.env.update(new)
+        if "\n" in template and self.family.unbound < 1.0 and self.r.random() >= self.family.unbound:
+            self.env = before
 
     def fill(self, template: str, depth: int, made: list[str], new: dict[str, str]) -> str:
         def hole(match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import random
 import signal
+import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterator
@@ -53,8 +54,8 @@ class Verdict:
     """Along how many directions the derivative was compared."""
 
 
-class Slow(Exception):
-    """A program runs for longer than a random program should."""
+class Slow(BaseException):
+    """A program runs for longer than a random program should.  ``except Exception`` in a program does not catch it."""
 
 
 @contextmanager
@@ -69,16 +70,22 @@ def recording() -> Iterator[None]:
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
+    """Raise ``Slow`` after that time.  Limits nest: an outer one goes on after, and inside, an inner one."""
+
     def stop(*_: Any) -> None:
         raise Slow(f"still running after {seconds} s")
 
+    start = time.monotonic()
     previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, interval = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, left or seconds), 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - start), 1e-3), interval)
 
 
 def judge(text: str, tier: str = "eager", seconds: float = 60.0) -> Verdict:
@@ -100,9 +107,9 @@ def _judge(text: str, tier: str) -> Verdict:
         expected_args = plain["arguments"](**copied(leaves))
         with limit(5.0):
             expected = outcome(lambda: plain["program"](*expected_args))
-    except Exception as error:
+    except (Exception, Slow) as error:
         return Verdict(Outcome.INVALID, f"{type(error).__name__}: {error}")
-    raises = isinstance(expected, _Raised)
+    raises = isinstance(expected, Raised)
     if not raises and not (isinstance(expected, (int, float, np.number)) and np.all(abs(expected) < 1e8)):
         return Verdict(Outcome.INVALID, f"the value is {expected!r}")
     try:
@@ -135,14 +142,12 @@ def _judge(text: str, tier: str) -> Verdict:
         return Verdict(Outcome.REFUSED, f"{type(refusal).__name__}: {refusal}")
     except AssertionError as error:
         return Verdict(Outcome.WRONG, str(error))
-    except Slow:
-        raise
     except Exception:
         return Verdict(Outcome.CRASH, traceback.format_exc(limit=-6))
     return Verdict(Outcome.RIGHT, compared=compared)
 
 
-class _Raised:
+class Raised:
     """An exception that left a program."""
 
     def __init__(self, error: Exception) -> None:
@@ -164,7 +169,7 @@ def outcome(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except EXPECTED as error:
-        return _Raised(error)
+        return Raised(error)
 
 
 class _Run:
@@ -199,7 +204,7 @@ def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_
     except REFUSALS:
         raise
     except EXPECTED as error:
-        return _Found(_Raised(error)), _Run(scope, args, None)
+        return _Found(Raised(error)), _Run(scope, args, None)
 
 
 def _direction(leaves: dict[str, Any], r: random.Random, ties: bool) -> dict[str, Any]:
@@ -308,8 +313,8 @@ def _compare_second(module: Module, leaves: dict[str, Any]) -> None:
 
 def _assert_same(found: Any, expected: Any, exact: bool | None, what: str) -> None:
     """Equality down to types, dtypes and bits; to rounding where the program is compiled (None: of single precision)."""
-    if isinstance(expected, _Raised) or isinstance(found, _Raised):
-        assert isinstance(found, _Raised) and isinstance(expected, _Raised), f"{what}: {found!r}, not {expected!r}"
+    if isinstance(expected, Raised) or isinstance(found, Raised):
+        assert isinstance(found, Raised) and isinstance(expected, Raised), f"{what}: {found!r}, not {expected!r}"
         assert found.kind == expected.kind, f"{what}: {found!r}, not {expected!r}"
         if exact and any(isinstance(x, float) for x in expected.args):  # the program's own, not a text of NumPy's
             assert repr(found.args) == repr(expected.args), f"{what}: {found!r}, not {expected!r}"

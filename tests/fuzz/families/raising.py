@@ -24,13 +24,13 @@ class Worse(Stop):
 
 
 def checked(s):
-    if s > 1.1:
+    if s > 1.6:
         raise Stop(s, 1)
     return s * s
 
 
 def rooted(s):
-    return math.sqrt(s + 0.9) + 0.1
+    return math.sqrt(s + 1.3) + 0.1
 
 
 def total(v):
@@ -56,21 +56,22 @@ def guarded(s):
 """,
     expressions={
         "f": [
-            "math.sqrt({F} + 1.2)",
+            "math.sqrt({F} + 1.6)",
             "math.log({f} + 1.4)",
             "({f} / (1 + int({F} * 1.2)))",
             "{V}[int({F} * 2.0)]",
             "checked({f})",
             "rooted({f})",
             "total({v} + 1.4)",
-            "first({v}, {f})",
+            "first({v}, {f} - 1.5)",
             "guarded({f})",
-            "(math.sqrt({F}) if {c} else {f})",
+            "(math.sqrt({F}) if {F} > -0.2 else {f})",
             "(1.0 if {c} and math.log({F}) > 0.0 else {f})",
             "(1.0 if {c} or {V}[int({F} * 4.0)] > 0.0 else {f})",
-            "[{f}, {f}][{i}]",
+            "[{f}, {f}, {f}][{i}]",
+            "([{f}, {f}][{i}] if {c} and {c} else {f})",
             "KNOWN['a']",
-            "(KNOWN['b'] if {c} else {f})",
+            "(KNOWN['b'] if {F} > 1.4 else {f})",
             "math.exp(0.3 * {F})",
         ],
     },
@@ -85,22 +86,23 @@ def guarded(s):
         "try:\n    {block}\nexcept ArithmeticError as {+e}:\n    raise Worse({f}, 2) from {1}",
         "try:\n    {block}\nexcept LookupError:\n    raise",
         "try:\n    {=f} = {f}\n    {block}\nexcept (ArithmeticError, ValueError):\n    {block}\nfinally:\n    {F} *= 0.9",
-        "if {c} and {c}:\n    raise Stop({f}, 3)",
-        "if {c} and {c}:\n    raise ValueError('large', {k})",
-        "if {F} > 1.0 and {c}:\n    {=f} = KNOWN['b']",
-        "if {F} > 1.0 and {c}:\n    {=f} = undefined_name",
-        "if {F} > 1.0 and {c}:\n    {F} += [1.0, 2.0][5]",
-        "if {F} > 1.0 and {c}:\n    {F} = {F} + 'a'",
-        "assert {c} or {c}, 'must hold'",
+        "if {c} and {F} > 0.3 and {c}:\n    raise Stop({f}, 3)",
+        "if {c} and {F} > 0.3 and {c}:\n    raise ValueError('large', {k})",
+        "if {F} > 1.2 and {c}:\n    {=f} = KNOWN['b']",
+        "if {F} > 1.2 and {c}:\n    {=f} = undefined_name",
+        "if {F} > 1.2 and {c}:\n    {F} += [1.0, 2.0][5]",
+        "if {F} > 1.2 and {c}:\n    {F} = {F} + 'a'",
+        "assert {c} or {c} or {c}, 'must hold'",
         "for {+n} in range(int(abs({F}) * 4.0)):\n    {block}",
         "for {+n} in range(6):\n    try:\n        {block}\n    except ValueError:\n        continue",
         "for {+n} in range(6):\n    try:\n        {block}\n    except (ArithmeticError, ValueError):\n        break",
         "try:\n    for {+n} in range(6):\n        {block}\nexcept (ValueError, IndexError):\n    {=f} = {f}",
-        "while {F} > 0.4:\n    {F} *= 0.5\n    {block}",
+        "{+f} = {f}\nwhile {1} > 0.4:\n    {block}\n    {1} = min({1}, 4.0) * 0.5",
         "with suppress(ValueError, ZeroDivisionError):\n    {block}",
         "{V}[int({F} * 3.0)] = {f}",
     ],
     refused=0.4,
+    unbound=0.05,
 )
 
 FAMILIES = (RAISING,)
