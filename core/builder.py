@@ -161,6 +161,10 @@ class Builder:
         dtype = np.dtype(dtype)
         if x.type.dtype == dtype and not x.type.weak:
             return x
+        if dtype.kind not in "biufc":
+            raise BadInput(
+                f"compiled code has no arrays of dtype {dtype}; use bools, integers, float32, float64, complex64 or complex128"
+            )
         if x.type.weak and x.type.dtype.kind == "i" and dtype.kind in "iu" and dtype != np.int64:
             self.fits(x, dtype)
         if x.is_constant:

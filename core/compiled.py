@@ -38,6 +38,12 @@ _PASSES = (
 )
 
 
+IS_ARGUMENT_AND_OUTSIDE = (
+    "an argument of the compiled function holds a list, dict or object that the function also reads from outside (a global, a closure), and "
+    "changes, differentiates or compares by `is`; let it read the argument alone, or give it a copy"
+)
+
+
 @dataclass(frozen=True)
 class Checks:
     """What a program looks at while it runs: indices that may be out of range (native code), Python ints that may overflow."""
@@ -101,7 +107,9 @@ class Compilation:
         parameters += [source.read() for source in program.hidden]
         if program.written:
             check_overlap(parameters, program.written)
-        objects = objects_of(given) if program.knows_objects else ()
+        objects = objects_of(given) if program.knows_objects or program.outside else ()
+        if program.outside and any(id(x) in program.outside for x in objects):
+            raise BadInput(IS_ARGUMENT_AND_OUTSIDE)
         results = self.executable(parameters)
         if self.may_repeat and any(map(is_nan, results)):
             raise NotANumber
@@ -140,9 +148,12 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
                 "the compiled function writes into an array of which several elements are one in memory; give it a copy"
             )
         for i, other in arrays:
-            if i != place and (x.base is not None or other.base is not None) and _share_memory(x, other):
+            if i != place and (
+                x is other or (x.base is not None or other.base is not None) and _share_memory(x, other)
+            ):
                 raise BadInput(
-                    "the compiled function writes into an array that shares memory with another argument; give it a copy"
+                    "the compiled function writes into an array that shares memory with another argument, or with an array from outside "
+                    "that it reads; give it a copy"
                 )
 
 

@@ -45,6 +45,7 @@ class _Entry:
         self.namespace: dict[str, Any] = {"ndarray": np.ndarray}
         self.names: dict[int, str] = {}  # of leaves
         self.holders: dict[int, str] = {}  # by number
+        self.kinds: dict[str, type] = {}  # of holders, by name
 
     def constant(self, x: Any) -> str:
         name = f"c{len(self.namespace)}"
@@ -78,8 +79,15 @@ class _Entry:
             parameters.append(self.array(self.local(f"{self.constant(source.read)}()"), kind.dtype, kind.shape))
         for guard in program.guards:
             self.guard(guard)
+        outside = {*program.outside.values()}
+        self.tests += [
+            f"id({x}) not in {self.constant(program.outside)}"
+            for x in self.holders.values()
+            if self.kinds[x] in outside
+        ]
         if program.written or program.updates:
             arrays = [n for i, n in self.names.items() if isinstance(self.leaves[i], np.ndarray)]
+            arrays += parameters[len(program.leaves) :]
             distinct = [f"id({n})" for n in (*arrays, *self.holders.values())]
             self.tests.append(f"len({{{', '.join(distinct)}}}) == {len(distinct)}")
         return self.function(parameters, general, strongly)
@@ -182,6 +190,7 @@ class _Entry:
     def test_holder(self, layout: Holder, expression: str) -> None:
         kind = layout.kind
         name = self.local(expression)
+        self.kinds[name] = kind
         self.tests.append(f"type({name}) is {self.constant(kind)}")
         if kind is dict:
             self.holders[layout.number] = name

@@ -20,3 +20,10 @@ class BadInput(MorulaError, ValueError, TypeError):
     def __init__(self, *args: object, in_python: Exception | None = None) -> None:
         super().__init__(*args)
         self.in_python = in_python
+
+
+def two_arguments(x: object) -> BadInput:
+    return BadInput(
+        f"two differentiated arguments hold the same {type(x).__name__}, which would have to be two variables; "
+        "give them separate copies (copy.deepcopy), or differentiate one of them"
+    )

@@ -16,7 +16,7 @@ from types import FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from .opaque import Recording, note
-from .program_state import Reach
+from .program_state import Reach, referents
 from .source import user_frame
 from .tape import Tape, enclosing_tapes
 from .values import PASSIVE
@@ -73,12 +73,16 @@ def runs_recorded(tape: Tape, frame: FrameType) -> bool:
 
 def _parts(x: Any) -> list[Any]:
     """What an iterator written in C calls and takes from."""
-    parts = gc.get_referents(x)
-    inner = [p for p in parts if type(p) is tuple or type(x) is itertools.chain and type(p) in (_of_tuple, _of_list)]
-    for p in inner:
-        parts.remove(p)
-        parts += p if type(p) is tuple else itertools.chain.from_iterable(gc.get_referents(p))
-    return parts
+    parts = referents(x)
+    if type(x) is not itertools.chain:
+        return parts
+    found: list[Any] = []
+    for p in parts:
+        if type(p) in (_of_tuple, _of_list):
+            found += itertools.chain.from_iterable(gc.get_referents(p))
+        else:
+            found.append(p)
+    return found
 
 
 _of_tuple, _of_list = type(iter(())), type(iter([]))

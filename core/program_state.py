@@ -79,7 +79,7 @@ class Reach:
                     self.visit_globals(x.gi_code, x.gi_frame.f_globals, waiting)
             elif isinstance(x, Iterator) or kind.__module__ == "itertools":
                 self.iterators.append(x)
-                waiting += gc.get_referents(x)
+                waiting += referents(x)
             else:
                 entries = entries_of(x)
                 self.held.append((x, entries))
@@ -110,6 +110,21 @@ class Variables:
 
     def __init__(self, scope: dict[str, Any], names: list[str]) -> None:
         self.scope, self.names = scope, names
+
+
+def referents(iterator: Any) -> list[Any]:
+    """What an iterator written in C refers to, its class apart; what is in a tuple of it, instead of the tuple.
+
+    That tuple has no entry where ``zip_longest`` has come to the end of an iterator: Python code may ask what it refers to, and
+    would crash if it took out its entries.
+    """
+    found: list[Any] = []
+    for part in gc.get_referents(iterator):
+        if type(part) is tuple:
+            found += gc.get_referents(part)
+        elif part is not type(iterator):  # which those of itertools refer to since Python 3.12
+            found.append(part)
+    return found
 
 
 def is_of_engine(module: str | None) -> bool:

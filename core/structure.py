@@ -33,7 +33,7 @@ import numpy as np
 
 from . import claims
 from .arrays import pass_on, stored_number
-from .errors import BadInput
+from .errors import BadInput, two_arguments
 from .holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
 from .opaque import is_foreign
 from .stores import setitem
@@ -281,10 +281,7 @@ class Arguments:
         if is_mutable:
             other = self.entered.get(id(x))
             if other is not None and other.has_leaves:
-                raise BadInput(
-                    f"two differentiated arguments hold the same {type(x).__name__}, which would have to be two variables; "
-                    "give them separate copies (copy.deepcopy), or differentiate one of them"
-                )
+                raise two_arguments(x)
             self.known[id(x)] = x, node
             self.entered[id(x)] = node
         parts, values = node.parts, []

@@ -14,137 +14,18 @@ import numpy as np
 from .builder import text_of_shape
 from .callbacks import type_of
 from .columns import by_rows
-from .errors import BadInput
+from .entered import Entered, Restore
+from .errors import BadInput, two_arguments
 from .inline import Copy, inline
 from .ir import Block, Function, Value, walk
-from .layout import Again, Build, Describe, Fixed, Holder, Hole, Layout
+from .layout import Describe
 from .pullback import check_function, no_pair, no_scalar, nothing_returned, result_is_none
 from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
-from .tape import attributes
-from .traced import Array, Scalar, Storage, Trace, Traced
-from .typed import FLOAT, STACK, ArrayType, custom
-
-
-class Entered:
-    """A differentiated argument: its leaves, and those that stand for them while the function runs."""
-
-    def __init__(self, trace: Trace, x: Any) -> None:
-        self.trace, self.x = trace, x
-        found = Describe(Traced, shared=(Array, np.ndarray))
-        self.layout, self.leaves, self.holders = found.describe(x), found.leaves, found.objects
-        self.types = [differentiable(leaf) for leaf in self.leaves]
-        self.parameters = [Value("x", t) for t in self.types if t is not None]
-        self.originals: dict[int, Any] = {}  # the program's own array or holder, by identity of what stands for it
-        self.fresh: list[Any] = []
-        self.objects: list[tuple[Any, Any, Any]] = []
-
-    @property
-    def is_active(self) -> bool:
-        return bool(self.parameters) or isinstance(self.layout, Holder) and not self.layout.parts
-
-    def values(self) -> list[Value]:
-        """The parameters' values in the program."""
-        builder, found = self.trace.builder, []
-        for leaf, kind in zip(self.leaves, self.types):
-            if kind is not None:
-                value = self.trace.value(leaf)
-                found.append(value if value.type.dtype == kind.dtype else builder.cast(value, kind.dtype))
-        return found
-
-    def enter(self) -> Any:
-        """The argument that the function is called with."""
-        given = iter(self.parameters)
-        for leaf, kind in zip(self.leaves, self.types):
-            if kind is None:
-                self.fresh.append(leaf)
-            elif isinstance(leaf, (Array, np.ndarray)):
-                self.fresh.append(Array(Storage(next(given))))
-                self.originals[id(self.fresh[-1])] = leaf
-            else:
-                self.fresh.append(Scalar(next(given)))
-        build = Build(self.fresh)
-        made = build.build(self.layout)
-        for number, x in build.made.items():
-            self.trace.new(x)  # type: ignore[attr-defined]
-            self.originals[id(x)] = self.holders[number]
-            self.objects.append((x, self.holders[number], _content(x)))
-        return made
-
-    def changed(self) -> tuple[list[tuple[Array, Any]], list[tuple[Any, dict[Any, Any]]]]:
-        """The fresh arrays that were written to, with the program's own; its holders, with what they should hold."""
-        arrays = [x for x in self.fresh if isinstance(x, Array) and id(x) in self.originals]
-        written = [x for x in arrays if x.storage.value not in self.parameters]
-        for x in written:
-            if sum(self.originals[id(x)] is self.originals[id(other)] for other in arrays) > 1:
-                raise BadInput("the function writes into an array that is given to it twice; give it separate copies")
-        holders = []
-        for x, original, before in self.objects:
-            after = _content(x)
-            if list(after) != list(before) or any(after[k] is not before[k] for k in after):
-                holders.append((original, after))
-        return [(x, self.originals[id(x)]) for x in written], holders
-
-    def gradient(self, cotangents: Sequence[Value]) -> Any:
-        given = iter(cotangents)
-        leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
-        return _Gradient(leaves, self.trace).build(self.layout)
-
-
-class _Gradient(Build):
-    """Cotangents in the structure of an argument: None for what has none, objects of the same class."""
-
-    def __init__(self, leaves: Sequence[Any], trace: Any) -> None:
-        super().__init__(leaves)
-        self.trace = trace
-
-    def build(self, layout: Layout) -> Any:
-        if isinstance(layout, Fixed):
-            return None
-        if isinstance(layout, (Hole, Again)):
-            return super().build(layout)
-        if isinstance(layout.names, tuple) or issubclass(layout.kind, (list, tuple)):
-            return self.trace.new(super().build(layout))
-        return None  # a bound method
-
-
-def differentiable(x: Any) -> ArrayType | None:
-    """The type of a leaf as it is differentiated: a Python int as a float; None for what has no derivative."""
-    kind = x.type if isinstance(x, Traced) else type_of(x)
-    if kind.is_inexact:
-        return kind
-    return FLOAT if kind.weak and kind.dtype.kind == "i" else None
-
-
-def _content(x: Any) -> dict[Any, Any]:
-    if isinstance(x, (list, tuple)):
-        return dict(enumerate(x))
-    return dict(x) if isinstance(x, dict) else dict(attributes(x))
-
-
-class Restore:
-    """The program's own arrays and holders in place of those that stood for them, in whatever was made meanwhile."""
-
-    def __init__(self, originals: dict[int, Any]) -> None:
-        self.originals = originals
-        self.seen: set[int] = set()
-
-    def __call__(self, x: Any) -> Any:
-        if id(x) in self.originals:
-            return self.originals[id(x)]
-        if isinstance(x, tuple):
-            parts = [self(e) for e in x]
-            same = all(a is b for a, b in zip(parts, x))
-            return x if same else getattr(x, "_make", type(x))(parts)
-        if id(x) not in self.seen:
-            self.seen.add(id(x))
-            if isinstance(x, (list, dict)):
-                for k, e in list(enumerate(x) if isinstance(x, list) else x.items()):
-                    if self(e) is not e:
-                        x[k] = self(e)
-        return x
+from .traced import Array, Trace, Traced
+from .typed import STACK, ArrayType, custom
 
 
 class Pull:
@@ -213,25 +94,28 @@ def differentiated(
     """
     check_function(f)
     entered = [Entered(trace, args[i]) for i in chosen]
+    _refuse_one_holder_for_two(entered)
     parameters = [p for e in entered for p in e.parameters]
     own: dict[int, Any] = {}
 
     def run() -> tuple[list[Value], Any]:
         given = list(args)
-        for i, e in zip(chosen, entered):
-            given[i] = e.enter()
-            own.update(e.originals)
         trace.level += 1
         try:
-            y = trace.call(f, *given, **kwargs)
+            for i, e in zip(chosen, entered):
+                given[i] = e.enter()
+                own.update(e.originals)
+            y = _without_views(trace, trace.call(f, *given, **kwargs))
+            if aux and isinstance(y, tuple) and len(y) == 2:
+                y = (y[0], _constant(trace, y[1], own))
+            shown = _shown(y)
+            written = [pair for e in entered for pair in e.changed()]
         finally:
             trace.level -= 1
-        y = _without_views(trace, y)
-        if aux and isinstance(y, tuple) and len(y) == 2:
-            y = (y[0], _constant(trace, y[1], own))
-        changes = [e.changed() for e in entered]
-        asked = [trace.value(x) for x in _leaves(y)]
-        return asked, (y, changes)
+            for e in entered:
+                e.leave(Restore(own))
+        asked = [trace.value(x) for x in _leaves(shown)]
+        return asked, (y, shown, written)
 
     made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
     arguments = [v for e in entered for v in e.values()]
@@ -248,35 +132,38 @@ def differentiated(
     found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])
     count = len(made.results)
     made.settle(found[:count])
-    y, changes = made.outcome  # type: ignore[misc]
-    restore = Restore(own)
-    _put_back(trace, changes, restore)
-    pull = Pull(trace, f, y, parameters, entered)
+    y, shown, written = made.outcome  # type: ignore[misc]
+    _put_back(trace, written)
+    pull = Pull(trace, f, shown, parameters, entered)
     pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
-    return restore(y), pull
+    return Restore(own)(y), pull
 
 
-def _put_back(trace: Any, changes: list[Any], restore: Restore) -> None:
-    """Let the program's own arrays and holders be as the function has left those that stood for them."""
-    for arrays, holders in changes:
-        for x, original in arrays:
-            if isinstance(original, Array):
-                trace.write(original, trace.value(x))
-            else:
-                trace.call(np.copyto, original, x)
-        for original, after in holders:
-            trace.touch(original)
-            after = {k: restore(e) for k, e in after.items()}
-            if isinstance(original, list):
-                original[:] = after.values()
-            elif isinstance(original, dict):
-                original.clear()
-                original.update(after)
-            else:
-                for name in [n for n, _ in attributes(original) if n not in after]:
-                    object.__delattr__(original, name)
-                for name, e in after.items():
-                    object.__setattr__(original, name, e)
+def _refuse_one_holder_for_two(entered: list[Entered]) -> None:
+    held: set[int] = set()
+    for e in entered:
+        for x in e.holders:
+            if id(x) in held and e.parameters:
+                raise two_arguments(x)
+        held.update(map(id, e.holders))
+
+
+def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
+    """Let the program's own arrays be as the function has left those that stood for them."""
+    for x, original in written:
+        if isinstance(original, Array):
+            trace.write(original, trace.value(x))
+        else:
+            trace.call(np.copyto, original, x)
+
+
+def _shown(y: Any) -> Any:
+    """A result with containers of its own, whose entries stay what they are."""
+    if isinstance(y, tuple):
+        return getattr(y, "_make", type(y))([_shown(e) for e in y])
+    if isinstance(y, list):
+        return [_shown(e) for e in y]
+    return {k: _shown(e) for k, e in y.items()} if isinstance(y, dict) else y
 
 
 def _leaves(y: Any) -> list[Any]:

@@ -140,6 +140,8 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
                     "compiled code cannot tell whether two numbers are one object, since numbers have no identity there; compare them by =="
                 )
             return False
+    if type(x) is type(y) and trace.outside.is_outside(x) is not trace.outside.is_outside(y):
+        trace.outside.is_compared = True
     if type(x) is not type(y) or not trace.candidates:
         return False
     of_x, of_y = candidates(trace, x), candidates(trace, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ..tape import attributes
@@ -13,8 +13,10 @@ OF_PYTHON = 1 << 9
 
 
 def is_instance(x: Any) -> bool:
-    """Whether x is an object of a class written in Python, with attributes in its ``__dict__`` or in slots."""
+    """Whether x is an object of a class written in Python, with attributes in its ``__dict__`` or in slots, or a namespace."""
     kind = type(x)
+    if kind is SimpleNamespace:
+        return True
     if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False
     if hasattr(kind, "__morula_trace__"):  # a function of some kind

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import Array, Traced
+from .instances import is_instance
 
 _SETTLED = (
     type,
@@ -76,6 +77,8 @@ class Outside:
         self.objects: dict[int, Any] = {}
         self.attributes: dict[type, Any] = {}
         self.static: dict[int, Any] = {}
+        self.is_compared = False  # by ``is``, with an object of the program
+        self.entered: dict[int, Any] = {}  # lists, dicts and objects that are being differentiated, by copies of them
 
     def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
         """What stands for ``x``, which was found at ``holder[key]`` outside; for a class, among its attributes."""
@@ -93,6 +96,11 @@ class Outside:
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
         if not isinstance(x, (*_SETTLED, *_NUMBERS)):
+            if id(x) in self.entered:
+                raise BadInput(
+                    f"a {kind_of(x)} is read from outside (a global, a closure) by a function that is differentiated with respect to it; "
+                    "read it from the function's argument alone"
+                )
             self.objects[id(x)] = x
         return x
 
@@ -101,6 +109,14 @@ class Outside:
         for x in given:
             if not isinstance(x, (*_SETTLED, *_NUMBERS, tuple, frozenset, slice, range)):
                 self.objects[id(x)] = self.static[id(x)] = x
+
+    def holders(self) -> dict[int, type]:
+        """The lists, dicts and objects that were read, by identity; the guards keep them alive."""
+        return {
+            key: type(x)
+            for key, x in self.objects.items()
+            if key not in self.static and (isinstance(x, (list, dict)) or is_instance(x))
+        }
 
     def is_outside(self, holder: Any) -> bool:
         return id(holder) in self.objects

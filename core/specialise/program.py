@@ -178,6 +178,8 @@ class Program:
     gives_arguments: bool  # whether what was given is part of the result, as it is
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
+    outside: dict[int, type]
+    """The lists, dicts and objects from outside, by identity, that no argument may be: the program takes them for others."""
 
     def result(self, results: Sequence[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """The Python result, from the function's results and parameters and the caller's objects, by number (``layout``).
@@ -268,6 +270,7 @@ def specialise(
     with refused(describe(f)):
         function = verify(Function(name, everything, block, getattr(getattr(f, "__code__", None), "co_filename", "")))
     place = {p: i for i, p in enumerate(everything)}
+    has_one_memory = not (written or updates or trace.differentiates or trace.outside.is_compared)
     return Program(
         function,
         kept,
@@ -280,6 +283,7 @@ def specialise(
         results.gives_arguments,
         isinstance(y, Scalar),
         trace.differentiates,
+        {} if has_one_memory else trace.outside.holders(),
     )
 
 

@@ -20,6 +20,7 @@ from .instances import held_by_instance, is_instance
 from .iterators import Iterator
 from .merging import NUMBERS, convert, join
 from .scopes import Closure, Conflict
+from .state import content
 
 Key = tuple[Any, ...]
 LIMIT = 400
@@ -128,16 +129,26 @@ class Recursions(Branches):
             new = [
                 Array(Storage(next(parameters))) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
             ]
-            inside, by_name = rebuilt((args, kwargs), iter(new), self.new)
+            holders: list[Any] = []
+            inside, by_name = rebuilt((args, kwargs), iter(new), lambda x: holders.append(x) or self.new(x))
+            before = [_entries(x) for x in holders]
             y = run(inside, by_name)
+            for x, held in zip(holders, before):
+                if _entries(x) != held:
+                    raise BadInput(
+                        f"{made.function.name} calls itself and changes the {type(x).__name__} that it is given; return a new one"
+                    )
             if any(isinstance(x, Array) and x.storage.value is not p for x, p in zip(new, made.function.parameters)):
                 raise BadInput(
                     f"{made.function.name} calls itself and writes to an array that it is given; return a new one"
                 )
             return y, [self.value(x) for x in leaves(y, [])]
 
-        region = self.run_region(body)
-        if region.ended or region.raised is not None:
+        try:
+            region = self.run_region(body)
+        except NotKnownYet:  # no path comes to a return
+            region = None
+        if region is None or region.ended or region.raised is not None:
             raise BadInput(
                 f"{made.function.name} calls itself, and raises on every path or what a try around the call catches; return a "
                 "value that says so"
@@ -190,3 +201,9 @@ class Recursions(Branches):
 
 def _blocks(block: Block) -> list[Block]:
     return [block, *(b for op in walk(block) for b in op.blocks)]
+
+
+def _entries(holder: Any) -> list[Any]:
+    """What a list, dict or object holds, by identity."""
+    held = () if isinstance(holder, tuple) else content(holder)
+    return [*map(id, (*held, *held.values()) if isinstance(held, dict) else held)]

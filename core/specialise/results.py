@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from types import MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import BadInput
 from ..faults import kind_of
 from ..holders import blank
 from ..ir import Value
-from ..layout import held_by
+from ..layout import STATIC, held_by
 from ..traced import Array, Trace, Traced
 from ..traced_text import Text
+from ..values import PASSIVE
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .merging import of_entries
@@ -113,7 +115,11 @@ class Results:
             return self.instance(x)
         if isinstance(x, Unfinished):
             raise BadInput("compiled code returns an iterator: return a list of what it gives")
-        if isinstance(x, (Iterator, MethodType, functools.partial)) and _holds_traced(getattr(x, "__self__", x), set()):
+        if isinstance(x, (Iterator, MethodType, BuiltinFunctionType, functools.partial)) and _holds_traced(
+            getattr(x, "__self__", x), set()
+        ):
+            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
+        if type(x) not in STATIC and _refers_to_traced(x, 3):
             raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
         return lambda results, leaves, objects: x
 
@@ -275,3 +281,12 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
     if isinstance(x, functools.partial):
         return _holds_traced([x.func, *x.args, *x.keywords.values()], seen)
     return is_instance(x) and any(_holds_traced(e, seen) for e in held_by_instance(x).values())
+
+
+def _refers_to_traced(x: Any, depth: int) -> bool:
+    """Whether an object of any class holds a number, an array or what is made of them, by what its own C code tells."""
+    if isinstance(x, Traced):
+        return True
+    if not depth or isinstance(x, (FunctionType, ModuleType, Trace)) or type(x) in PASSIVE:
+        return False
+    return any(_refers_to_traced(e, depth - 1) for e in gc.get_referents(x))

@@ -149,8 +149,9 @@ def _bound(node: Any) -> tuple[set[str], set[str]]:
         if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(n.name)
             waiting += [(d, inner) for d in n.decorator_list]
-            continue
-        if isinstance(n, ast.Lambda):
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting += [(d, inner) for d in (*n.args.defaults, *n.args.kw_defaults) if d is not None]
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue
         if isinstance(n, ast.NamedExpr):
             found.add(n.target.id)
@@ -162,6 +163,8 @@ def _bound(node: Any) -> tuple[set[str], set[str]]:
             found.add(n.name)
         elif isinstance(n, (ast.MatchAs, ast.MatchStar)) and n.name:
             found.add(n.name)
+        elif isinstance(n, ast.MatchMapping) and n.rest:
+            found.add(n.rest)
         elif isinstance(n, (ast.Global, ast.Nonlocal)):
             elsewhere |= set(n.names)
         waiting += [(child, inner or isinstance(n, _COMPREHENSIONS)) for child in ast.iter_child_nodes(n)]
