@@ -11,6 +11,7 @@ import ast
 import dis
 import inspect
 import re
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -25,6 +26,19 @@ MOST_INSTRUCTIONS = 2000  # a branch is read once for each way that leads to it
 MOVE = re.compile("(?:LOAD|STORE)_FAST(?:_BORROW)?")
 JUMPS = {*dis.hasjrel, *dis.hasjabs}
 NULL = object()  # what Python pushes beside a callable that is not bound
+
+
+def instructions(code: CodeType) -> Iterator[dis.Instruction]:
+    """The instructions of a piece of code; those that move two variables at once, since Python 3.13, as two."""
+    for i in dis.get_instructions(code):
+        if i.opname in ("CACHE", "EXTENDED_ARG"):
+            continue
+        if not isinstance(i.argval, tuple) or "_FAST" not in i.opname:
+            yield i
+            continue
+        for move, name in zip(MOVE.findall(i.opname), i.argval):
+            yield i._replace(opname=move, argval=name, argrepr=name)
+            i = i._replace(label=None)  # the second is no target of a jump
 
 
 class Unread(Exception):
@@ -136,6 +150,13 @@ class Reader:
             if name in ("RETURN_VALUE", "RETURN_CONST"):
                 result = self.pop(stack) if name == "RETURN_VALUE" else ast.Constant(value)
                 return [*statements, ast.Return(result)]
+            operator = self.keeping(place - 1)
+            if operator is not None:
+                kind, target, rest = operator
+                return [
+                    *statements,
+                    self.returned(kind, self.block(rest, stack[:-1]), self.block(target, stack), stack),
+                ]
             if name.startswith("POP_JUMP") and name.endswith(("IF_FALSE", "IF_TRUE")) and "BACKWARD" not in name:
                 test = self.pop(stack)
                 if name.endswith("IF_TRUE"):
@@ -162,6 +183,38 @@ class Reader:
             else:
                 self.step(name, instruction, stack)
         raise Unread("no return")
+
+    def keeping(self, place: int) -> tuple[ast.boolop, int, int] | None:
+        """``and`` and ``or``: a jump that keeps what it looks at; where to, and where the other operand begins."""
+        names = [i.opname for i in self.instructions[place : place + 4]]
+        if names[0].endswith("_OR_POP"):  # until Python 3.11
+            jump, rest = place, place + 1
+        elif names[0] == "COPY" and self.instructions[place].arg == 1:
+            jump = place + 1 + (names[1:2] == ["TO_BOOL"])
+            rest = jump + 2
+            if [i.opname for i in self.instructions[jump + 1 : rest]] != ["POP_TOP"]:
+                return None
+        else:
+            return None
+        if "IF_FALSE" not in self.instructions[jump].opname and "IF_TRUE" not in self.instructions[jump].opname:
+            return None
+        kind = ast.And() if "IF_FALSE" in self.instructions[jump].opname else ast.Or()
+        return kind, self.places[self.instructions[jump].argval], rest
+
+    def returned(self, kind: ast.boolop, rest: list[ast.stmt], kept: list[ast.stmt], stack: list[Any]) -> ast.Return:
+        """The return of ``and`` or ``or``, from what is returned on the two ways."""
+        if (
+            len(rest) != 1
+            or len(kept) != 1
+            or not isinstance(rest[0], ast.Return)
+            or not isinstance(kept[0], ast.Return)
+        ):
+            raise Unread(kind)
+        first, other = kept[0].value, rest[0].value
+        if not stack or first is not stack[-1] or other is None:
+            raise Unread(kind)
+        others = other.values if isinstance(other, ast.BoolOp) and type(other.op) is type(kind) else [other]
+        return ast.Return(ast.BoolOp(kind, [first, *others]))
 
     def pop(self, stack: list[Any]) -> Any:
         if not stack or stack[-1] is NULL:
@@ -218,6 +271,9 @@ class Reader:
         elif name == "COMPARE_OP" and value in COMPARISONS:
             right, left = self.pop(stack), self.pop(stack)
             stack.append(ast.Compare(left, [COMPARISONS[value]()], [right]))
+        elif name == "IS_OP":
+            right, left = self.pop(stack), self.pop(stack)
+            stack.append(ast.Compare(left, [ast.IsNot() if instruction.arg else ast.Is()], [right]))
         elif name in ("BUILD_TUPLE", "BUILD_LIST"):
             elements = [self.pop(stack) for _ in range(instruction.arg or 0)][::-1]
             stack.append((ast.Tuple if name == "BUILD_TUPLE" else ast.List)(elements, ast.Load()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from types import GeneratorType
+from types import GeneratorType, MappingProxyType
 from typing import Any
 
 from .access import iterate, pairs, place
@@ -74,8 +74,8 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
 
 
 def entries_of(tape: Tape, x: Any) -> Any:
-    """What an iterator gives, so that it is known before it is hashed."""
-    return x if type(x) in PLAIN or isinstance(x, HOLDING) else list(x)
+    """What an iterator gives, so that it is known before it is hashed; a mapping as it is."""
+    return x if type(x) in PLAIN or isinstance(x, (*HOLDING, MappingProxyType)) else list(x)
 
 
 def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:

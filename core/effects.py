@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from .bytecode import instructions
 from .known import MISSING, class_attribute
 from .reachable import REFERENCING, is_foreign
 from .special_methods import special
@@ -44,7 +45,7 @@ COMPUTING = set(
     UNARY_NOT UNARY_INVERT BINARY_OP BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_STRING BUILD_SLICE
     BUILD_CONST_KEY_MAP LIST_APPEND SET_ADD MAP_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE LIST_TO_TUPLE UNPACK_SEQUENCE
     FORMAT_VALUE MAKE_FUNCTION RAISE_VARARGS RERAISE PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH LOAD_ASSERTION_ERROR
-    STORE_DEREF STORE_ATTR LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_FAST_LOAD_FAST
+    STORE_DEREF STORE_ATTR LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR
     RETURN_CONST END_FOR TO_BOOL NOT_TAKEN POP_ITER FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE
     """.split()  # noqa: SIM905
 ) | {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
@@ -52,6 +53,9 @@ COMPUTING = set(
 
 Not among them is subscription by anything but a position that is written there: a ``defaultdict`` stores what its factory gives.
 """
+INTRINSICS = {"INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE"}
+"""Those of the instruction that calls a function of the interpreter, since Python 3.12, which only compute."""
+
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"}
 
 FUNCTIONS = {
@@ -104,7 +108,7 @@ class Effects:
         self.is_quiet = bool(code.co_flags & inspect.CO_OPTIMIZED) and self._is_quiet(code)
 
     def _is_quiet(self, code: CodeType) -> bool:
-        found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+        found = [*instructions(code)]
         given = code.co_argcount + code.co_kwonlyargcount
         changed = {i.argval for i in found if i.opname in ("STORE_FAST", "DELETE_FAST")}
         fixed = {*code.co_varnames[:given]} - changed - {*code.co_cellvars}
@@ -113,7 +117,8 @@ class Effects:
             name = i.opname
             of = before.argval if before is not None and not i.is_jump_target else None
             of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
-            if name not in COMPUTING and not (name == "BINARY_SUBSCR" and type(of) is int):
+            is_computing = name in COMPUTING or name == "CALL_INTRINSIC_1" and i.argrepr in INTRINSICS
+            if not is_computing and not (name == "BINARY_SUBSCR" and type(of) is int):
                 return False
             if before is not None and before.opname == "LOAD_GLOBAL" and before.argval in ("map", "filter"):
                 if name != "LOAD_GLOBAL":
@@ -262,10 +267,10 @@ class Stored:
     """The names that a piece of code stores in."""
 
     def __init__(self, code: CodeType) -> None:
-        instructions = list(dis.get_instructions(code))
-        self.variables = [i.argval for i in instructions if i.opname == "STORE_DEREF" and i.argval in code.co_freevars]
-        self.globals = {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
-        self.attributes = [i.argval for i in instructions if i.opname == "STORE_ATTR"]
+        found = [*instructions(code)]
+        self.variables = [i.argval for i in found if i.opname == "STORE_DEREF" and i.argval in code.co_freevars]
+        self.globals = {i.argval for i in found if i.opname == "STORE_GLOBAL"}
+        self.attributes = [i.argval for i in found if i.opname == "STORE_ATTR"]
 
 
 @functools.lru_cache(maxsize=4096)

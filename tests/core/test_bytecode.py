@@ -19,13 +19,18 @@ FORMULAS = [
     "lambda x, y: math.hypot(x, y) + [x, y][0] * (y, x)[1:][0] * pow(base=x, exp=2)",
     "lambda x, y: (lambda_scale * x).real.conjugate() * y",
     "lambda *x: x[0] * x[1]",
+    "lambda x, y: x * y and y * y",
+    "lambda x, y: x < 0 or y * y < 0 or x * y",
+    "lambda x, y: x is y or x * y",
+    "lambda x, y: x is not y and x * y * y",
 ]
 UNREADABLE = [
     "lambda x, y: [x * e for e in (x, y)]",
     "lambda x, y: (yield x)",
     "lambda x, y: lambda z: x * y * z",
     "lambda x, y: x < y < 3.0",
-    "lambda x, y: x and y",
+    "lambda x, y: (x and y) * 2.0",
+    "lambda x, y: x if x and y else y",
 ]
 STATEMENTS = """
 def f(x, y):

@@ -62,6 +62,10 @@ once(self.x**2)
 appended_once(self.x**2)
 self.child.set(self.x**2)
 held = self.holder; held.kept = self.x**2
+v = self.x**2; self = self.holder; self.kept = v
+self, v = self.holder, self.x**2; self.kept = v * 1.0
+v, self = self.x**2, self.holder; self.kept = v * 1.0
+self, own = self.holder, self; self.kept = own.x**2
 with self.holder as h: h.kept = self.x**2
 self.kept = yielded(self.x)
 exec("self.kept = self.x**2", {"self": self})
@@ -99,6 +103,9 @@ return hash((self.name, tuple(self.names)))
 return sum(len(n) for n in self.names)
 return hash(counted(self.name)) + dict.__eq__(self.squares, {})
 return hash(self.name.upper()) if self.mark is None else self.mark
+mark = 1; self.mark = mark
+mark, name = 1, self.name; self.mark = mark; self.name = name
+return sum([len(n) for n in self.names])
 """.strip().split("\n")
 
 PROGRAM = """
