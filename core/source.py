@@ -90,7 +90,7 @@ def _formula(function: FunctionType) -> ast.FunctionDef:
 
 def owner_class(function: FunctionType) -> str | None:
     """The innermost class in whose body ``function`` was written, for the mangling of private names."""
-    parts = function.__qualname__.split(".")
+    parts = function.__code__.co_qualname.split(".")  # ``functools.wraps`` gives the function another name
     while len(parts) > 2 and parts[-2] == "<locals>":  # a function within a function
         parts = parts[:-2]
     return parts[-2] if len(parts) > 1 else None

@@ -278,8 +278,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         return
     if type(x) in PROXIES:
         x = referent(x)
-    if isinstance(x, type):
-        known.forget_classes()
+    _forget(x, name)
     own = getattr(type(x), "__setattr__", None)
     if isinstance(own, FunctionType):
         tape.call(own, x, name, v)
@@ -290,9 +289,16 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
 
 def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     """``object.__setattr__``, past what the class itself does about assignments."""
+    _forget(x, name)
+    _store(tape, x, name, v, type.__setattr__ if isinstance(x, type) else object.__setattr__)
+
+
+def _forget(x: Any, name: str) -> None:
+    """Forget what the run has found out about a class or a function that is changed."""
     if isinstance(x, type):
         known.forget_classes()
-    _store(tape, x, name, v, type.__setattr__ if isinstance(x, type) else object.__setattr__)
+    elif type(x) is FunctionType and name in ("__code__", "__defaults__", "__kwdefaults__"):
+        known.functions.pop(x, None)
 
 
 def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:
@@ -319,8 +325,7 @@ def _shape_back(table: Cotangents, record: Record) -> None:
 
 
 def delete_attribute(tape: Tape, x: Any, name: str) -> None:
-    if isinstance(x, type):
-        known.forget_classes()
+    _forget(x, name)
     own = special(type(x), "__delattr__")
     if own is not None:
         tape.call(own, x, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 
 import pytest
@@ -138,3 +139,71 @@ def test_unusual_but_unchanged_code_is_taken_from_its_source(check):
             return sum(inner(x)) + x
 
     check(lambda x: Derived().scale(x), 0.7)
+
+
+class Lazy:
+    """A decorator in a class, with a private keyword: what it makes carries the name of what is decorated."""
+
+    def __call__(self, f):
+        @functools.wraps(f)
+        def made(*args, __factor=3.0):
+            return f(*args) * __factor
+
+        return made
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+def test_private_names_belong_to_the_class_around_the_code(path):
+    class Model:
+        @Lazy()
+        def scaled(self, x):
+            return x * x
+
+    gradient = mo.grad(lambda x: Model().scaled(x))
+    assert (gradient if path == "eager" else mo.jit(gradient, target=path))(2.0) == 12.0
+
+
+@pytest.mark.parametrize("name", ["__code__", "__defaults__", "__kwdefaults__"])
+@pytest.mark.parametrize("assign", [setattr, lambda f, name, value: f.__setattr__(name, value)])
+def test_a_function_that_is_changed_during_the_run(name, assign, check):
+    """It has another body or other defaults from then on, called by its name or as a method."""
+
+    def slow(self, x, k=2.0, *, m=1.0):
+        return x * k * m
+
+    def fast(self, x, k=5.0, *, m=7.0):
+        return x * x * k * m
+
+    class Model:
+        scaled = slow
+
+    def f(x):
+        original = getattr(slow, name)
+        model = Model()
+        try:
+            before = slow(None, x) * model.scaled(x)
+            assign(slow, name, getattr(fast, name))
+            return before + slow(None, x) * model.scaled(x)
+        finally:
+            setattr(slow, name, original)
+
+    check(f, 0.7)
+
+
+def test_a_function_that_compiles_itself_at_its_first_call(check):
+    def first(x, __made=None):
+        def made(x):
+            return x * x * 3.0 if first else x  # as many cells as ``first`` has
+
+        first.__code__ = made.__code__
+        return first(x)
+
+    original = first.__code__
+
+    def f(x):
+        try:
+            return first(x) + first(x)
+        finally:
+            first.__code__ = original
+
+    check(f, 0.7)
