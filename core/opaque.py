@@ -24,6 +24,7 @@ from .records import numeric_fields
 from .source import describe, example, is_of_exact, user_frame
 from .tape import Cotangents, Record, Tape, owner, snapshot
 from .values import PASSIVE, differentiable, evaluate
+from .watching import unwatched
 
 LAZY = {types.GeneratorType, map, filter, zip}
 RANDOM = ("random", "_random", "numpy.random")
@@ -49,7 +50,7 @@ class Recording:
             tape = tape.parent
         if tape is not None and self.caller is not None:
             note(tape, args, *self.caller)
-        return evaluate(tape, self.function, *args, **kwargs)
+        return unwatched(evaluate, tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""

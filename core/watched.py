@@ -41,6 +41,7 @@ from .reachable import NUMBER_TYPES, contents, reached
 from .special_methods import special
 from .tape import Tape, attributes, owner, snapshot
 from .values import NUMBERS, PASSIVE, evaluate
+from .watching import Onlooker, innermost
 
 PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
 """Classes of objects from which C calls nothing that is written in Python."""
@@ -173,18 +174,21 @@ def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call that is watched."""
     enclosing = sys.getprofile()
+    watch.outer = outer = innermost.onlooker
     if enclosing is None or callable(enclosing):
         install, before = sys.setprofile, enclosing
     else:  # a profiler written in C, which only it can start: the other hook is taken
         install, before = sys.settrace, sys.gettrace()
     watch.enclosing, watch.sees_calls = before, install is sys.setprofile
     try:
+        innermost.onlooker = watch
         install(watch.event)  # within, since a signal may raise as soon as that is done
         # Called from here: a frame of the engine in between would hide those that it calls.
         parent = None if runs_text(watch.function) else watch.tape.parent
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)
+        innermost.onlooker = outer
         watch.end()
 
 
@@ -213,7 +217,7 @@ STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
 """Packages whose functions store nothing but in objects that they make, a cached property aside."""
 
 
-class Watch:
+class Watch(Onlooker):
     """What unrecorded Python code does during one call.
 
     As long as the frames that are entered are known to store nothing but attributes of their arguments, only these are compared.
@@ -225,7 +229,6 @@ class Watch:
         self.given = getattr(function, "__self__", None), given
         self.begun = len(tape.records)
         self.noted: CodeType | None = None  # code, the result of which is noted by the caller
-        self.enclosing: Any = None
         self.sees_calls = True  # whether the hook is told of returns, and of calls of functions in C
         self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
         self.running: list[FrameType] = []  # those that nobody records
@@ -415,11 +418,11 @@ class Watch:
         while parent is not None:
             yield parent, Opaque(function, inputs)
             parent = parent.parent
-        outer = getattr(self.enclosing, "__self__", None)
-        while type(outer) is Watch:  # the run of an inner derivative, whose operations this tape records
+        outer = self.outer
+        while isinstance(outer, Watch):  # the run of an inner derivative, whose operations this tape records
             if outer.tape is not self.tape:
                 yield outer.tape, Opaque(function, inputs)
-            outer = getattr(outer.enclosing, "__self__", None)
+            outer = outer.outer
 
 
 CODE = {FunctionType, MethodType, property, staticmethod, classmethod, type, functools.cached_property}
