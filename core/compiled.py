@@ -195,13 +195,21 @@ def _specialised(
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
+    refusal: BadInput | None = None
     began = time.perf_counter()
     while True:
         try:
             options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
-            program = specialise(f, args, kwargs, static, target=first[0], **options)
-        except NeedsConcrete as error:
-            why |= needed(f, args, kwargs, error, static)
+            program = specialise(f, args, kwargs, static, target=first[0], may_fork=refusal is not None, **options)
+        except BadInput as error:
+            try:
+                why |= needed(f, args, kwargs, error, static)
+            except BadInput as final:
+                if refusal is not None:
+                    raise refusal from refusal.__cause__
+                if not error.is_uneven:  # type: ignore[attr-defined]
+                    raise
+                refusal = final
             static |= why.keys()
             continue
         chosen = targets.choose(program.function, target, first)
@@ -224,13 +232,15 @@ def _is_for(target: str, function: Function) -> bool:
 
 
 def needed(
-    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: NeedsConcrete, static: Collection[int]
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: BadInput, static: Collection[int]
 ) -> dict[int, str]:
     """The leaves that have to be static for a number to be known, with what it was needed for.
 
     Raises:
-        BadInput: it depends on an array, or on something else that cannot be known.
+        BadInput: it depends on an array, or on something else that cannot be known; or no number is needed.
     """
+    if not isinstance(error, NeedsConcrete):
+        raise error
     what, _, where = str(error).partition("\n")
     where = "\n" + where if where else ""
     leaves = error.leaves

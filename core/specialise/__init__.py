@@ -9,6 +9,7 @@ values, and what is done with them is written as typed IR.
     expressions   expressions
     statements    statements, and how ``return``, ``break`` and ``continue`` pass through traced conditions
     branches      ``if`` on traced conditions;  merging: one outcome of two;  loops: what they carry
+    ways          what follows a condition, interpreted for each way, where the two cannot be merged
     scopes        names
     sequences     what a loop can walk by index: ranges, arrays, zip, enumerate, reversed
     objects       objects of classes written in Python

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
-from ..ir import Block, Value
+from ..ir import Block, Value, walk
 from ..traced import Array, NeedsConcrete, Storage, Traced
 from .identity import Candidates
 from .instances import held_by_instance
-from .iterators import VIEWS
-from .merging import Merger, in_one_order, of_items
+from .iterators import VIEWS, Iterator
+from .merging import Merger, in_one_order, of_items, same_constant
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
 from .state import Changes, put
+from .ways import Fork, Ways, reachable
 
 
 @dataclass
@@ -66,6 +67,13 @@ class Branches(Raising):
     stops: list[int]
     """The number of regions around each ``__next__`` of the user's that is being run."""
     called: list[Any]
+    may_fork: bool
+    ways: Ways | None
+    """Of the statement that is interpreted, where its body may fork."""
+    forks: int
+    """How many more times this trace may fork."""
+    is_uneven: bool
+    """Whether two branches have left behind what cannot be one object."""
 
     @property
     def scope(self) -> Scope:
@@ -176,6 +184,43 @@ class Branches(Raising):
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
+        ways = self.ways
+        if ways is None or ways.open is not None or self.builder.out is not ways.out:
+            return self.both_ways(condition, then, other)
+        taken = ways.take(condition)
+        if taken is not None:
+            self.builder.integers.assume(condition, taken)
+            return self.as_python(then if taken else other)
+        try:
+            return self.both_ways(condition, then, other)
+        finally:
+            ways.open = None
+
+    def uneven(self) -> None:
+        """To be called where two branches leave behind what cannot be one object: the body forks, if it may."""
+        self.is_uneven = True
+        if self.ways is not None and self.ways.open is not None and self.forks > 0:
+            raise Fork(*self.ways.open)
+
+    def way_of(self, condition: Value) -> bool | None:
+        """The way of a condition on which the program's own structure depends; None if its body cannot fork here."""
+        self.uneven()
+        ways = self.ways
+        if ways is None or self.forks <= 0 or self.builder.out is not ways.out:
+            return None
+        taken = ways.take(condition)
+        if taken is None:
+            self.uneven()
+        return taken
+
+    def both_ways(
+        self,
+        condition: Value,
+        then: Callable[[], Any],
+        other: Callable[[], Any],
+        roots: Callable[[], list[Any]] | None = None,
+    ) -> Any:
+        """Interpret both branches and merge them; ``roots``: all that refers to objects after these, if not everything does."""
         sides = [self.run_region(self.assuming(condition, *way)) for way in ((True, then), (False, other))]
         for side in sides:
             self.end_side(side)
@@ -191,7 +236,9 @@ class Branches(Raising):
                 return alive.result
         raised = self.merged_raised(merger, sides) if any(s.raised for s in sides) else None
         result = self.merged_outcome(merger, *(s.result for s in sides))
-        self.merge_changes(merger, sides)
+        self.merge_changes(
+            merger, sides, None if roots is None else [*roots(), result, *(s.result for s in sides), raised]
+        )
         merger.finish()
         if raised is not None:
             self.throw(raised)
@@ -200,6 +247,7 @@ class Branches(Raising):
     def end_side(self, side: Region) -> None:
         """Let a branch end the program where it raises what no ``try`` sees."""
         if side.raised is not None and self.stops and any(isinstance(e, StopIteration) for e in side.raised.errors):
+            self.uneven()
             raise BadInput(UNKNOWN_END)
         if side.raised is None or any(self.sees(type(e)) for e in side.raised.errors):
             return
@@ -208,10 +256,13 @@ class Branches(Raising):
         side.ended = side.raised.condition is True
         side.raised = None
 
-    def merge_changes(self, merger: Merger, sides: list[Region]) -> None:
-        """Let everything be changed that one of two sides has changed."""
+    def merge_changes(self, merger: Merger, sides: list[Region], roots: list[Any] | None = None) -> None:
+        """Let everything be changed that one of two sides has changed, or of that what is reached from ``roots``."""
         holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
+        kept = None if roots is None else reachable(roots, [s.after for s in sides])
         for key, holder in holders.items():
+            if kept is not None and key not in kept:
+                continue
             if any(self.made_in(holder) is s.changes for s in sides):
                 continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
@@ -231,7 +282,7 @@ class Branches(Raising):
         alive = sides[here]
         merger.afters[1 - here] = {}
         if all(dead):
-            if not any(op.may_raise for s in sides for op in s.block.operations):
+            if not any(op.may_raise for s in sides for op in walk(s.block)):
                 raise NotKnownYet
             merger.finish()
             raise Ended
@@ -280,14 +331,22 @@ class Branches(Raising):
         if isinstance(holder, (list, deque)):
             if len(a) == len(b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
+            self.uneven()
             raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), f"a {type(holder).__name__}").text)
         if isinstance(holder, set):
             if a == b:
                 return a
+            self.uneven()
             raise BadInput(
                 "a set has other elements on one path than on another of a condition that is not known while compiling; use an array of "
                 "bools that says which elements it has"
             )
+        is_iterator = isinstance(holder, Iterator)
+        if is_iterator and any(not same_constant(a.get(k), b.get(k)) for k in {**a, **b}):
+            self.uneven()
+        if not in_one_order(a, b) or a.keys() != b.keys():
+            if not any(holder is scope.vars for scope in self.scopes):
+                self.uneven()
         if not in_one_order(a, b):
             self.disordered[id(holder)] = holder
         keys = {**a, **b}

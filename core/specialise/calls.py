@@ -242,7 +242,7 @@ class Calls(Containers, Recursions):
                 return self.expression(node.body)
             if is_generator(node):
                 return self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
-            jump = self.run(node.body)
+            jump = self.run(node.body) if self.ways is not None or not self.may_fork else self.run_forking(node.body)
         finally:
             self.scopes.pop()
             self.builder.line = line

@@ -50,7 +50,11 @@ class Captured:
     ) -> None:
         """Interpret ``run`` apart: it gives the values that are asked for, and objects that the region leaves behind."""
         self.trace = trace
-        self.region = region = trace.run_region(lambda _: run())
+        ways, trace.ways = trace.ways, None  # the function's own body may fork
+        try:
+            self.region = region = trace.run_region(lambda _: run())
+        finally:
+            trace.ways = ways
         self.asked, self.outcome = region.result or ([], None)
         raised = region.raised
         if raised is not None and raised.condition is not True:

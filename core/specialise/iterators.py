@@ -2,7 +2,8 @@
 
 ``iter``, ``next``, ``zip``, ``enumerate``, ``map``, ``filter`` and the functions of ``itertools`` make iterators of this module, and so do
 generators (``suspended``).  Each item is computed when it is taken, so that effects come as often and in the order in which Python has them.
-An iterator that was advanced under a traced condition has a position that is not known: taking its next item is refused.
+An iterator that was advanced under a traced condition has a position that is not known: the program forks there (``ways``), or taking its
+next item is refused.
 """
 
 from __future__ import annotations
@@ -223,8 +224,11 @@ class Filter(Iterator):
             x = advance(trace, self.part)
             test = trace.truth(x if self.function is None else trace.call(self.function, x))
             if not isinstance(test, bool):
-                what = "which elements filter keeps, which is not known while compiling; use np.where"
-                raise NeedsConcrete(trace.value(test), what)
+                condition = trace.value(test)
+                test = trace.way_of(condition)
+                if test is None:
+                    what = "which elements filter keeps, which is not known while compiling; use np.where"
+                    raise NeedsConcrete(condition, what)
             if test:
                 return x
 

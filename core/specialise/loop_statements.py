@@ -386,8 +386,11 @@ class LoopStatements(StatementsOf):
                 return NotImplemented
         if any(op.may_raise for op in walk(region.block)):
             return NotImplemented
+        if advanced and self.ways is not None:
+            return NotImplemented  # it stops where Python does, and forks
         self.commit(region)
         for iterator in advanced:
+            self.is_uneven = True
             iterator.lose(self)
         return region.result
 

@@ -135,12 +135,14 @@ class Merger:
             if isinstance(a, dict) and x.keys() == y.keys():
                 made = of_entries(a, {k: self.merge(x[k], y[k], name) for k in x})
                 if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                    self.trace.uneven()
                     self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
             if is_instance(a) and not isinstance(a, (list, dict, set, deque)) and x.keys() == y.keys():
                 made = blank(type(a))
                 hold(made, {k: self.merge(x[k], y[k], k) for k in x})
                 if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                    self.trace.uneven()
                     self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
         return self.conflict(a, b, name)
@@ -160,6 +162,8 @@ class Merger:
         """A container or object that is one of two.  Those that are older than the branches have other names too."""
         choose(self, made, a, b)
         older = [x for x, region in zip((a, b), self.regions) if self.trace.made_in(x) is not region]
+        if older:
+            self.trace.uneven()
         text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
         for x in (made, *older) if older else ():
             self.trace.tied[id(x)] = x, text
@@ -188,6 +192,7 @@ class Merger:
         choose(self, made, a, b)
         older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
         if older:
+            self.trace.uneven()
             text = (
                 f"{name or 'an array'} may be one of two arrays, so writing to it or to them is refused; copy it first"
             )
@@ -252,6 +257,7 @@ class Merger:
         return made
 
     def conflict(self, a: Any, b: Any, name: str) -> Conflict:
+        self.trace.uneven()
         text = f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another"
         return Conflict(text + remedy(a, b, "on both"))
 

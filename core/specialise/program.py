@@ -30,6 +30,7 @@ from .raising import Ended, Raised
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
+from .ways import MOST
 
 
 class Interpreter(Matching):
@@ -65,6 +66,10 @@ class Interpreter(Matching):
         self.tied: dict[int, tuple[Any, str]] = {}
         self.positions: dict[Value, int] = {}  # of the arguments' leaves, by parameter
         self.called: list[Any] = []
+        self.ways = None
+        self.may_fork = False
+        self.forks = MOST
+        self.is_uneven = False
 
     # What ``Trace`` promises
 
@@ -205,14 +210,24 @@ def specialise(
     """The typed program of ``f(*args, **kwargs)`` for arguments of these types.
 
     ``static`` names leaves of ``(args, kwargs)``, by their position, whose values are known while compiling; ``options`` are
-    set on the trace (``target``: what the program is compiled for).
+    set on the trace (``target``: what the program is compiled for; ``may_fork``: see ``ways``).
 
     Raises:
         NeedsConcrete: a leaf or another number has to be known; ``error.value`` is it.
-        BadInput: the function cannot be compiled: what, where, and what to do.
+        BadInput: the function cannot be compiled: what, where, and what to do.  ``error.is_uneven``: it may be compiled if it may fork.
     """
     trace = Interpreter()
     vars(trace).update(options)
+    try:
+        return _traced(trace, f, args, kwargs, static)
+    except BadInput as error:
+        error.is_uneven = trace.is_uneven  # type: ignore[attr-defined]
+        raise
+
+
+def _traced(
+    trace: Interpreter, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Collection[int]
+) -> Program:
     given = (tuple(args), dict(kwargs))
     originals, _ = scan(given)
     layout = layout_of(given)

@@ -16,8 +16,9 @@ from ..faults import fault, is_fault
 from .branches import Jump
 from .expressions import IN_PLACE
 from .handlers import Handlers
-from .raising import Ended
+from .raising import Ended, Region
 from .scopes import Closure
+from .ways import Fork, Ways, shows
 
 _LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
 """Where Python and its libraries are, and the functions that are interpreted for those of C."""
@@ -41,10 +42,75 @@ class StatementsOf(Handlers):
             return self.unless(jump, lambda rest=rest: self.run(rest)) if rest else jump
         return None
 
+    def run_forking(self, statements: Statements[ast.stmt]) -> Jump | None:
+        """A function's body, the rest of which may become part of both branches of a condition."""
+        scopes = [*self.scopes[:-1], self.scope.parent, *self.scope.vars.values()]
+
+        def roots() -> list[Any]:
+            return [*scopes, *self.given_objects.values(), *self.given_arrays]
+
+        return self.run_ways(statements, {}, roots)
+
+    def run_ways(
+        self, statements: Statements[ast.stmt], decided: dict[int, bool], roots: Callable[[], list[Any]]
+    ) -> Jump | None:
+        """What is left of a body, where some conditions of its first statement are decided."""
+        while statements:
+            first, rest = statements[:1], statements[1:]
+            if isinstance(first[0], ast.If) and rest and _one_side_leaves(first[0]):
+                first, rest = statements, []
+            region = self.run_region(lambda _, first=first, decided=decided: self.until_fork(first, decided))
+            jump = region.result
+            if isinstance(jump, Fork):
+                return self.fork(jump, region, statements, decided, roots)
+            self.commit(region)
+            if jump is not None and rest and not jump.leaves:
+                some, end = self.taken(jump), self.value(self.any_of(jump))
+                return self.both_ways(
+                    end, lambda some=some: some, lambda rest=rest: self.run_ways(rest, {}, roots), roots
+                )
+            if jump is not None:
+                return jump
+            statements, decided = rest, {}
+        return None
+
+    def until_fork(self, statements: Statements[ast.stmt], decided: dict[int, bool]) -> Jump | Fork | None:
+        """Statements up to the condition at which their body forks."""
+        self.ways = Ways(self.builder.out, decided)
+        try:
+            return self.run(statements)
+        except Fork as fork:
+            return fork
+        finally:
+            self.ways = None
+
+    def fork(
+        self,
+        at: Fork,
+        region: Region,
+        statements: Statements[ast.stmt],
+        decided: dict[int, bool],
+        roots: Callable[[], list[Any]],
+    ) -> Jump | None:
+        """What is left of a body, for each way of a condition; ``region`` has interpreted its first statement up to there."""
+        if shows(region.block):
+            raise BadInput("a callback, or mo.debug.print, stands before a condition at which the program would fork")
+        self.builder.out += region.block.operations
+        self.forks -= 1
+        then, other = (
+            lambda holds=holds: self.run_ways(statements, {**decided, at.place: holds}, roots)
+            for holds in (True, False)
+        )
+        return self.both_ways(at.condition, then, other, roots)
+
+    def taken(self, jump: Jump) -> Jump:
+        """A jump that may have been taken, where it has been."""
+        kinds = [k for k, c in jump.conditions.items() if c is not False]
+        return Jump({kinds[0]: True}, jump.value) if len(kinds) == 1 else jump
+
     def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
         """What follows a jump that may have been taken."""
-        kinds = [k for k, c in jump.conditions.items() if c is not False]
-        taken = Jump({kinds[0]: True}, jump.value) if len(kinds) == 1 else jump
+        taken = self.taken(jump)
         return self.branch(self.value(self.any_of(jump)), lambda: taken, rest)
 
     def any_of(self, jump: Jump) -> Any:

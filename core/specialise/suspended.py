@@ -181,6 +181,7 @@ class _Run:
             raise Ended
         kinds = [k for k, c in jump.conditions.items() if c is True]
         if not kinds:
+            self.trace.uneven()
             raise BadInput(
                 "a generator returns, or leaves a loop, on a condition that is not known while compiling; make a list or an array of its "
                 "items instead"
@@ -255,6 +256,9 @@ class _Run:
         self.trace.builder.line = node.lineno
         test = self.trace.truth(self.trace.expression(node.test))
         if not isinstance(test, bool):
+            way = self.trace.way_of(self.trace.value(test))
+            if way is not None:
+                return way
             error = NeedsConcrete(
                 self.trace.value(test),
                 "which items a generator gives, which is not known while compiling; use np.where or an array of all of them",

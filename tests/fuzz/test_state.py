@@ -18,4 +18,4 @@ def test_programs_with_state_are_right_or_refused(tier, seeds):
         verdict = judge(text, tier)
         assert not verdict.outcome.is_failure, f"{verdict.message}\n{text}"
         right += verdict.outcome is Outcome.RIGHT
-    assert right >= 0.4 * len(seeds)
+    assert right >= 0.8 * len(seeds)
