@@ -7,7 +7,7 @@ derivative, and on a tape an operation with a backward step of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .call import ADJOINTS, HANDLERS, handles
 from .cotangents import conform
 from .errors import BadInput, NoDerivative
 from .pullback import check_function, kind_of
+from .silence import warning_as, warnings_now
 from .source import describe
 from .strong_zero import is_zero
 from .structure import as_it_is, same_number
@@ -54,7 +55,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
             y = evaluate(tape.parent, distinct, pair[0])
-            tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args)))
+            tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args), warnings_now()))
             return y
 
         HANDLERS[f] = handler
@@ -90,13 +91,14 @@ def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any
 
 
 def _adjoint_back(table: Cotangents, record: Record) -> None:
-    _, y, f, back, args = record
+    _, y, f, back, args, state = record
     dy = table.take(y)
     if dy is None:
         return
     if table.is_strong and table.parent is None and is_zero(dy):
         return
-    cotangents = one_for_each(f, table.run(back, dy), args)
+    with nullcontext() if table.is_strong else warning_as(state):  # a repeated sweep does not warn again
+        cotangents = one_for_each(f, table.run(back, dy), args)
     for i, (x, g) in enumerate(zip(args, cotangents)):
         if g is not None and not isinstance(x, (np.ndarray, float, complex, int, np.number)):
             _check_places(f, x, g)
@@ -149,15 +151,16 @@ def hook(g: Function, x: Any) -> Any:
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
     check_function(g)
     y = evaluate(tape.parent, distinct, x)
-    tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x)))
+    tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x), warnings_now()))
     return y
 
 
 def _hook_back(table: Cotangents, record: Record) -> None:
-    _, y, g, x = record
+    _, y, g, x, state = record
     dy = table.take(y)
     if dy is not None:
-        table.add(x, table.run(g, dy))
+        with nullcontext() if table.is_strong else warning_as(state):
+            table.add(x, table.run(g, dy))
 
 
 def stop_gradient(x: Any) -> Any:

@@ -36,6 +36,7 @@ from .instrument import instrument
 from .interrupts import undo
 from .raw_memory import refuse_leftovers
 from .recursion import DeepRecursion
+from .silence import silently
 from .source import describe
 from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
@@ -111,8 +112,7 @@ class Back(_OfOneRun):
 
     def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         """The cotangents, with products in which a cotangent of zero gives zero."""
-        with np.errstate(all="ignore"):  # the sweep that gave NaN has warned
-            return self.sweep(Cotangents(functools.partial(evaluate, parent), parent, is_strong=True), dy)
+        return self.sweep(Cotangents(functools.partial(evaluate, parent), parent, is_strong=True), dy)
 
     def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
         table.tape = self.tape
@@ -122,7 +122,7 @@ class Back(_OfOneRun):
             if 0 < first < ALLOCATIONS:
                 gc.set_threshold(ALLOCATIONS, *rest)
             with nullcontext() if self.held is None else self.held.restored(table.parent):
-                sweep(self.tape, table, refuse_leftovers)
+                silently(sweep, self.tape, table, refuse_leftovers)
         finally:
             if 0 < first < ALLOCATIONS:
                 gc.set_threshold(first, *rest)
@@ -168,7 +168,7 @@ class CompiledBack(_OfOneRun):
     def pull(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         try:
-            found = () if dy is None else evaluate(parent, self.compiled.pull, self.saved, dy, self.y)
+            found = () if dy is None else silently(evaluate, parent, self.compiled.pull, self.saved, dy, self.y)
         except (*SINGULAR, NoDerivative):  # the tape knows what to do at an infinite slope, and where a call stands
             return self.again(parent)[1].run(parent, dy)
         for g in found:

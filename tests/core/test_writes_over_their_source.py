@@ -29,7 +29,7 @@ TARGETS = (
         "np.add.at(x, range(6), {})",
     ),
 )
-SOURCES = ("x[::-1]", "np.flip(x)", "x", "x.reshape(2, 3)[::-1].reshape(-1)", "x[::-1].copy()", "x * 1.0")
+SOURCES = ("x[::-1]", "np.flip(x)", "x", "x.reshape(2, 3)[::-1].reshape(-1)", "x[::-1].copy()", "(x * 1.0)")
 PARTS = ("x[1:].flat = x[:-1]", "x[:-1].flat = x[1:]", "x[1:] = x[:-1]", "x[::2].flat = x[::-2]", "x[1:][[True] * 5] = x[:-1]",
          "m.flat = m[::-1]", "m.flat = m.T[:2, :2]", "m[:] = m[::-1]", "m.T.flat = m", "m[[True, True]] = m[::-1]",
          "m[M[:2]] = m[::-1]", "m[:, [True, False, True]] = m[:, 1:]", "x[4:2:-1].flat = x[2:4]")  # fmt: skip
@@ -59,7 +59,7 @@ def test_a_write_over_its_source_is_right_or_refused(text):
         value, gradient = mo.value_and_grad(f)(X)
     except mo.NoDerivative as refusal:
         assert "copy it first" in str(refusal) or "give it an array apart" in str(refusal)
-        assert "x[::-1].copy()" not in text and "x * 1.0" not in text, "nothing is shared"
+        assert "x[::-1].copy()" not in text and "(x * 1.0)" not in text, "nothing is shared"
         return
     assert value == pytest.approx(expected, rel=1e-12)
     slopes = [(f(X + h) - f(X - h)) / 2e-5 for h in 1e-5 * np.eye(6)]
