@@ -26,7 +26,7 @@ from .opaque import is_foreign, note
 from .raw_memory import ADDRESSES, FLOATS, expose
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
-from .special_methods import special
+from .special_methods import answer, special
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
 from .values import NO_KEYWORDS
 from .watched import PLAIN, hashed
@@ -90,7 +90,7 @@ def place(tape: Tape, i: Any) -> Any:
     if kind in PLAIN:
         return i
     own = special(kind, "__index__")
-    return i if own is None else operator.index(tape.call(own, i))
+    return i if own is None else operator.index(answer(tape, own, "__index__", i))
 
 
 def hashed_or_counted(tape: Tape, function: Operation, a: Any, i: Any, *v: Any) -> Any:
@@ -151,7 +151,7 @@ def iterate(tape: Tape, x: Any) -> Any:
         return (_entry(tape, np.asarray(x), i) for i in range(len(x)))
     own = special(kind, "__iter__")
     if own is not None:
-        iterator = tape.call(own, x)
+        iterator = answer(tape, own, "__iter__", x)
         return _advance(tape, iterator) if special(type(iterator), "__next__") is not None else (
             iterate(tape, iterator) if iterator is not x else iterator
         )  # fmt: skip

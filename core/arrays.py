@@ -23,7 +23,7 @@ from .overwrite import apply_overwriting, overwritten
 from .raw_memory import array_on, shows_memory
 from .rules.methods import METHODS
 from .rules.table import RULES
-from .special_methods import special
+from .special_methods import answer, special
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 from .tape import Int, Tape, pass_on
 from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
@@ -123,7 +123,7 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
     for name in ("__array__",) if numeric and not isinstance(function, type) else names:
         own = special(type(x), name)
         if own is not None:
-            return tape.call(own, x)
+            return tape.call(own, x) if name == "__array__" else answer(tape, own, name, x)
     if numeric and is_sequence(x):
         try:
             tape.call(len, x)  # NumPy asks twice

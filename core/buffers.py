@@ -14,6 +14,7 @@ from .call import HANDLERS, call, handles
 from .opaque import call_opaque
 from .raw_memory import FLOATS, compose, expose
 from .sizes import listed
+from .special_methods import answer
 from .tape import Tape
 
 
@@ -27,7 +28,7 @@ def _bytes(cls: type) -> Any:
     def handler(tape: Tape, x: Any = b"", /, *args: Any, **kwargs: Any) -> Any:
         own = special(type(x), "__bytes__") if cls is bytes else None
         if own is not None:
-            return call(tape, own, x)
+            return answer(tape, own, "__bytes__", x)
         if _has_buffer(x):
             return call_opaque(tape, cls, (x, *args), kwargs)
         if isinstance(x, (int, str)) or hasattr(type(x), "__index__"):

@@ -21,7 +21,7 @@ import numpy as np
 
 from .opaque import Recording
 from .source import parse
-from .special_methods import special
+from .special_methods import answer, special
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Tape
 from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
@@ -104,8 +104,8 @@ def holds(tape: Tape, x: Any) -> bool:
     kind = type(x)
     if kind in PLAIN:
         return bool(x)
-    own = special(kind, "__bool__" if hasattr(kind, "__bool__") else "__len__")
-    return bool(x) if own is None else bool(tape.call(own, x))
+    own = special(kind, method := "__bool__" if hasattr(kind, "__bool__") else "__len__")
+    return bool(x) if own is None else bool(answer(tape, own, method, x))
 
 
 HASHED = {dict, set, frozenset, str}

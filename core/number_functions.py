@@ -10,6 +10,7 @@ from .call import HANDLERS, call, handles
 from .opaque import is_exact
 from .operate import OPERATORS
 from .rules import find_rule
+from .special_methods import answer
 from .tape import Tape
 from .values import NUMBERS, PASSIVE
 
@@ -24,7 +25,7 @@ def _conversion(cls: Any, method: str) -> None:
             return x
         own = special(type(x), method)
         if own is not None and not is_exact(type(x)):
-            return call(tape, own, x)
+            return answer(tape, own, method, x)
         if isinstance(x, str) or args and type(x) is int and type(args[0]) is int:
             return cls(x, *args)
         return call_rule(tape, find_rule(cls), (x, *args), {})

@@ -22,6 +22,7 @@ from .object_arrays import by_entries, computes, record_objects
 from .opaque import call_opaque, is_exact, is_foreign, note
 from .rules.table import RULES
 from .sizes import listed
+from .special_methods import answer
 from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
@@ -172,8 +173,8 @@ def truth(tape: Tape, x: Any) -> Any:
     kind = type(x)
     if kind in PASSIVE or kind in NUMBERS:
         return x
-    own = special(kind, "__bool__" if hasattr(kind, "__bool__") else "__len__")
-    return bool(tape.call(own, x)) if own is not None else x
+    own = special(kind, method := "__bool__" if hasattr(kind, "__bool__") else "__len__")
+    return bool(answer(tape, own, method, x)) if own is not None else x
 
 
 class Truth:

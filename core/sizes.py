@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from .access import iterate, special
+from .special_methods import accepted, answer
 from .tape import Tape
 from .values import NUMBERS, PASSIVE
 
@@ -30,8 +31,9 @@ def length_hint(tape: Tape, x: Any, default: int = 0) -> int:
     for method in () if type(x) in UNASKED else ("__len__", "__length_hint__"):
         own = special(type(x), method)
         if own is not None:
+            found: Any = NotImplemented
             with contextlib.suppress(TypeError):
-                found = tape.call(own, x)
-                if found is not NotImplemented:
-                    return operator.index(found)
+                found = answer(tape, own, method, x) if method == "__len__" else tape.call(own, x)
+            if found is not NotImplemented:
+                return int(accepted(method, x, found))
     return operator.length_hint(x, default)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+import sys
+from collections.abc import Callable, Iterator
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -13,6 +16,39 @@ from typing import Any
 
 from .known import MISSING, class_attribute
 from .tape import Int, Tape
+
+ANSWERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
+    "__bool__": (bool, bool),
+    "__len__": (int, len),
+    "__length_hint__": (int, operator.length_hint),
+    "__index__": (int, operator.index),
+    "__int__": (int, int),
+    "__hash__": (int, hash),
+    "__float__": (float, float),
+    "__complex__": (complex, complex),
+    "__str__": (str, str),
+    "__repr__": (str, repr),
+    "__format__": (str, format),
+    "__bytes__": (bytes, bytes),
+    "__iter__": (Iterator, iter),
+}
+"""What the special methods that Python asks have to give, and the function that asks."""
+
+COUNTS = {"__len__", "__length_hint__"}
+"""Those that have to give what is not negative, and fits into a word."""
+
+
+def answer(tape: Tape, own: Any, method: str, x: Any, *args: Any) -> Any:
+    """What ``own``, the special method of this name, gives for ``x``.  Raises where Python does not take that as an answer."""
+    return accepted(method, x, tape.call(own, x, *args))
+
+
+def accepted(method: str, x: Any, y: Any) -> Any:
+    """``y``, if Python takes it as the answer of this special method of ``x``; else what Python raises."""
+    kind, ask = ANSWERS[method]
+    if not isinstance(y, kind) or method in COUNTS and not 0 <= y <= sys.maxsize:
+        ask(type(type(x).__name__, (), {method: lambda *_: y})())
+    return y
 
 
 class Special:

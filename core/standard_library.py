@@ -33,6 +33,7 @@ from .operate import OPERATORS
 from .rules.table import RULES
 from .sizes import UNASKED, listed
 from .source import program_frame, user_module
+from .special_methods import answer
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape, pass_on
@@ -82,8 +83,7 @@ def _dunder(function: Any, method: str) -> None:
         if own is None and function in (math.floor, math.ceil) and special(type(x), "__float__") is not None:
             x = call(tape, float, x)
         if own is not None:
-            y = call(tape, own, x, *args)
-            return int(y) if function is len else y
+            return int(answer(tape, own, method, x)) if function is len else call(tape, own, x, *args)
         return function(x, *args)
 
     HANDLERS[function] = handler
@@ -99,7 +99,7 @@ HANDLERS |= {str: text, repr: represented, ascii: as_ascii, format: formatted}
 @handles(hash)
 def hash_(tape: Tape, x: Any) -> int:
     own = special(type(x), "__hash__")
-    return plainly(tape, hash, x) if own is None else hash(_Hashed(call(tape, own, x)))
+    return plainly(tape, hash, x) if own is None else hash(_Hashed(answer(tape, own, "__hash__", x)))
 
 
 class _Hashed:
@@ -118,7 +118,8 @@ def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
     for method in () if type(x) in PLAIN else ("__int__", "__index__", "__trunc__"):
         own = special(type(x), method)
         if own is not None:
-            return int(call(tape, own, x), *args, **kwargs)
+            found = call(tape, own, x) if method == "__trunc__" else answer(tape, own, method, x)
+            return int(found, *args, **kwargs)
     return int(x, *args, **kwargs)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .opaque import is_exact
-from .special_methods import special
+from .special_methods import answer, special
 from .tape import Tape
 from .watched import HOLDING, PLAIN, calls_back, watched
 
@@ -34,14 +34,14 @@ def text(tape: Tape, *x: Any, **kwargs: Any) -> str:
         return str(x[0])
     own = special(kind, "__str__")
     if own is not None:
-        return str(tape.call(own, x[0]))
+        return str(answer(tape, own, "__str__", x[0]))
     return represented(tape, x[0]) if kind.__str__ is object.__str__ else shown_by(tape, str, x[0])
 
 
 def represented(tape: Tape, x: Any) -> str:
     """``repr(x)``."""
     own = None if type(x) in PLAIN else special(type(x), "__repr__")
-    return shown_by(tape, repr, x) if own is None else tape.call(own, x)
+    return shown_by(tape, repr, x) if own is None else answer(tape, own, "__repr__", x)
 
 
 def as_ascii(tape: Tape, x: Any) -> str:
@@ -56,7 +56,7 @@ def formatted(tape: Tape, x: Any, spec: str = "") -> str:
         return format(x, spec)
     own = special(kind, "__format__")
     if own is not None:
-        return tape.call(own, x, spec)
+        return answer(tape, own, "__format__", x, spec)
     if kind.__format__ is object.__format__ and not spec:
         return text(tape, x)
     return shown_by(tape, format, x, spec)

@@ -22,6 +22,8 @@ from .shrink import shrink
 
 FOLDER = Path(__file__).resolve().parents[2] / ".fuzz"
 CHUNK = 500
+SECONDS = {"eager": 60.0, "recorded": 60.0, "native": 200.0, "xla": 300.0}
+"""How long a program may take, its compilation included."""
 
 
 def main() -> int:
@@ -105,7 +107,7 @@ def work(family: str, tier: str, start: str, stop: str, to_shrink: str) -> int:
     left = int(to_shrink)
     for seed in range(int(start), int(stop)):
         text = FAMILIES[family].write(seed)
-        verdict = judge(text, tier)
+        verdict = judge(text, tier, SECONDS[tier])
         found = {"seed": seed, "outcome": verdict.outcome.value, "message": verdict.message}
         if verdict.outcome.is_failure:
             found["text"] = text

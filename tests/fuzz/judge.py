@@ -241,7 +241,7 @@ def _compare(reference: Module, module: Module, leaves: dict[str, Any], slopes: 
         found = _inner(slopes, along)
         if not abs(found - slope) <= rtol * max(1.0, abs(slope)):
             again, _ = _slope(reference, leaves, along, 7e-4)
-            if not abs(again - slope) <= rtol * max(1.0, abs(slope)):
+            if not abs(again - slope) <= rtol * max(1.0, abs(slope)) or _is_kink(reference, leaves, along):
                 continue  # the program oscillates, or a branch switches: differences prove nothing
         compared += 1
         assert abs(found - slope) <= rtol * max(1.0, abs(slope)), (
@@ -258,6 +258,12 @@ def _slope(reference: Module, leaves: dict[str, Any], along: dict[str, Any], ste
             return float("nan")
 
     return ridders(phi, step, levels=7)
+
+
+def _is_kink(reference: Module, leaves: dict[str, Any], along: dict[str, Any], h: float = 1e-6) -> bool:
+    """Whether the slopes to both sides differ, as those of a maximum at a tie."""
+    before, here, after = (float(np.real(reference.call(moved(leaves, along, t)))) for t in (-h, 0.0, h))
+    return not abs(after - 2.0 * here + before) / h <= 1e-3 * max(1.0, abs(after - before) / h)
 
 
 def _inner(slopes: dict[str, Any], along: dict[str, Any]) -> float:
@@ -315,6 +321,8 @@ def _assert_same(found: Any, expected: Any, exact: bool | None, what: str) -> No
     """Equality down to types, dtypes and bits; to rounding where the program is compiled (None: of single precision)."""
     if isinstance(expected, Raised) or isinstance(found, Raised):
         assert isinstance(found, Raised) and isinstance(expected, Raised), f"{what}: {found!r}, not {expected!r}"
+        if exact is not True and {found.kind, expected.kind} == {"TypeError", "UFuncTypeError"}:
+            return  # a number that is NumPy's on one path only is NumPy's in compiled code, which raises the narrower one
         assert found.kind == expected.kind, f"{what}: {found!r}, not {expected!r}"
         if exact and any(isinstance(x, float) for x in expected.args):  # the program's own, not a text of NumPy's
             assert repr(found.args) == repr(expected.args), f"{what}: {found!r}, not {expected!r}"

@@ -58,7 +58,7 @@ def guarded(s):
         "f": [
             "math.sqrt({F} + 1.6)",
             "math.log({f} + 1.4)",
-            "({f} / (1 + int({F} * 1.2)))",
+            "(float({f}) / (1 + int({F} * 1.2)))",
             "{V}[int({F} * 2.0)]",
             "checked({f})",
             "rooted({f})",
