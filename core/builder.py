@@ -14,7 +14,7 @@ from .affine import limits
 from .errors import BadInput
 from .integer_bounds import Bounds
 from .ir import Block, Operation, Value
-from .typed import BOOL, INT, INT64, STACK, ArrayType, Dim, Spec, part_dimensions
+from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, part_dimensions
 
 _COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
@@ -204,6 +204,12 @@ class Builder:
             return self.constant(int(x.constant)) if x.is_constant else x
         atom = self.integers.only_atom(x, INT)
         return atom or self.once((INT, x), lambda: self.call(typed.cast, [x], [INT], dtype=np.dtype(np.int64))[0])
+
+    def python_bool(self, x: Value) -> Value:
+        """A bool as Python's."""
+        if x.is_constant or x.type.weak:
+            return self.constant(bool(x.constant)) if x.is_constant else x
+        return self.once((PYTHON_BOOL, x), lambda: self.call(typed.cast, [x], [PYTHON_BOOL], dtype=BOOL.dtype)[0])
 
     # Element by element
 

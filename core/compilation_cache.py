@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 
 from .ir import Block, Function, Operation, Value
+from .places import Calls, calls_to
 from .typed import ArrayType, Dim, Primitive
 
 SIZE = 512
@@ -149,6 +150,7 @@ class _Text:
     def __init__(self) -> None:
         self.numbers: dict[Value, int] = {}
         self.functions: dict[int, int] = {}
+        self.places: dict[Calls, int] = {}
         self.lines: list[str] = []
 
     def function(self, function: Function) -> str:
@@ -186,7 +188,7 @@ class _Text:
         if isinstance(x, Function):
             if id(x) not in self.functions:
                 inner = _Text()
-                inner.functions = self.functions
+                inner.functions, inner.places = self.functions, self.places
                 self.lines.append(inner.function(x))
             return f"function{self.functions[id(x)]}"
         if isinstance(x, Primitive):
@@ -207,7 +209,8 @@ class _Text:
     def operation(self, op: Operation) -> None:
         callee = self.callee(op.callee) if op.callee is not None else ""
         operands = f"{self.listed(op.operands)} {op.keywords}"
-        self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands}")
+        place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line, which is of today's source
+        self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands} @{place}")
         for block in op.blocks:
             self.lines.append(f"block {self.listed(block.parameters)}")
             self.block(block)

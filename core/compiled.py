@@ -251,6 +251,11 @@ def needed(
         ) from error
     values, _ = scan((args, kwargs))
     for i in sorted(leaves):
+        if error.is_of_c and not isinstance(values[i], (int, np.integer, np.bool_)):
+            raise BadInput(
+                f"{what}; it depends on {names[i]}: write it with NumPy's functions (np.searchsorted, np.sort), as a loop, or "
+                f"call it by mo.callback{where}"
+            ) from error
         if isinstance(values[i], np.ndarray):
             raise BadInput(
                 f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which is then "

@@ -190,6 +190,8 @@ class Bounds:
             if result.type.dtype.kind == "b":
                 if op.callee in CONDITIONS and all(is_condition(v.type) for v in op.positional):
                     self.conditions[result] = op
+                elif op.callee is typed.cast and op.operands[0] in self.conditions:
+                    self.conditions[result] = self.conditions[op.operands[0]]
             elif not is_int(result.type):
                 return
             elif result.type.shape:

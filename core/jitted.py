@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -280,11 +280,17 @@ class Jitted:
         return {k: x for k, x in named if not scan(x)[0] and not isinstance(x, np.ndarray)}
 
 
+_HOLDERS = (np.ndarray, list, dict)
+"""What is an argument of its own method: the method may change it."""
+
+
 def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
     """The Python function behind a callable, and the arguments that it brings along: the object of a method, a partial's."""
     if isinstance(f, MethodType):
         function, first = _plain(f.__func__)
         return function, (*first, f.__self__)
+    if isinstance(f, BuiltinMethodType) and type(f.__self__) in _HOLDERS:
+        return getattr(type(f.__self__), f.__name__), (f.__self__,)
     if isinstance(f, functools.partial) and not f.keywords:
         function, first = _plain(f.func)
         return function, (*first, *f.args)

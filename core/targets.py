@@ -16,6 +16,7 @@ from typing import Any
 from . import compilation_cache
 from .errors import BadInput
 from .ir import Function, walk
+from .places import numbered
 from .typed import ArrayType
 
 TARGETS = ("auto", "native", "xla")
@@ -125,14 +126,18 @@ def compile_for(target: str, function: Function, bounds_check: bool, kept: bool 
         def compile_now(function: Function) -> Any:
             return compile_function(function, bounds_check=bounds_check)
 
+    def with_places(made: Any) -> Any:
+        made.places = tuple(numbered(function))
+        return made
+
     if not kept or compilation_cache.folder(target) is None:
-        return compile_now(function)
+        return with_places(compile_now(function))
     key = compilation_cache.fingerprint(function, target, bounds_check, made_for())
     data = None if key is None else compilation_cache.load(target, key)
     if data is not None:
         with suppress(Exception):  # what cannot be used any more is made again
-            return Program.from_bytes(data)
-    made = compile_now(function)
+            return with_places(Program.from_bytes(data))
+    made = with_places(compile_now(function))
     if key is not None:
         with suppress(BadInput):
             compilation_cache.store(target, key, made.to_bytes())

@@ -20,18 +20,23 @@ from .errors import BadInput
 from .ir import Value
 from .typed import ArrayType, Dim
 
+WHOLE = "an array that is not known while compiling, read by compiled code"
+
 
 class NeedsConcrete(BadInput):
     """A number has to be known while the program is compiled; ``value`` is the one that is not.
 
     ``leaves`` are the positions of the arguments' numbers and arrays from which it is computed; None if it comes from
-    elsewhere, too.
+    elsewhere, too.  ``is_of_c``: a function asked for it that is not interpreted.
     """
 
     def __init__(self, value: Value, what: str) -> None:
         super().__init__(what)
         self.value = value
         self.leaves = current().leaves_behind(value) if Trace.stack else None
+        self.is_of_c = False
+        if Trace.stack:
+            current().asked = self
 
 
 class Storage:
@@ -101,7 +106,7 @@ class Traced:
     __repr__ = __str__
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NeedsConcrete(current().value(self), "an array that is not known while compiling, read by compiled code")
+        raise NeedsConcrete(current().value(self), WHOLE)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = ufunc if method == "__call__" else getattr(ufunc, method)
@@ -109,6 +114,11 @@ class Traced:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return current().call(function, *args, **kwargs)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise BadInput(
+            "a number or an array that is not known while compiling cannot be pickled; return it, or use mo.callback"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -185,6 +195,7 @@ class Trace:
     target: str = "native"  # what the program is compiled for
     overflow_check: bool = True  # whether a Python int that 64 bits do not hold is an error
     is_strong: bool = False  # whether backward sweeps have the products of ``strong_zero``
+    asked: NeedsConcrete | None = None  # what had to be known last
     level: int = 0  # how many derivatives are taken of what is being traced
     stack: ClassVar[list[Trace]] = []
 

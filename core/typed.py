@@ -94,6 +94,7 @@ class StackType:
 
 STACK = StackType()
 BOOL = ArrayType(np.dtype(bool))
+PYTHON_BOOL = ArrayType(np.dtype(bool), weak=True)
 INT = ArrayType(np.dtype(np.int64), weak=True)
 INT64 = ArrayType(np.dtype(np.int64))
 FLOAT = ArrayType(np.dtype(np.float64), weak=True)

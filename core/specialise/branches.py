@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 from collections import deque
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir import Block, Value, walk
+from ..places import Line
 from ..traced import Array, NeedsConcrete, Storage, Traced
 from .identity import Candidates
 from .instances import held_by_instance
@@ -78,6 +80,11 @@ class Branches(Raising):
     @property
     def scope(self) -> Scope:
         return self.scopes[-1]
+
+    def go_to(self, node: ast.stmt | ast.expr) -> None:
+        """What is written from here on comes from the line of a statement or an expression."""
+        scope = self.scope
+        self.builder.line = Line.of(node.lineno, scope.filename, scope.own_name, scope.caller)
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         raise NotImplementedError

@@ -172,12 +172,17 @@ def _len(trace: Any, x: Any) -> Any:
     )
 
 
+def as_python_bool(trace: Any, test: Any) -> Any:
+    """A truth as Python's bool."""
+    return trace.wrap(trace.builder.python_bool(trace.value(test))) if isinstance(test, Scalar) else test
+
+
 def _some(is_any: bool) -> Any:
     def some(trace: Any, iterable: Any) -> Any:
         combine = operator.or_ if is_any else operator.and_
 
         def step(found: Any, x: Any) -> Any:
-            test = trace.truth(x)
+            test = as_python_bool(trace, trace.truth(x))
             if isinstance(test, bool):
                 return found if test is not is_any else is_any
             return test if found is (not is_any) else found if found is is_any else trace.call(combine, found, test)
@@ -386,7 +391,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     reversed: _reversed,
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in DEFINITIONS.items()},
-    bool: lambda trace, x=False: trace.truth(x),
+    bool: lambda trace, x=False: as_python_bool(trace, trace.truth(x)),
     operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
 }
 """Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""

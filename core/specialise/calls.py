@@ -17,13 +17,14 @@ import numpy as np
 
 from .. import surface
 from ..custom import ADJOINTS
-from ..errors import BadInput
+from ..errors import BadInput, MorulaError
 from ..faults import in_words
 from ..source import NoSource, describe
+from ..surface.arguments import NUMBERS
 from ..surface.python_numbers import INSTEAD, UNORDERED
-from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
+from ..traced import BY_RULE, EFFECTS, FUNCTIONS, WHOLE, Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
-from .builtin_functions import SPECIAL
+from .builtin_functions import SPECIAL, python_type
 from .containers import CONTAINERS, ON_ENTRIES, Containers
 from .identity import has_choice, identical
 from .impure import refuse_impure
@@ -36,6 +37,7 @@ from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 from .state import content
 from .suspended import Suspended
+from .vectorized_in_python import call_vectorized
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
@@ -88,7 +90,7 @@ class Calls(Containers, Recursions):
                 kwargs.update(more)
             else:
                 kwargs[k.arg] = self.expression(k.value)
-        self.builder.line = node.lineno
+        self.go_to(node)
         return self.call(function, *args, **kwargs)
 
     def super_(self) -> Any:
@@ -147,21 +149,25 @@ class Calls(Containers, Recursions):
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
+        if kind is np.vectorize:
+            return call_vectorized(self, function, args, kwargs)
         if kind is types.BuiltinFunctionType and function in _OPERATORS:
             return self.operator(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
+            owner = function.__self__
+            if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
+                return self.call(self.attribute(self.from_outside(owner), function.__name__), *args, **kwargs)
             return self.call_builtin(function, args, kwargs)
         handler = getattr(function, "__morula_trace__", None)
         if handler is not None:
             return handler(self, *args, **kwargs)
         if kind is functools._lru_cache_wrapper:
             return self.cached(function, args, kwargs)
-        if (
-            kind in (types.MethodDescriptorType, types.WrapperDescriptorType)
-            and args
-            and isinstance(args[0], CONTAINERS)
-        ):
-            return self.call_builtin(function.__get__(args[0]), args[1:], kwargs)
+        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and args:
+            if isinstance(args[0], CONTAINERS):
+                return self.call_builtin(function.__get__(args[0]), args[1:], kwargs)
+            if isinstance(args[0], Traced) and issubclass(python_type(args[0]), function.__objclass__):
+                return self.call(self.attribute(args[0], function.__name__), *args[1:], **kwargs)
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
             self.touch(args[0])
         implementation = getattr(function, "_implementation", None)
@@ -171,6 +177,10 @@ class Calls(Containers, Recursions):
         if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
+
+    def from_outside(self, x: Any) -> Any:
+        """What stands for the array or number of a bound method."""
+        return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
 
     def cached(self, function: Any, args: Any, kwargs: Any) -> Any:
         """A function with a cache: run at each call, which shows if it does more than compute its result."""
@@ -236,10 +246,11 @@ class Calls(Containers, Recursions):
     def run_body(self, scope: Scope, node: Any) -> Any:
         self.new(scope.vars)
         self.scopes.append(scope)
-        line = self.builder.line
+        line = scope.caller = self.builder.line
         try:
             if isinstance(node, ast.Lambda):
-                return self.expression(node.body)
+                self.go_to(node.body)
+                return self.body_of_lambda(node)
             if is_generator(node):
                 return self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
             jump = self.run(node.body) if self.ways is not None or not self.may_fork else self.run_forking(node.body)
@@ -247,6 +258,13 @@ class Calls(Containers, Recursions):
             self.scopes.pop()
             self.builder.line = line
         return None if jump is None else self.returned(jump)
+
+    def body_of_lambda(self, node: ast.Lambda) -> Any:
+        try:
+            return self.expression(node.body)
+        except MorulaError as error:
+            self.locate(error, node.body)
+            raise
 
     def returned(self, jump: Any, otherwise: Any = None) -> Any:
         if jump.dead:
@@ -331,6 +349,7 @@ class Calls(Containers, Recursions):
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call something as Python does; arrays that it makes are taken in."""
+        asked = self.asked
         if function in self.called:  # by their protocols, NumPy and Python have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
         refuse_impure(function)
@@ -344,15 +363,25 @@ class Calls(Containers, Recursions):
         try:
             found = function(*args, **kwargs)
         except NeedsConcrete as error:
-            is_order = function is min or function is max
-            error.args = (f"{UNORDERED} ({INSTEAD})" if is_order else f"{describe(function)}: {error.args[0]}",)
+            if function is min or function is max:
+                error.args = (f"{UNORDERED} ({INSTEAD})",)
+            elif WHOLE in error.args[0]:
+                raise BadInput(_of_c(function)) from None
+            else:
+                error.args, error.is_of_c = (f"{_name(function)} needs {error.args[0]}",), True
             raise
         except TypeError as error:
             if not has_traced(args) and not has_traced(kwargs):
                 raise
+            text = str(error)
+            is_own = in_words(text) != text or "not numpy.ndarray" in text
             raise BadInput(
-                f"{describe(function)} cannot be compiled for these arguments: {in_words(str(error))}"
+                _of_c(function) if is_own else f"{describe(function)} cannot be compiled for these arguments: {text}"
             ) from None
+        except Exception:
+            if self.asked is not asked:  # C code has put an error of its own in its place
+                raise self.asked from None
+            raise
         finally:
             self.called.pop()
             for x, held in zip(holders, before):
@@ -407,6 +436,21 @@ class Calls(Containers, Recursions):
             except StopIteration:
                 return
             yield item
+
+
+def _of_c(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    is_method = owner is not None and not isinstance(owner, types.ModuleType)
+    name = f"{type(owner).__name__}.{function.__name__}" if is_method else _name(function)
+    return (
+        f"compiled code has no form of {name}, which is written in C or looks into arrays that are not known while compiling; "
+        "call it by mo.callback(f, result_like, x)"
+    )
+
+
+def _name(function: Any) -> str:
+    """A function's name for messages, or that of an object's class."""
+    return describe(function if hasattr(function, "__name__") else type(function))
 
 
 def _has_loop(code: types.CodeType) -> bool:

@@ -42,6 +42,8 @@ class Containers(Objects):
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = getattr(function, "__self__", None), function.__name__
         if isinstance(owner, CONTAINERS):
+            if id(owner) not in self.made:
+                self.outside.objects[id(owner)] = owner  # a method that was bound before the program began
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
                 raise NeedsConcrete(self.value(args[0]), what)

@@ -200,7 +200,7 @@ class Expressions(Branches):
 
     def contains(self, container: Any, x: Any) -> Any:
         if isinstance(container, Array):
-            return self.call(np.any, self.call(operator.eq, container, x))
+            return self.call(bool, self.call(np.any, self.call(operator.eq, container, x)))
         kind = type(container)
         method = getattr(kind, "__contains__", None)
         if isinstance(method, FunctionType):
@@ -228,7 +228,7 @@ class Expressions(Branches):
         return found
 
     def alike(self, x: Any, y: Any) -> Any:
-        return x is y or self.truth(self.call(operator.eq, x, y))
+        return x is y or self.call(bool, self.call(operator.eq, x, y))
 
     def interpret(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
         raise NotImplementedError

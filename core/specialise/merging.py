@@ -90,12 +90,13 @@ class Merger:
 
     def merge(self, a: Any, b: Any, name: str = "") -> Any:
         """What stands for ``a`` if the condition holds and for ``b`` if not."""
+        is_constant = a is True and b is False
         a = True if isinstance(a, Scalar) and a.ir is self.condition else a
         b = False if isinstance(b, Scalar) and b.ir is self.condition else b
         if same_constant(a, b) and (a is b or not isinstance(a, tuple) or not a):
             return a
         if a is True and b is False and self.condition.type.dtype.kind == "b":
-            return Scalar(self.condition)
+            return Scalar(self.trace.builder.python_bool(self.condition) if is_constant else self.condition)
         key = id(a), id(b)
         if key not in self.known:
             self.kept += [a, b]

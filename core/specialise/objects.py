@@ -106,6 +106,8 @@ class Objects(LoopStatements):
         if isinstance(x, Traced):
             if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
                 raise AttributeError(f"'{python_type(x).__name__}' object has no attribute '{name}'")
+            if name == "__class__":
+                return python_type(x)
             if name in ATTRIBUTES:
                 return ATTRIBUTES[name](self, x)
             if name in METHODS:
@@ -113,7 +115,8 @@ class Objects(LoopStatements):
             kind = python_type(x)
             if hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
                 raise BadInput(f".{name} of a {kind.__name__} cannot be compiled")
-            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
             return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):

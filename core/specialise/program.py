@@ -17,10 +17,12 @@ from ..faults import kind_of, refused
 from ..interrupts import undo
 from ..ir import Block, Function, Value, operands, verify, walk
 from ..layout import Build, layout_of, names_of_arguments, scan
+from ..places import calls_to, raised_at
 from ..recursion import DeepRecursion
 from ..source import describe
 from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
+from ..traced_text import Text
 from .arguments import traced_leaf, type_of
 from .identity import Candidates
 from .instances import is_instance
@@ -54,6 +56,7 @@ class Interpreter(Matching):
         self.iterations = 0
         self.handled = []
         self.contexts = {}
+        self.lines = {}
         self.builder.check = self.check
         self.memory_policy = None
         self.given_arrays: list[Array] = []
@@ -89,6 +92,10 @@ class Interpreter(Matching):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
             raise BadInput(getattr(x, "text", "a value that is not assigned on every path"))
+        if isinstance(x, Text):
+            raise BadInput(
+                "text made of numbers that are not known while compiling, where a number is needed; compute with the numbers"
+            )
         raise BadInput(f"a {kind_of(x)} where a number or an array is needed")
 
     def wrap(self, value: Value) -> Any:
@@ -135,13 +142,14 @@ class Interpreter(Matching):
                 return None
         return frozenset(found)
 
-    def end_with(self, error: Exception) -> None:
+    def end_with(self, error: BaseException) -> None:
         """Let the program raise what its function raises for certain; at once, where it has no effect before."""
         raised = Raised.of(error)
         has_effect = any(op.may_raise or op.blocks for op in self.builder.out)
         if not has_effect and len(raised.errors) == 1 and next(self.parts(raised.errors[0]), None) is None:
-            raised.errors[0].__context__ = self.context_of(raised.errors[0])
-            raise raised.errors[0]
+            error = raised.errors[0]
+            error.__context__ = self.context_of(error)
+            raise raised_at(error, calls_to(self.line_of(error)))
         self.end_if(raised)
 
     # Inputs from outside

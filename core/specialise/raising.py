@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import BadInput, MorulaError
 from ..exceptions import Recipe
 from ..ir import Block, Value
+from ..places import calls_to
 from ..traced import Trace, Traced
 from ..traced_text import Text
 from ..typed import raise_if
@@ -94,6 +95,7 @@ class Raising(Trace):
     iterations: int  # how many loops are around, of which one iteration is interpreted for all
     handled: list[Raised]  # what the handlers around have caught
     contexts: dict[int, tuple[BaseException, BaseException | None]]
+    lines: dict[int, tuple[BaseException, int]]  # where exceptions were raised, by their identity
 
     def made_in(self, x: Any) -> Any:
         raise NotImplementedError
@@ -124,9 +126,17 @@ class Raising(Trace):
 
     def chain(self, error: BaseException) -> None:
         """Note which exception was being handled when this one was raised."""
+        self.note_line(error)
         if id(error) not in self.contexts:
             handled = self.handled[-1].errors[0] if self.handled else None
             self.contexts[id(error)] = error, handled if handled is not error else None
+
+    def note_line(self, error: BaseException) -> None:
+        """Note where an exception is raised, unless it was raised before."""
+        self.lines.setdefault(id(error), (error, self.builder.line))
+
+    def line_of(self, error: BaseException) -> int:
+        return self.lines.get(id(error), (error, self.builder.line))[1]
 
     def throw(self, raised: Raised) -> None:
         """Raise; gives what is raised on a traced condition to the ``try`` that sees it, and goes on where it is not."""
@@ -154,7 +164,9 @@ class Raising(Trace):
             raise BadInput(UNKNOWN_END)
         recipe = Recipe(error, self.contexts, lambda x: isinstance(x, Traced))
         operands = [self.value(condition), *map(self.value, recipe.values)]
+        here, self.builder.line = self.builder.line, self.line_of(error)
         self.builder.call(raise_if, operands, [], exception=recipe.exception, text=recipe.text)
+        self.builder.line = here
         if not operands[0].is_constant:
             self.builder.integers.assume(operands[0], False)
 
@@ -238,6 +250,8 @@ class Raising(Trace):
         first, second = (s.raised or Raised(False, 0, []) for s in sides)
         condition = merger.merge(first.condition, second.condition)
         if _same(first.errors, second.errors) and self.context_of(first.errors[0]) is self.context_of(second.errors[0]):
+            if len({calls_to(self.line_of(e)) for e in (first.errors[0], second.errors[0])}) > 1:
+                self.lines[id(first.errors[0])] = first.errors[0], self.builder.line  # of the statement around both
             return Raised(condition, 0, first.errors)
         errors = [self.exported(merger, i, e) for i, f in enumerate((first, second)) for e in f.errors]
         which = first.which, second.which
@@ -266,6 +280,7 @@ class Raising(Trace):
         made.__suppress_context__ = error.__suppress_context__
         changed = made.__cause__ if context is cause else self.with_parts(context, change) if context else None
         self.contexts[id(made)] = made, changed
+        self.lines[id(made)] = made, self.line_of(error)
         return made
 
     def context_of(self, error: BaseException) -> BaseException | None:

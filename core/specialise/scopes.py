@@ -23,10 +23,13 @@ class Scope:
         self.local = local
         self.parent = parent
         self.name = name
+        self.own_name = name  # in tracebacks
+        self.caller: int = 0 if parent is None else parent.caller  # the line of the call
         if function is not None:
             self.globals = function.__globals__
             self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
             self.filename = function.__code__.co_filename
+            self.own_name = function.__code__.co_name
         elif parent is not None:
             self.globals, self.cells, self.filename = parent.globals, parent.cells, parent.filename
 

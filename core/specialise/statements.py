@@ -122,7 +122,7 @@ class StatementsOf(Handlers):
 
     def statement(self, node: ast.stmt) -> Jump | None:
         line = self.builder.line
-        self.builder.line = node.lineno
+        self.go_to(node)
         try:
             return getattr(self, f"run_{type(node).__name__}", self.unknown)(node)
         except Ended:
@@ -135,6 +135,7 @@ class StatementsOf(Handlers):
                 made = fault(error)
                 self.locate(made, node)
                 raise made from error
+            self.note_line(error)
             raise
         finally:
             self.builder.line = line
@@ -301,7 +302,7 @@ class StatementsOf(Handlers):
 
     def if_(self, node: ast.If, rest: Statements[ast.stmt]) -> Jump | None:
         """An ``if``; ``rest`` is what follows it where one of its sides leaves for certain."""
-        self.builder.line = node.lineno
+        self.go_to(node)
         try:
             test = self.truth(self.expression(node.test))
         except Ended:

@@ -81,6 +81,7 @@ class Suspended(Iterator):
         self.move(trace, state="running")
         line, tries = trace.builder.line, list(trace.tries)
         trace.scopes.append(self.scope)
+        self.scope.caller = line
         depth = len(trace.scopes)
         try:
             found = _Run(trace, frames, sent, thrown).run()
@@ -169,7 +170,7 @@ class _Run:
             if jump is not None:
                 self.jump(jump)
             return _NOTHING
-        self.trace.builder.line = statement.lineno
+        self.trace.go_to(statement)
         try:
             return getattr(self, f"run_{type(statement).__name__}", self.refuse)(statement)
         except MorulaError as error:
@@ -253,7 +254,7 @@ class _Run:
         return _NOTHING
 
     def known_test(self, node: Any) -> bool:
-        self.trace.builder.line = node.lineno
+        self.trace.go_to(node)
         test = self.trace.truth(self.trace.expression(node.test))
         if not isinstance(test, bool):
             way = self.trace.way_of(self.trace.value(test))

@@ -251,7 +251,12 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: 
     builder = trace.builder
     v = builder.cast(value(trace, src), dst.type.dtype)
     if where is not True:
-        v = builder.where(value(trace, where), v, value(trace, dst))
+        mask = value(trace, where)
+        if mask.type.dtype.kind != "b":
+            raise TypeError(
+                f"Cannot cast array data from {mask.type.dtype!r} to dtype('bool') according to the rule 'safe'"
+            )
+        v = builder.where(mask, v, value(trace, dst))
     assign(trace, dst, v, "np.copyto")
 
 
@@ -260,7 +265,20 @@ def putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
     v = value(trace, values)
     if v.type.shape and v.type.shape != a.type.shape:
         raise refuse("np.putmask of values that are repeated", "give values of the array's shape")
-    copyto(trace, a, values, where=mask)
+    copyto(trace, a, values, where=trace.call(np.asarray, mask, bool))
+
+
+@traces(np.place)
+def place(trace: Trace, arr: Any, mask: Any, vals: Any) -> None:
+    chosen, given = trace.call(np.ravel, mask), trace.call(np.ravel, vals)
+    n = trace.call(len, given)
+    if n == 0:
+        raise refuse("np.place of no values", "give at least one")
+    turn = trace.call(np.remainder, trace.call(np.subtract, trace.call(np.cumsum, chosen), 1), n)
+    items = trace.call(np.reshape, trace.call(np.take, given, turn), arr.shape)
+    copyto(
+        trace, arr, items, casting="unsafe", where=trace.call(np.reshape, trace.call(np.asarray, mask, bool), arr.shape)
+    )
 
 
 def _number_type(kind: Any) -> Any:

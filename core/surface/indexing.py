@@ -98,7 +98,11 @@ def _item(trace: Trace, x: Any) -> Any:
             return _Mask(masks.index_arrays(trace, v), v.type.shape)
         return _Mask(map(trace.builder.constant, np.nonzero(v.constant)), v.type.shape)
     if v.type.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise IndexError(
+            "arrays used as indices must be of integer (or boolean) type"
+            if v.type.shape
+            else "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        )
     return v
 
 

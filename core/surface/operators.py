@@ -45,11 +45,12 @@ def _binary(function: Any) -> Callable[..., Any]:
 
     def apply(trace: Trace, a: Any, b: Any) -> Any:
         if not (is_array_like(a) and is_array_like(b)):
-            return _with_object(trace, function, a, b)
-        if ufunc is np.multiply and (isinstance(a, (list, tuple)) or isinstance(b, (list, tuple))):
-            repeated = _repeated(trace, a, b)
-            if repeated is not None:
-                return repeated
+            return of_objects(trace, function, a, b)
+        if is_of_python(a, b):
+            items, n = (a, b) if isinstance(a, (list, tuple)) else (b, a)
+            if ufunc is np.multiply and n.type.dtype.kind in "ib":
+                return items * integer(trace, n, "how often a list is repeated, which is not known while compiling")
+            return of_objects(trace, function, a, b)
         a, b = _as_float(a, b), _as_float(b, a)
         if ufunc in _COMPARISONS:
             a, b = _in_range(a, b), _in_range(b, a)
@@ -79,15 +80,13 @@ def _in_range(x: Any, other: Any) -> Any:
     return x
 
 
-def _repeated(trace: Trace, a: Any, b: Any) -> Any:
-    """A list times a Python int; None if it is an array that is multiplied."""
-    items, n = (a, b) if isinstance(a, (list, tuple)) else (b, a)
-    if isinstance(n, Scalar) and n.type.weak:
-        return items * integer(trace, n, "how often a list is repeated")
-    return None
+def is_of_python(a: Any, b: Any) -> bool:
+    """Whether operands are a list or a tuple and a Python number, of which NumPy makes no array."""
+    return any(isinstance(x, (list, tuple)) and isinstance(y, Scalar) and y.type.weak for x, y in ((a, b), (b, a)))
 
 
-def _with_object(trace: Trace, function: Any, a: Any, b: Any) -> Any:
+def of_objects(trace: Trace, function: Any, a: Any, b: Any) -> Any:
+    """An operator on what NumPy makes no arrays of: raises what Python does."""
     if isinstance(a, Text) or isinstance(b, Text):
         return function(a, b)
     if function in (operator.eq, operator.ne):
@@ -262,8 +261,10 @@ for _function, _plain in _IN_PLACE.items():
     traces(_function)(_in_place(_plain))
 
 
-def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
+def _unary(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
     def apply(trace: Trace, x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return function(x)  # raises what Python does
         v = trace.value(x)
         if v.type.weak and v.type.dtype.kind == "b":
             v = weak(trace.builder, v, np.int64)
@@ -283,7 +284,7 @@ for _function, _ufunc in (
     (abs, np.absolute),
     (operator.invert, np.invert),
 ):
-    traces(_function)(_unary(_ufunc))
+    traces(_function)(_unary(_function, _ufunc))
 
 
 def truth(builder: Builder, x: Value) -> Value:

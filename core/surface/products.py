@@ -14,8 +14,8 @@ from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Trace, traces
 from ..typed import Dim
-from .arguments import axis_of, integer, refuse, refuse_given, static, strong, value
-from .operators import share_memory, stored
+from .arguments import axis_of, integer, is_array_like, refuse, refuse_given, static, strong, value
+from .operators import of_objects, share_memory, stored
 from .python_numbers import items_of
 from .views import reshape
 
@@ -32,8 +32,12 @@ def inner_length(trace: Trace, what: str, n: int | Dim, m: int | Dim) -> None:
 def matrix_product(trace: Trace, a: Value, b: Value) -> Value:
     """``np.matmul`` of two arrays with at least one dimension."""
     builder = trace.builder
-    if not a.type.shape or not b.type.shape:
-        raise ValueError("matmul: an operand does not have enough dimensions (it is a number)")
+    for place, x in enumerate((a, b)):
+        if not x.type.shape:
+            raise ValueError(
+                f"matmul: Input operand {place} does not have enough dimensions (has 0, gufunc core with signature "
+                "(n?,k),(k,m?)->(n?,m?) requires 1)"
+            )
     dtype = np.result_type(a.type.dtype, b.type.dtype)
     a, b = builder.cast(a, dtype), builder.cast(b, dtype)
     inner_length(trace, "matmul", a.type.shape[-1], b.type.shape[-1 if b.type.ndim == 1 else -2])
@@ -63,7 +67,14 @@ def matrix_product(trace: Trace, a: Value, b: Value) -> Value:
     return reshape(builder, found, tuple(shape))
 
 
-@traces(np.matmul, operator.matmul)
+@traces(operator.matmul)
+def _matmul_operator(trace: Trace, a: Any, b: Any) -> Any:
+    if any(isinstance(x, Array) for x in (a, b)) and all(map(is_array_like, (a, b))):
+        return matmul(trace, a, b)
+    return of_objects(trace, operator.matmul, a, b)
+
+
+@traces(np.matmul)
 def matmul(trace: Trace, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     return left(trace, "matmul", matrix_product(trace, value(trace, x1), value(trace, x2)), out, (x1, x2), **options)
 

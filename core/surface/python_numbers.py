@@ -60,6 +60,8 @@ def truncated(builder: Builder, x: Value) -> Value:
         raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'complex'")
     if x.type.dtype.kind == "f":
         builder.raise_if(builder.ufunc(np.isnan, x), ValueError, "cannot convert float NaN to integer")
+        infinite = builder.ufunc(np.isinf, x)
+        builder.raise_if(infinite, OverflowError, "cannot convert float infinity to integer")
         large = builder.ufunc(np.greater_equal, x, builder.constant(2.0**63))
         small = builder.ufunc(np.less, x, builder.constant(-(2.0**63)))
         builder.end_if(builder.ufunc(np.logical_or, large, small), OverflowError, _TOO_LARGE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..builder import Builder, Shape, text_of_shape
 from ..errors import BadInput
+from ..faults import kind_of
 from ..traced import Array, Trace, Traced, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
@@ -303,7 +304,9 @@ def size(trace: Trace, a: Any, axis: Any = None) -> Any:
 def length_of(trace: Trace, a: Any) -> Any:
     shape = value(trace, a).type.shape
     if not shape:
-        raise TypeError("len() of unsized object")
+        raise TypeError(
+            "len() of unsized object" if isinstance(a, Array) else f"object of type {kind_of(a)!r} has no len()"
+        )
     return length(shape[0])
 
 

@@ -43,6 +43,11 @@ def apply(
     subok: bool = True,
 ) -> Any:
     """A call of a ufunc on traced values."""
+    if all("O" in types for types in ufunc.types):
+        raise refuse(
+            f"{ufunc.__name__}, which gives arrays of Python objects,",
+            "call the function in a loop, or by np.vectorize",
+        )
     if ufunc.signature is not None:
         raise refuse(f"{ufunc.__name__}, a function of whole arrays,", "write it with np.matmul or np.sum")
     operands, outs = args[: ufunc.nin], [*args[ufunc.nin :]]

@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+import raising_programs
+from raised_lines import raised_lines
 from raising_programs import PROGRAMS
 
 import morula as mo
@@ -43,6 +45,7 @@ def assert_same(found, expected, f, args):
     if isinstance(expected, Exception):
         assert isinstance(found, Exception), f"{f.__name__}{args} gives {found!r}; Python raises {expected!r}"
         assert described(found) == described(expected)
+        assert raised_lines(found, raising_programs.__file__) == raised_lines(expected, raising_programs.__file__)
     else:
         assert not isinstance(found, Exception), f"{f.__name__}{args} raises {found!r}; Python gives {expected!r}"
         np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
+import collections
 import copy
 import functools
 import math
 import operator
 import pickle
+import struct
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.special
 
 import morula as mo
@@ -55,6 +59,35 @@ def decorated(f):
     return wrapper
 
 
+@functools.singledispatch
+def by_kind(x):
+    return x * 2
+
+
+@by_kind.register
+def _(x: int):
+    return x * 3
+
+
+@by_kind.register
+def _(x: np.ndarray):
+    return x.sum()
+
+
+class ByKind:
+    @functools.singledispatchmethod
+    def method(self, x):
+        return x * 2
+
+    @method.register
+    def _(self, x: int):
+        return x + 10
+
+
+def halves_and_signs(x):
+    return x / 2, 1 if x > 0 else -1
+
+
 @decorated
 def product(x, *, y=2.0):
     return x * y
@@ -91,6 +124,17 @@ CALLABLES = {
     "max": (lambda: max, (1.0, 2.0)),
     "len": (lambda: len, (np.ones(3),)),
     "int": (lambda: int, (2.7,)),
+    "a generic function, of a float": (lambda: by_kind, (2.0,)),
+    "a generic function, of an int": (lambda: by_kind, (2,)),
+    "a generic function, of an array": (lambda: by_kind, (np.ones(3),)),
+    "a generic function inside": (lambda: lambda x: by_kind(x) + by_kind(2), (np.ones(3),)),
+    "a generic method": (lambda: lambda x: ByKind().method(x), (3,)),
+    "a method of an array": (lambda: np.arange(3.0).dot, (np.ones(3),)),
+    "a method of an array inside": (lambda: lambda x, f=np.arange(3.0).dot: f(x), (np.ones(3),)),
+    "a method of an array as argument": (lambda: lambda f, x: f(x), (np.arange(3.0).dot, np.ones(3))),
+    "a method of a class of C": (lambda: np.ndarray.sum, (np.ones(3),)),
+    "an operator of a class of C": (lambda: np.ndarray.__len__, (np.ones(3),)),
+    "a method of a dict": (lambda: {"a": 2.0}.get, ("a",)),
     "a polynomial of NumPy": (lambda: np.poly1d([1.0, 2.0]), (3.0,)),
 }
 
@@ -100,6 +144,60 @@ def test_what_can_be_called(name, target):
     make, args = CALLABLES[name]
     found, expected = mo.jit(make(), target=target)(*args), make()(*args)
     assert type(found) is type(expected) and found == pytest.approx(expected)
+
+
+VECTORIZED = {
+    "of an array": (np.vectorize(lambda x: x * 2 if x > 1 else -x), (np.arange(6.0).reshape(2, 3),)),
+    "of ints": (np.vectorize(lambda x: x // 2), (np.arange(5),)),
+    "of two that broadcast": (np.vectorize(lambda x, y: max(x, y)), (np.arange(3.0), np.array([[1.0], [0.5]]))),
+    "of a number": (np.vectorize(lambda x: x + 1), (2.0,)),
+    "of two results": (np.vectorize(halves_and_signs), (np.array([1.0, -2.0]),)),
+    "with dtypes": (np.vectorize(lambda x: x, otypes=["f4"]), (np.arange(3.0),)),
+    "of nothing": (np.vectorize(lambda x: x, otypes=[float]), (np.zeros((2, 0)),)),
+    "of narrow floats": (np.vectorize(lambda x: x * 2), (np.arange(3, dtype=np.float32),)),
+}
+
+
+@pytest.mark.parametrize("name", VECTORIZED)
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_vectorized_functions(name, is_inside, target):
+    f, args = VECTORIZED[name]
+    found, expected = mo.jit((lambda *a: f(*a)) if is_inside else f, target=target)(*args), f(*args)
+    pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+    for x, y in pairs:
+        assert x.dtype == y.dtype and x.shape == y.shape
+        np.testing.assert_allclose(x, y)
+
+
+def test_vectorized_functions_raise_and_are_differentiated(target):
+    reciprocal = np.vectorize(lambda x: 1.0 / x)
+    with pytest.raises(ZeroDivisionError):
+        mo.jit(reciprocal, target=target)(np.array([1.0, 0.0]))
+    with pytest.raises(ValueError, match="size 0 inputs"):
+        mo.jit(reciprocal, target=target)(np.zeros(0))
+    found = mo.jit(mo.grad(lambda x: np.sum(reciprocal(x))), target=target)(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(found, [-1.0, -0.25])
+
+
+def test_methods_that_change_what_they_are_of(target):
+    items, table, array = [1.0], {"a": 1.0}, np.zeros(2)
+    assert mo.jit(items.append, target=target)(2.0) is None and items == [1.0, 2.0]
+    assert mo.jit(functools.partial(items.extend), target=target)([3.0]) is None and items == [1.0, 2.0, 3.0]
+    assert mo.jit(table.update, target=target)({"b": 2.0}) is None and table == {"a": 1.0, "b": 2.0}
+    assert mo.jit(array.fill, target=target)(3.0) is None and array.tolist() == [3.0, 3.0]
+    assert {type(x) for x in (*items, *table.values())} == {float}
+
+
+@pytest.mark.parametrize("holder", [[1.0], set(), collections.deque()], ids=["list", "set", "deque"])
+def test_methods_that_would_change_what_is_outside_are_refused(holder, target):
+    method = holder.append if hasattr(holder, "append") else holder.add
+    before = copy.copy(holder)
+    for f, args in ((lambda x: method(x), (2.0,)), (lambda g, x: g(x), (method, 2.0))):
+        with pytest.raises(
+            mo.BadInput, match=f"changes a {type(holder).__name__} that is not one of the function's arg"
+        ):
+            mo.jit(f, target=target)(*args)
+    assert holder == before
 
 
 def test_a_class(target):
@@ -198,6 +296,17 @@ async def both(x):
         (generator, "an iterator: return a list"),
         (lambda x: (x for _ in range(2)), "an iterator: return a list"),
         (lambda x: iter([x]), "an iterator: return a list"),
+        (np.frompyfunc(lambda x: x, 1, 1), "gives arrays of Python objects.*np.vectorize"),
+        (np.vectorize(lambda x, y: x, excluded=[1]), "np.vectorize with signature=, excluded=.*functools.partial"),
+        (scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), "no form of scipy.interpolate.*mo.callback"),
+        (
+            lambda x: np.matrix(x),
+            r"no form of numpy.matrix, .*mo.callback(.|\n)*in <lambda> .*test_what_is_compiled.py:\d+",
+        ),
+        (pickle.dumps, "cannot be pickled"),
+        (lambda x: struct.pack("d", x), "a number that is not known while compiling"),
+        (lambda x: bisect.bisect([1.0, 2.0], x), "_bisect.bisect_right needs the truth of a number .*np.searchsorted"),
+        (lambda x: float(str(x)), "text made of numbers that are not known while compiling"),
     ],
 )
 def test_what_is_refused(f, text, target):

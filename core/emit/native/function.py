@@ -338,7 +338,7 @@ class FunctionCode:
         bad, after = code.new("bad"), code.new("on")
         code.branch(condition, bad, after, self.unlikely())
         code.start(bad)
-        number = number or program.failure(exception, text, [dtype for _, dtype in values])
+        number = number or program.failure(exception, text, [dtype for _, dtype in values], self.op)
         code.do(f"store i64 {number}, ptr %context")
         for i, (x, dtype) in enumerate(values):
             place_ = code.value(f"getelementptr i64, ptr %context, i64 {program.VALUES + 2 * i}")

@@ -127,6 +127,7 @@ def call_python(f: FunctionCode, op: Operation, function: Any, constants: dict[s
     results = [layout(v.type) for v in op.results]
     words += [("i64", f.length(n)) for n in dims]
     f.program.callbacks.append(PythonCall(function, constants, operands, results, copies))
+    f.program.places_of_callbacks.append(f.program.place_of(op))
     table = code.slot("i64", max(len(words), 1))
     for i, (kind, word) in enumerate(words):
         code.do(f"store {kind} {word}, ptr {code.value(f'getelementptr i64, ptr {table}, i64 {i}')}")

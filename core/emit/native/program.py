@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import BadInput
 from ...exceptions import exception_of
 from ...ir import Function
+from ...places import Calls, raised_at
 from ...typed import STACK, ArrayType, Dim
 from . import machine
 from .entry import built_in, has_fast_call, write_call, write_entry
@@ -47,6 +48,8 @@ class NativeProgram:
         self.runs_python = bool(self._calls)
         self._failures = saved["failures"]
         self._pending: dict[int, BaseException] = {}  # by thread
+        self.places: Sequence[Calls] = ()
+        """Where in the user's program each numbered place is."""
         if self._calls:
             self._callback = machine.c_callback(self._call_python)
             address = self._loaded.variable("callback")
@@ -80,7 +83,7 @@ class NativeProgram:
         try:
             self._calls[number].run((ctypes.c_int64 * 64).from_address(words))
         except BaseException as error:  # noqa: BLE001 - it is raised when the program has ended
-            self._pending[get_ident()] = error
+            self._pending[get_ident()] = self._raised(error, self._saved["places_of_callbacks"][number])
             return 1
         return 0
 
@@ -92,10 +95,13 @@ class NativeProgram:
             raise self._pending.pop(get_ident())
         if context[0] == SIGNALLED:
             _restore(*(int(x) for x in context[ProgramText.VALUES : ProgramText.VALUES + 3]))
-        exception, text, dtypes = self._failures[int(context[0]) - 1]
+        exception, text, dtypes, place = self._failures[int(context[0]) - 1]
         words = context[ProgramText.VALUES :]
         values = [words[2 * i : 2 * i + 2].view(np.uint8)[: d.itemsize].view(d)[0] for i, d in enumerate(dtypes)]
-        raise exception_of(exception, text, values)
+        raise self._raised(exception_of(exception, text, values), place)
+
+    def _raised(self, error: BaseException, place: int) -> BaseException:
+        return raised_at(error, self.places[place]) if 0 <= place < len(self.places) else error
 
     def __del__(self) -> None:
         for name in self._saved["kept"]:
@@ -205,7 +211,7 @@ def compile_function(
         BadInput: llvmlite is missing, or the function has something that native code has not.
     """
     processor = processor or machine.host()
-    program = ProgramText(bounds_check, processor)
+    program = ProgramText(function, bounds_check, processor)
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)
@@ -224,6 +230,7 @@ def compile_function(
             "parameters": [_Kind(v.type) for v in function.parameters],
             "results": [_Kind(v.type) for v in function.block.results],
             "callbacks": program.callbacks,
+            "places_of_callbacks": program.places_of_callbacks,
             "failures": program.failures,
             "words": words,
             "objects": objects,

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Function
+from ...ir import Function, Operation
+from ...places import calls_to, numbered
 from .assembly import Module
 from .machine import Processor
 
@@ -26,11 +27,13 @@ class ProgramText:
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
 
-    def __init__(self, bounds_check: bool, processor: Processor) -> None:
+    def __init__(self, function: Function, bounds_check: bool, processor: Processor) -> None:
         self.bounds_check = bounds_check
+        self.places = numbered(function)
         self.module = Module(processor)
-        self.failures: list[tuple[Any, str, list[np.dtype]]] = []
+        self.failures: list[tuple[Any, str, list[np.dtype], int]] = []
         self.callbacks: list[Any] = []
+        self.places_of_callbacks: list[int] = []
         self.constants: dict[str, str] = {}
         self.names: dict[Function, str] = {}
         self.to_write: list[Function] = []
@@ -40,12 +43,16 @@ class ProgramText:
         self.is_recursive = False
         self.frames = 0  # bytes of the processor's stack that its functions take, each once
 
-    def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = ()) -> int:
-        """The number, from 1, of an error."""
-        entry = (exception, text, list(dtypes))
+    def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = (), op: Operation | None = None) -> int:
+        """The number, from 1, of an error of an operation."""
+        entry = (exception, text, list(dtypes), self.place_of(op))
         if entry not in self.failures:
             self.failures.append(entry)
         return self.failures.index(entry) + 1
+
+    def place_of(self, op: Operation | None) -> int:
+        """The number of the place in the user's program that an operation comes from, -1 if it is not known."""
+        return -1 if op is None else self.places.get(calls_to(op.line), -1)
 
     def name_of(self, function: Function) -> str:
         """The name of a function in the module; one that is new will be written."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jax import lax
 from ...errors import BadInput
 from ...exceptions import exception_of
 from ...ir import Block, Function, Operation, Value, callee_name, walk
+from ...places import calls_to, numbered
 from ...typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
 from .overwriting import computed_now, read_before, rewritten, settled
 from .pending import Pending, Place, deferred, place, place_of
@@ -59,6 +60,7 @@ class Site:
     exception: Any
     text: str
     types: tuple[ArrayType, ...] = ()
+    place: int = -1  # its number, see ``places``
 
 
 @dataclass
@@ -83,8 +85,10 @@ class Walk:
     on_cpu: bool = True
     outer_values: dict[Value, Any] = field(default_factory=dict)
     places: dict[Value, Place] = field(default_factory=dict)
+    op: Operation | None = None
 
     def __post_init__(self) -> None:
+        self.numbered = numbered(self.function)
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
         sizes = [sum(_words(v.type) for v in op.positional[1:]) for op in calls]
         self.words = max(sizes, default=0)
@@ -118,6 +122,7 @@ class Walk:
         early = read_before(block, waiting) if self.on_cpu else {}
         again = rewritten(block) - {op.results[0] for op in waiting} if self.on_cpu else set()
         for op in block.operations:
+            self.op = op
             if (sum_ := place_of(op, self.places)) is not None:
                 self.places[op.results[0]] = sum_
             if op in waiting or op.operands and isinstance(self.values.get(op.operands[0]), Pending):
@@ -311,6 +316,7 @@ class Walk:
     def fail_if(self, condition: Any, site: Site, values: Sequence[Any] = ()) -> None:
         """From here on the program has failed, if it had not before and the condition holds."""
         assert self.failure is not None
+        site = replace(site, place=self.numbered.get(calls_to(self.op.line if self.op else 0), -1))
         if site not in self.sites:
             self.sites.append(site)
         code, bits = self.failure.code, self.failure.bits

@@ -14,6 +14,7 @@ from jax.experimental import serialize_executable
 
 from ...errors import BadInput
 from ...ir import Function
+from ...places import Calls, raised_at
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
 from .client import default_platform, prepare, refuse_fork, wide
@@ -34,11 +35,13 @@ def compile_function(function: Function) -> XlaProgram:
 class XlaProgram:
     """A compiled function: called with its arguments, gives the list of its results.
 
-    ``seconds`` says how long the stages took: ``trace``, ``lower`` (to StableHLO) and ``compile``.
+    ``seconds`` says how long the stages took: ``trace``, ``lower`` (to StableHLO) and ``compile``.  ``places`` tells where in
+    the user's program each numbered place is.
     """
 
     def __init__(self, function: Function) -> None:
         self.name = function.name
+        self.places: Sequence[Calls] = ()
         self._parameters = [v.type for v in function.parameters]
         self._results = [v.type for v in function.block.results]
         walk = Walk(function, on_cpu=default_platform() == "cpu")
@@ -76,7 +79,7 @@ class XlaProgram:
         """
         if self.runs_python:
             raise BadInput("a program that calls Python cannot be saved")
-        state = {k: v for k, v in vars(self).items() if k not in ("_lowered", "_compiled")}
+        state = {k: v for k, v in vars(self).items() if k not in ("_lowered", "_compiled", "places")}
         try:
             return pickle.dumps((state, serialize_executable.serialize(self._compiled)))
         except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
@@ -88,7 +91,7 @@ class XlaProgram:
         prepare()
         state, executable = pickle.loads(data)
         made = object.__new__(cls)
-        vars(made).update(state, _lowered=None, seconds={})
+        vars(made).update(state, _lowered=None, seconds={}, places=())
         made._compiled = serialize_executable.deserialize_and_load(*executable)
         return made
 
@@ -140,8 +143,9 @@ class XlaProgram:
         if site.exception is host.Raised:
             error = self._raised[0]
             self._raised.clear()
-            raise error
-        raise error_at(site, np.asarray(failure[1]))
+        else:
+            error = error_at(site, np.asarray(failure[1]))
+        raise raised_at(error, self.places[site.place]) if 0 <= site.place < len(self.places) else error
 
 
 def as_numpy(x: jax.Array) -> Any:
