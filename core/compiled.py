@@ -19,6 +19,7 @@ from .index_proofs import without_checks
 from .ir import Block, Function, walk
 from .layout import layout_of, names_of_arguments, objects_of, scan
 from .memory import overlaps_itself
+from .recursion import DeepRecursion, deeply
 from .side_by_side import products_of_loops
 from .simplify import simplify
 from .source import describe
@@ -84,7 +85,7 @@ class Compilation:
         if self.executable is not None:  # by another thread meanwhile
             return
         began = time.perf_counter()
-        made = targets.compile_for(self.target, self.function, self.checks.bounds)
+        made = deeply(lambda: targets.compile_for(self.target, self.function, self.checks.bounds))
         self.seconds["compile"] = time.perf_counter() - began
         if not keep:
             self.stages = self.stages[-1:]
@@ -218,11 +219,16 @@ def _specialised(
         first = chosen  # what was traced holds what the other target does not have
     seconds = {"trace": time.perf_counter() - began}
     stages = [("trace", program.function)]
-    with refused(describe(f)):
-        for name, run in _PASSES:
-            began = time.perf_counter()
-            stages.append((name, run(stages[-1][1])))
-            seconds[name] = time.perf_counter() - began
+    deep = DeepRecursion(8_000)
+    try:
+        deep.begin()
+        with refused(describe(f)):
+            for name, run in _PASSES:
+                began = time.perf_counter()
+                stages.append((name, run(stages[-1][1])))
+                seconds[name] = time.perf_counter() - began
+    finally:
+        deep.end()
     return Compilation(f, *chosen, program, stages, seconds, checks, frozenset(static), why, is_strong)
 
 

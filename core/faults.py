@@ -90,6 +90,11 @@ def refused(where: str) -> Iterator[None]:
         yield
     except (MemoryError, OSError):
         raise
+    except RecursionError as error:
+        raise BadInput(
+            "the program is nested too deeply to be compiled: let loops over arrays take the place of conditions and calls in each "
+            f"other\n  in {where}"
+        ) from error
     except Exception as error:
         if isinstance(error, MorulaError) and not isinstance(error, InvalidIR):
             raise

@@ -1,10 +1,15 @@
-"""The limit of recursion while the engine runs the user's code: a call takes more frames then than in plain Python."""
+"""The limit of recursion while the engine runs: the user's code takes more frames then than in plain Python, and so does the
+engine itself, which walks over a program as deep as that is nested.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
+from typing import Any
 
-from .exclusion import one_at_a_time
+from .exclusion import given_up, one_at_a_time
 
 
 class DeepRecursion:
@@ -40,3 +45,40 @@ deep: dict[DeepRecursion, int] = {}
 """All that have begun and not ended, with the limit that was in force before any."""
 
 _in_force = 0
+
+
+STACK_SIZE, FRAMES = 1 << 28, 30_000
+"""The stack of the thread in which a program is compiled that is nested too deeply for the caller's, and its limit of recursion."""
+
+
+def deeply(run: Callable[[], Any]) -> Any:
+    """Run something; where it meets the limit of recursion, again, in a thread with a larger stack."""
+    try:
+        return run()
+    except RecursionError:
+        pass
+    found: list[Any] = []
+    raised: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            with one_at_a_time:
+                found.append(run())
+        except BaseException as error:
+            raised.append(error)
+
+    deep = DeepRecursion(FRAMES)
+    before = threading.stack_size(STACK_SIZE)
+    try:
+        deep.begin()
+        thread = threading.Thread(target=attempt, daemon=True)
+        with given_up():
+            thread.start()
+            threading.stack_size(before)
+            thread.join()
+    finally:
+        threading.stack_size(before)
+        deep.end()
+    if raised:
+        raise raised[0]
+    return found[0]

@@ -379,7 +379,7 @@ class Calls(Containers, Recursions):
                 _of_c(function) if is_own else f"{describe(function)} cannot be compiled for these arguments: {text}"
             ) from None
         except Exception:
-            if self.asked is not asked:  # C code has put an error of its own in its place
+            if self.asked is not None and self.asked is not asked:  # C code has put an error of its own in its place
                 raise self.asked from None
             raise
         finally:

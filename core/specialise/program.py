@@ -87,6 +87,11 @@ class Interpreter(Matching):
         if type_of(x) is not None:
             return self.builder.constant(x)
         if type(x) is int:
+            if self.sees(OverflowError):
+                raise BadInput(
+                    "an int that 64 bits do not hold, in a try that catches OverflowError, which Python's own ints do not raise: "
+                    "compute with floats, or outside of the try"
+                )
             raise OverflowError(too_large(self))
         if isinstance(x, (list, tuple)):
             return self.value(FUNCTIONS[np.array](self, x))
