@@ -1,0 +1,101 @@
+"""Calls of what is not interpreted: functions of C, and of libraries where nothing is traced."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..faults import in_words
+from ..source import describe
+from ..surface.python_numbers import INSTEAD, UNORDERED
+from ..traced import WHOLE, NeedsConcrete
+from .arguments import has_traced
+from .containers import CONTAINERS, ON_ENTRIES, Containers
+from .impure import refuse_impure
+from .iterators import Drawn, Iterator as Iterating
+from .state import content
+
+
+class Uninterpreted(Containers):
+    """The part of the interpreter that calls what it does not interpret."""
+
+    def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call something as Python does; arrays that it makes are taken in."""
+        asked = self.asked
+        if function in self.called:  # by their protocols, NumPy and Python have only called back
+            raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+        refuse_impure(function)
+        holders = [
+            x for x in (getattr(function, "__self__", None), *args, *kwargs.values()) if isinstance(x, CONTAINERS)
+        ]
+        for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:
+            self.refuse_unknown_entries(x)
+        before = [content(x) for x in holders]
+        self.called.append(function)
+        try:
+            found = function(*args, **kwargs)
+        except NeedsConcrete as error:
+            if function is min or function is max:
+                error.args = (f"{UNORDERED} ({INSTEAD})",)
+            elif WHOLE in error.args[0]:
+                raise BadInput(_of_c(function)) from None
+            else:
+                error.args, error.is_of_c = (f"{_name(function)} needs {error.args[0]}",), True
+            raise
+        except TypeError as error:
+            if not has_traced(args) and not has_traced(kwargs):
+                raise
+            text = str(error)
+            is_own = in_words(text) != text or "not numpy.ndarray" in text
+            raise BadInput(
+                _of_c(function) if is_own else f"{describe(function)} cannot be compiled for these arguments: {text}"
+            ) from None
+        except Exception:
+            if self.asked is None or self.asked is asked:
+                raise
+            raise self.asked from None  # C code has put an error of its own in its place
+        finally:
+            self.called.pop()
+            for x, held in zip(holders, before):
+                self.note_change(x, held)
+        if isinstance(found, CONTAINERS) and id(found) not in self.made and not self.outside.is_outside(found):
+            if isinstance(found, (dict, set)):
+                self.refuse_traced_keys(found)
+            self.new(found)
+        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating):
+            found = (
+                self.new(Drawn(found))
+                if type(found).__module__ in ("builtins", "itertools", "_collections")
+                else self.new(found)
+            )
+        elif isinstance(found, frozenset):
+            self.refuse_traced_keys(found)
+        return self.take_in(found)
+
+    def take_in(self, x: Any) -> Any:
+        if type(x) is np.ndarray and x.dtype.kind in "biufc":
+            return self.constant_array(x)
+        if type(x) in (tuple, list) and any(type(e) is np.ndarray for e in x):
+            return type(x)(self.take_in(e) for e in x)
+        return x
+
+    def constant_array(self, x: np.ndarray) -> Any:
+        raise NotImplementedError
+
+
+def _of_c(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    is_method = owner is not None and not isinstance(owner, types.ModuleType)
+    name = f"{type(owner).__name__}.{function.__name__}" if is_method else _name(function)
+    return (
+        f"compiled code has no form of {name}, which is written in C or looks into arrays that are not known while compiling; "
+        "call it by mo.callback(f, result_like, x)"
+    )
+
+
+def _name(function: Any) -> str:
+    """A function's name for messages, or that of an object's class."""
+    return describe(function if hasattr(function, "__name__") else type(function))
