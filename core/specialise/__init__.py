@@ -14,7 +14,7 @@ values, and what is done with them is written as typed IR.
     sequences     what a loop can walk by index: ranges, arrays, zip, enumerate, reversed
     objects       objects of classes written in Python
     matching      ``match``
-    calls         calls: Python functions are interpreted in their turn, classes instantiated, NumPy's looked up
+    calls         calls: Python functions are interpreted in their turn, classes instantiated, NumPy's looked up;  uninterpreted: functions of C
     outside       what is read from outside of the function: guards, and arrays that become inputs
     program       the whole
 """
