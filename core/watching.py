@@ -33,10 +33,11 @@ innermost = _Innermost()
 def unwatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)`` of a function of the engine, under the hook of before."""
     hook = sys.getprofile()
-    if type(hook) is not MethodType or not isinstance(hook.__self__, Onlooker):
+    onlooker = hook.__self__ if isinstance(hook, MethodType) else None
+    if not isinstance(onlooker, Onlooker):
         return function(*args, **kwargs)
     try:
-        sys.setprofile(hook.__self__.enclosing)
+        sys.setprofile(onlooker.enclosing)
         return function(*args, **kwargs)
     finally:
         sys.setprofile(hook)
