@@ -1,18 +1,22 @@
 """``functools.lru_cache`` on the tape: each run has a cache of its own.
 
-A value that was kept from elsewhere has no derivative in this run, and one that this run computes means nothing to the next.
-Two equal numbers may have different derivatives, so what can be differentiated is looked up as the object that it is; which
+A number that was kept from elsewhere has no derivative in this run, and one that this run computes means nothing to the next.
+What Python's own cache keeps and holds no number (names, classes, modules) is taken from there.  Two equal numbers may have different derivatives, so what can be differentiated is looked up as the object that it is; which
 calls are hits, and which entry has to go, is decided by equality, as Python decides it.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections import OrderedDict
 from functools import partial
+from types import FrameType, FunctionType
 from typing import Any
 
 from .call import CALLERS, call, handles
+from .known import MISSING
+from .reachable import reached
 from .tape import Tape
 from .values import differentiable
 from .watched import is_plain_key, watched
@@ -22,6 +26,31 @@ KIND: Any = functools._lru_cache_wrapper
 
 def _plainly(function: Any, *args: Any) -> Any:
     return function(*args)
+
+
+class _Miss(BaseException):
+    """Python's own cache does not hold the result of a call."""
+
+
+def _kept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What Python's own cache holds for a call; ``_Miss`` before the function runs if it holds nothing."""
+    code, before = function.__wrapped__.__code__, sys.getprofile()
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is code:
+            raise _Miss
+
+    try:
+        sys.setprofile(look)
+        return function(*args, **kwargs)
+    finally:
+        sys.setprofile(before)
+
+
+def _holds_no_number(y: Any) -> bool:
+    values: list[Any] = []
+    reached(y, set(), None, values)
+    return not values
 
 
 class Cache:
@@ -34,9 +63,11 @@ class Cache:
         # By the key that Python takes, the least recently used first: the results by the identity of the arguments.
         self.entries: OrderedDict[Any, dict[tuple[int, ...], tuple[Any, ...]]] = OrderedDict()
         self.hits = self.misses = 0
+        self.taken: set[Any] = set()  # the keys of entries that Python's own cache holds too
 
     def call(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        look = _plainly if all(map(is_plain_key, (*args, *kwargs.values()))) else partial(watched, tape)
+        is_plain = all(map(is_plain_key, (*args, *kwargs.values())))
+        look = _plainly if is_plain else partial(watched, tape)
         key = look(functools._make_key, args, kwargs, self.typed)
         given = tuple(x for x in (*args, *kwargs.values()) if differentiable(x))
         who = tuple(map(id, given))
@@ -46,14 +77,38 @@ class Cache:
             look(self.entries.move_to_end, key)
             if who in found:
                 return found[who][0]
+            y = MISSING
         else:
-            self.misses += 1
-        y = call(tape, self.function.__wrapped__, *args, **kwargs)
+            y = self.kept(args, kwargs) if is_plain and not given else MISSING
+            if y is MISSING:
+                self.misses += 1
+            else:
+                self.taken.add(key)
+        if y is MISSING:
+            y = call(tape, self.function.__wrapped__, *args, **kwargs)
         if self.most != 0:
             look(self.entries.setdefault, key, {})[who] = y, given
             if self.most is not None and len(self.entries) > self.most:
-                self.entries.popitem(last=False)
+                self.taken.discard(self.entries.popitem(last=False)[0])
         return y
+
+    def kept(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A result without numbers that Python's own cache holds, or ``MISSING``; that counts the call then."""
+        profiler = sys.getprofile()
+        asks = profiler is None or callable(profiler)  # one written in C cannot be put back
+        size = self.function.cache_info().currsize
+        full = self.most is not None and size + len(self.entries) - len(self.taken) > self.most  # it may be gone by now
+        if not asks or not size or full or type(self.function.__wrapped__) is not FunctionType:
+            return MISSING
+        try:
+            y = _kept(self.function, args, kwargs)
+        except _Miss:
+            self.misses -= 1
+            return MISSING
+        if _holds_no_number(y):
+            return y
+        self.hits -= 1  # which is counted as a miss of the run
+        return MISSING
 
 
 def cache_of(tape: Tape, function: Any) -> Cache:
@@ -67,7 +122,7 @@ def cache_of(tape: Tape, function: Any) -> Cache:
 def _info(tape: Tape, function: Any) -> Any:
     """``function.cache_info()``, of the calls before the run and in it."""
     cache, before = cache_of(tape, function), function.cache_info()
-    size = before.currsize + len(cache.entries)
+    size = before.currsize + len(cache.entries) - len(cache.taken)
     return before._replace(
         hits=before.hits + cache.hits,
         misses=before.misses + cache.misses,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import cProfile
 import functools
 
 import numpy as np
@@ -174,6 +176,75 @@ def test_a_function_that_is_called_in_and_outside_of_runs():
         assert type(shared(1.5)) is float and shared(1.5) == 2.25
     assert mo.grad(mo.grad(lambda x: shared(x) * x))(1.5) == 6 * 1.5
     assert shared.cache_info().misses == 1  # a run has a cache of its own
+
+
+class Settings:
+    """An object without numbers."""
+
+    def __init__(self, name):
+        self.name, self.parts = name, {"kind": str, "names": (name, None)}
+
+
+@pytest.mark.parametrize("profiled", [False, True])
+@pytest.mark.parametrize("maxsize", [None, 4, 1])
+def test_what_holds_no_number_is_taken_from_the_cache_of_before(profiled, maxsize):
+    """As Python does: the function does not run again, not even for its effects, until the cache is cleared."""
+    ran = []
+
+    @functools.lru_cache(maxsize=maxsize)
+    def settings(name="a", *, kind=None):
+        ran.append(name)
+        return Settings(name)
+
+    def f(x):
+        found = [settings(), settings("b"), settings(), settings(kind="c")]
+        return x * x * len({id(e) for e in found}) + settings.cache_info().hits * x
+
+    def plain(x):
+        y = f(x)
+        return y, ran[:], settings.cache_info()
+
+    def recorded(x):
+        info = []
+
+        def loss(x):
+            y = f(x)
+            info.append(settings.cache_info())
+            return y
+
+        profiler = cProfile.Profile() if profiled else contextlib.nullcontext()
+        with profiler:
+            y = mo.value_and_grad(loss)(x)[0]
+        return y, ran[:], info[0]
+
+    seen = []
+    for form in (plain, recorded):
+        settings.cache_clear()
+        first = settings()
+        del ran[:]
+        seen.append(form(2.0))
+        assert profiled or maxsize == 1 or settings() is first
+    assert profiled or seen[0] == seen[1]
+    settings.cache_clear()
+    del ran[:]
+    mo.grad(f)(2.0)
+    assert ran[0] == "a"
+
+
+def test_what_holds_a_number_is_computed_in_each_run():
+    model = Model(1.5)
+
+    @functools.cache
+    def weights():
+        return {"w": [model.w * 2.0], "name": "a"}
+
+    weights()
+
+    def loss(w):
+        model.w = w
+        return weights()["w"][0] * w
+
+    assert mo.grad(loss)(3.0) == 12.0
 
 
 def test_a_cached_constant():
