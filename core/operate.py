@@ -141,7 +141,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(np.array, b))
     if isinstance(b, reading) and isinstance(a, (list, tuple)):
         return operation(tape, tape.call(np.array, a), b)
-    if isinstance(a, np.ndarray) and overrides(a) or isinstance(b, np.ndarray) and overrides(b):
+    if isinstance(a, (np.ndarray, np.generic)) and overrides(b) or isinstance(b, np.ndarray) and overrides(a) or isinstance(a, np.ndarray) and overrides(a):
         return tape.call(OPERATOR_UFUNCS[f"__{operation.__name__.rstrip('_')}__"], a, b)
     if isinstance(a, (np.ndarray, np.generic)) and special(type(b), "__array__") is not None:
         return operation(tape, a, tape.call(np.asarray, b))

@@ -17,13 +17,13 @@ from .columns import by_rows
 from .entered import Entered, Restore
 from .errors import BadInput, two_arguments
 from .inline import Copy, inline
-from .ir import Block, Function, Value, walk
+from .ir import Block, Function, Operation, Value, walk
 from .layout import Describe
 from .pullback import check_function, no_pair, no_scalar, nothing_returned, result_is_none
 from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
-from .specialise.functions import Captured, constant_for_derivatives
+from .specialise.functions import LEFT_BEHIND, Captured, constant_for_derivatives
 from .traced import Array, Trace, Traced
 from .typed import STACK, ArrayType, custom
 
@@ -129,7 +129,8 @@ def differentiated(
         trace.is_strong,
         trace.level > 0,
     )
-    found = inline(trace.builder, sweeps.forward, [*arguments, *made.free])
+    forward = without_custom(sweeps.forward, _is_left_behind)  # a derivative around this one passes through it
+    found = inline(trace.builder, forward, [*arguments, *made.free])
     count = len(made.results)
     made.settle(found[:count])
     y, shown, written = made.outcome  # type: ignore[misc]
@@ -191,7 +192,7 @@ def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
     if isinstance(x, Traced):
         if id(x) in own or not x.type.is_inexact:
             return x
-        return trace.wrap(constant_for_derivatives(trace.builder, trace.value(x)))
+        return trace.wrap(constant_for_derivatives(trace.builder, trace.value(x), LEFT_BEHIND))
     if isinstance(x, tuple):
         return getattr(x, "_make", type(x))([_constant(trace, e, own) for e in x])
     if isinstance(x, list):
@@ -301,21 +302,33 @@ def _rows(trace: Any, back: Pull, y: Any, x: ArrayType, whole: Callable[[Any], A
     return trace.wrap(builder.reshape(rows, (*kind.shape, *x.shape)))
 
 
-def without_custom(function: Function) -> Function:
-    """The function with the derivatives that were given by hand left out: what is not differentiated needs none."""
-    if not any(op.callee is custom for op in walk(function.block)):
+def _is_custom(op: Operation) -> bool:
+    return op.callee is custom
+
+
+def _is_left_behind(op: Operation) -> bool:
+    return op.callee is custom and op.named["backward"].constant.name == LEFT_BEHIND
+
+
+def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
+    """The function with derivatives that were given by hand left out: what is not differentiated needs none."""
+    if not any(map(which, walk(function.block))):
         return function
-    copy = _WithoutCustom()
+    copy = _WithoutCustom(which)
     parameters = [copy.define(v) for v in function.parameters]
     return Function(function.name, parameters, copy.block(function.block), function.filename)
 
 
 class _WithoutCustom(Copy):
+    def __init__(self, which: Callable[[Operation], bool]) -> None:
+        super().__init__()
+        self.which = which
+
     def block(self, block: Block) -> Block:
         parameters = [self.define(v) for v in block.parameters]
         operations = []
         for op in block.operations:
-            if op.callee is custom:
+            if self.which(op):
                 self.known.update((r, self.value(y)) for r, y in zip(op.results, op.operands))
             else:
                 operations.append(self.operation(op))

@@ -71,7 +71,7 @@ class Captured:
         results = list(dict.fromkeys(self.asked))
         left = [v for v in self.left.values() if v not in results]
         with trace.builder.writing(block.operations):
-            kept = [constant_for_derivatives(trace.builder, v) for v in left]
+            kept = [constant_for_derivatives(trace.builder, v, LEFT_BEHIND) for v in left]
         self.results = [*results, *left]
         block.results = [*results, *kept]
         self.free = _free(block, set(parameters))
@@ -97,11 +97,15 @@ class Captured:
         return new
 
 
-def constant_for_derivatives(builder: Any, x: Value) -> Value:
+LEFT_BEHIND = "left behind"
+"""Name of the pullback of what is constant for one derivative, and not for those around it."""
+
+
+def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> Value:
     """x, through which no cotangent passes."""
     if x.type is STACK or not x.type.is_inexact:
         return x
-    nothing = Function("nothing", [Value("dy", x.type)], Block())
+    nothing = Function(name, [Value("dy", x.type)], Block())
     return builder.call(custom, [x], [x.type], n=1, m=0, backward=nothing)[0]
 
 

@@ -809,3 +809,30 @@ def _last(given):
 
 
 last = FunctionType(_last.__code__.replace(co_filename="<nowhere>"), globals(), "last")
+
+
+INTEGERS_OF_BYTES = {
+    "from_bytes": lambda x: int.from_bytes(struct.pack("d", x), "little") * 1e-18 * x,
+    "struct": lambda x: struct.unpack("Q", struct.pack("d", x))[0] * 1e-18 * x,
+    "each byte": lambda x: sum(struct.pack("d", x)) * x,
+    "a view": lambda x: int(np.array([x]).view(np.int64)[0]) * 1e-18 * x,
+    "hexadecimal text": lambda x: int(x.hex()[4:8], 16) * x,
+    "masked bits": lambda x: (int.from_bytes(struct.pack("d", x), "little") & 0xFFFF) * x,
+}
+
+
+@pytest.mark.parametrize("how", INTEGERS_OF_BYTES)
+def test_an_integer_that_is_read_from_the_bytes_of_a_number_is_constant(how):
+    f = INTEGERS_OF_BYTES[how]
+    assert mo.grad(f)(1.3) == pytest.approx(f(1.3) / 1.3, rel=1e-14)
+
+
+@pytest.mark.parametrize("other", [struct.pack("d", 1.3), bytearray(struct.pack("d", 1.3))], ids=["bytes", "bytearray"])
+def test_numbers_read_from_bytes_that_only_happen_to_be_equal_are_refused_too(other):
+    def f(x):
+        logged = struct.pack("d", x)
+        return struct.unpack("d", other)[0] * x + len(logged)
+
+    with pytest.raises(mo.NoDerivative, match="are read from bytes, a buffer or an address again"):
+        mo.grad(f)(1.3)
+    assert mo.grad(f)(1.5) == 1.3
