@@ -94,7 +94,9 @@ def _binary_protocol(
     for own, name, x, other in attempts:
         if own is not None:
             y = tape.call(own, x, other)
-        elif isinstance(x, np.ndarray) and (overrides(x) or overrides(other) or special(type(other), "__array__")):
+        elif isinstance(x, NUMPYS) and overrides(other):
+            y = tape.call(OPERATOR_UFUNCS[name], a, b)
+        elif isinstance(x, np.ndarray) and (overrides(x) or special(type(other), "__array__")):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
         elif isinstance(x, np.ndarray) and is_sequence(other):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
@@ -118,7 +120,8 @@ def is_sequence(x: Any) -> bool:
 def _gives_way(a: Any, b: Any) -> bool:
     """Whether NumPy leaves ``a op b`` to the class of ``b``, which has no base in common with that of ``a``."""
     if hasattr(type(b), "__array_ufunc__"):
-        return type(b).__array_ufunc__ is None or not isinstance(a, np.ndarray)
+        own = type(b).__array_ufunc__
+        return own is None or own is np.ndarray.__array_ufunc__ and not isinstance(a, np.ndarray)
     return getattr(b, "__array_priority__", 0) > 0 or not isinstance(a, np.ndarray) or not a.ndim
 
 
@@ -126,7 +129,8 @@ def _not_implemented(x: Any, other: Any) -> Any:
     return NotImplemented
 
 
-VALUES = (np.ndarray, np.generic, float, complex, int)
+NUMPYS = (np.ndarray, np.generic)
+VALUES = (*NUMPYS, float, complex, int)
 SEQUENCES = (list, tuple, bytes, bytearray)
 
 
@@ -141,7 +145,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(np.array, b))
     if isinstance(b, reading) and isinstance(a, (list, tuple)):
         return operation(tape, tape.call(np.array, a), b)
-    if isinstance(a, (np.ndarray, np.generic)) and overrides(b) or isinstance(b, np.ndarray) and overrides(a) or isinstance(a, np.ndarray) and overrides(a):
+    if (isinstance(a, NUMPYS) or isinstance(b, NUMPYS)) and (overrides(a) or overrides(b)):
         return tape.call(OPERATOR_UFUNCS[f"__{operation.__name__.rstrip('_')}__"], a, b)
     if isinstance(a, (np.ndarray, np.generic)) and special(type(b), "__array__") is not None:
         return operation(tape, a, tape.call(np.asarray, b))
@@ -224,9 +228,14 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
         if own is not None:
             y = tape.call(own, a, b)
             return plain(tape, a, b) if y is NotImplemented else y
-        if isinstance(a, np.ndarray) and overrides(a):
+        if isinstance(a, np.ndarray) and (overrides(a) or overrides(b)):
             return tape.call(OPERATOR_UFUNCS[method], a, b, out=a)
         if isinstance(a, np.ndarray):
+            if type(b) not in NUMBERS and not isinstance(b, np.ndarray):
+                if getattr(type(b), "__array_ufunc__", a) is None:
+                    return function(a, b)  # raises what NumPy raises
+                if getattr(b, "__array_priority__", 0) > getattr(a, "__array_priority__", 0):
+                    return plain(tape, a, b)
             y = plain(tape, a, b)
             plain_y = not isinstance(y, (np.ndarray, np.generic))
             if not plain_y and (y.shape != a.shape or not np.can_cast(y.dtype, a.dtype, "same_kind")):
