@@ -24,6 +24,7 @@ from .side_by_side import products_of_loops
 from .simplify import simplify
 from .source import describe
 from .specialise import Program, specialise
+from .specialise.numbers import Needed
 from .strong_zero import is_nan
 from .tape import NotANumber
 from .traced import NeedsConcrete
@@ -65,6 +66,7 @@ class Compilation:
     seconds: dict[str, float]
     checks: Checks
     static: frozenset[int] = frozenset()  # leaves that had to be known
+    read_only: frozenset[int] = frozenset()  # leaves that cannot be written to, which the function does on a path
     why_static: dict[int, str] = field(default_factory=dict)
     is_strong: bool = False  # see ``strong_zero``
     executable: Any = None
@@ -122,8 +124,21 @@ class Compilation:
 
     def _fits(self, i: int) -> bool:
         x = self.program.hidden[i].read()
-        kind = self.function.parameters[len(self.program.leaves) + i].type
-        return type(x) is np.ndarray and x.dtype == kind.dtype and x.shape == kind.shape
+        place = len(self.program.leaves) + i
+        kind = self.function.parameters[place].type
+        return (
+            type(x) is np.ndarray
+            and x.dtype == kind.dtype
+            and x.shape == kind.shape
+            and x.strides == self.program.strides.get(place, x.strides)
+            and x.flags.writeable is (place not in self.program.read_only)
+        )
+
+    @property
+    def written(self) -> frozenset[int]:
+        """The leaves that the program writes to on some path."""
+        program = self.program
+        return self.read_only | {program.leaves[i] for i in program.written if i < len(program.leaves)}
 
 
 def calls_python(block: Block, within: frozenset[Function] = frozenset()) -> bool:
@@ -138,12 +153,10 @@ def calls_python(block: Block, within: frozenset[Function] = frozenset()) -> boo
 
 
 def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
-    """Raise if an array that is written to shares memory with another one, or cannot be written to."""
+    """Raise if an array that is written to shares memory with another one."""
     arrays = [(i, x) for i, x in enumerate(parameters) if type(x) is np.ndarray]
     for place in written:
         x = parameters[place]
-        if not x.flags.writeable:
-            raise ValueError("assignment destination is read-only")
         if x.base is not None and overlaps_itself(x):
             raise BadInput(
                 "the compiled function writes into an array of which several elements are one in memory; give it a copy"
@@ -196,12 +209,16 @@ def _specialised(
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
+    fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
+    read_only: set[int] = set()  # of these, what is written to
     refusal: BadInput | None = None
+    options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
+    is_numbered = False
     began = time.perf_counter()
     while True:
         try:
-            options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
-            program = specialise(f, args, kwargs, static, target=first[0], may_fork=refusal is not None, **options)
+            forms = {"may_fork": refusal is not None, "is_numbered": is_numbered, **options}
+            program = specialise(f, args, kwargs, static, read_only, target=first[0], **forms)
         except BadInput as error:
             try:
                 why |= needed(f, args, kwargs, error, static)
@@ -212,6 +229,13 @@ def _specialised(
                     raise
                 refusal = final
             static |= why.keys()
+            continue
+        except Needed:
+            is_numbered = True
+            continue
+        refused_writes = fixed.intersection(program.leaves[i] for i in program.written if i < len(program.leaves))
+        if not read_only.issuperset(refused_writes):
+            read_only |= refused_writes
             continue
         chosen = targets.choose(program.function, target, first)
         if chosen[0] == first[0] or not _is_for(first[0], program.function):
@@ -229,7 +253,9 @@ def _specialised(
                 seconds[name] = time.perf_counter() - began
     finally:
         deep.end()
-    return Compilation(f, *chosen, program, stages, seconds, checks, frozenset(static), why, is_strong)
+    return Compilation(
+        f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong
+    )
 
 
 def _is_for(target: str, function: Function) -> bool:

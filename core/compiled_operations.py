@@ -68,9 +68,17 @@ def record(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         tape.records.append((_scale_gradient, y, jitted, gradient, kept))
         return y
     y = evaluate(tape.parent, jitted.plain, *given[0], **given[1])
+    if found.program.may_give_arguments and _share_memory(y, leaves):
+        return call(tape, jitted.__wrapped__, *args, **kwargs)
     y = evaluate(tape.parent, _distinct, y)
     tape.records.append((_run_again, Describe().describe(y), jitted, _leaves_of(y), kept))
     return y
+
+
+def _share_memory(y: Any, leaves: list[Any]) -> bool:
+    """Whether an array of a result is an argument, or a view of one."""
+    arrays = [x for x in leaves if isinstance(x, np.ndarray)]
+    return any(np.may_share_memory(x, a) for x in _leaves_of(y) if isinstance(x, np.ndarray) for a in arrays)
 
 
 class _Kept:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import Compilation, check_overlap
+from .compiled import Compilation, calls_python, check_overlap
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
 from .strong_zero import is_nan
 
@@ -77,6 +77,7 @@ class _Entry:
         for i, source in enumerate(program.hidden):
             kind = self.compilation.function.parameters[len(program.leaves) + i].type
             parameters.append(self.array(self.local(f"{self.constant(source.read)}()"), kind.dtype, kind.shape))
+        self.test_memory(parameters)
         for guard in program.guards:
             self.guard(guard)
         outside = {*program.outside.values()}
@@ -91,6 +92,19 @@ class _Entry:
             distinct = [f"id({n})" for n in (*arrays, *self.holders.values())]
             self.tests.append(f"len({{{', '.join(distinct)}}}) == {len(distinct)}")
         return self.function(parameters, general, strongly)
+
+    def test_memory(self, parameters: list[str]) -> None:
+        """Tests of how arrays stand in memory, and whether they can be written to, where the program depends on it.
+
+        That the first array which is written to is not read-only need not be tested: NumPy says so, and nothing has been changed yet.
+        """
+        program = self.compilation.program
+        for i, strides in program.strides.items():
+            self.tests.append(f"{parameters[i]}.strides == {self.constant(strides)}")
+        fixed = [*(self.names[i] for i in self.compilation.read_only), *(parameters[i] for i in program.read_only)]
+        self.tests += [f"not {name}.flags.writeable" for name in fixed]
+        first = 0 if calls_python(self.compilation.function.block) else 1
+        self.tests += [f"{parameters[i]}.flags.writeable" for i in program.written[first:]]
 
     def function(
         self, parameters: list[str], general: Callable[..., Any], strongly: Callable[..., Any]
@@ -111,8 +125,10 @@ class _Entry:
         ]
         if program.written:
             space |= {"check_overlap": check_overlap, "written": program.written}
-            kinds = [v.type.shape for v in program.function.parameters]
-            bases = " and ".join(f"{p}.base is None" for p, shape in zip(parameters, kinds) if shape)
+            arrays = {self.names[i] for i, x in enumerate(self.leaves) if isinstance(x, np.ndarray) and i in self.names}
+            bases = " and ".join(
+                f"{p}.base is None" for i, p in enumerate(parameters) if p in arrays or i >= len(program.leaves)
+            )
             lines.append(f"    if not ({bases or True}):  # else nothing can overlap")
             lines.append("        check_overlap(parameters, written)")
         if self.compilation.may_repeat:
@@ -126,10 +142,16 @@ class _Entry:
             lines += [f"    results = {run}", f"    if {' or '.join(doubts) or False}:"]
             lines.append("        return strongly(*args, **kwargs)")
             run = "results"
-        if program.written or program.updates or program.knows_objects:
+        if program.written or program.arrays or program.updates or program.knows_objects:
             space["result"] = program.result
             objects = ", ".join(f"{number}: {name}" for number, name in self.holders.items())
-            lines.append(f"    return result({run}, parameters, {{{objects}}})")
+            run = f"result({run}, parameters, {{{objects}}})"
+            if program.written:
+                first = f"{parameters[program.written[0]]}.flags.writeable"
+                lines += ["    try:", f"        return {run}", "    except ValueError:", f"        if {first}: raise"]
+                lines.append("    return general(*args, **kwargs)")
+            else:
+                lines.append(f"    return {run}")
         else:
             space["plan"] = program.plan
             lines.append(f"    return plan({run}, parameters, ())")

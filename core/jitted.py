@@ -109,14 +109,19 @@ def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str,
 
 
 class _Form:
-    """The programs for one structure of arguments: one for each value of the leaves that had to be known."""
+    """The programs for one structure of arguments.
+
+    There is one for each value of the leaves that had to be known, and one for each set of read-only arrays that are written to.
+    """
 
     def __init__(self) -> None:
         self.static: tuple[int, ...] = ()
-        self.programs: dict[tuple[str, ...], Compilation] = {}
+        self.written: tuple[int, ...] = ()
+        self.programs: dict[tuple[Any, ...], Compilation] = {}
 
-    def values(self, leaves: Sequence[Any]) -> tuple[str, ...]:
-        return tuple(repr(leaves[i]) for i in self.static)
+    def values(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        found = tuple(repr(leaves[i]) for i in self.static)
+        return found if not self.written else (*found, *(leaves[i].flags.writeable for i in self.written))
 
 
 class Jitted:
@@ -265,6 +270,7 @@ class Jitted:
                 self.function, args, kwargs, self.target, self.checks, form.static, is_strong=self.is_strong
             )
             form.static = tuple(sorted({*form.static, *found.static}))
+            form.written = tuple(sorted({*form.written, *found.written}))
             form.programs[form.values(leaves)] = found
             layout = layout_of(given)
             self.history.add(names_of_arguments(self.function, layout), leaves, found.static, self._fixed(args, kwargs))

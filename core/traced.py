@@ -42,14 +42,19 @@ class NeedsConcrete(BadInput):
 class Storage:
     """The memory of arrays: its present value, an array with C order.
 
-    ``tied`` says why it must not be written to: it may or may not be the same memory as another.
+    ``tied`` says why it must not be written to: it may or may not be the same memory as another.  ``is_read_only``: NumPy
+    does not let it be written to, ``is_refused``: which the program tries.  ``is_viewed`` and ``is_copied``: because of
+    the order in which its elements stand in memory, as NumPy's reshape does.
     """
 
-    __slots__ = ("region", "tied", "value")
+    __slots__ = ("is_copied", "is_read_only", "is_refused", "is_viewed", "region", "tied", "value")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, is_read_only: bool = False) -> None:
         self.value = value
         self.tied = ""
+        self.is_read_only = is_read_only
+        self.is_refused = False
+        self.is_viewed = self.is_copied = False
         self.region = current().region if Trace.stack else None
 
 
@@ -60,10 +65,18 @@ class View:
     """
 
     __slots__ = ("read", "write")
+    is_read_only = False  # NumPy does not let it be written to
 
     def __init__(self, read: Callable[[Value], Value], write: Callable[[Value, Value], Value]) -> None:
         self.read = read
         self.write = write
+
+    def after_run(self, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
+        """The view as NumPy takes it of the storage's memory; its second argument is what holds the indices and lengths.
+
+        ``number`` says how one of these is read.
+        """
+        raise NotImplementedError
 
 
 class Traced:
@@ -171,12 +184,22 @@ def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
 class Array(Traced):
     """An array (of no dimensions too, as ``np.zeros(())``), or a view of one."""
 
-    __slots__ = ("storage", "view", "type")
+    __slots__ = ("storage", "view", "type", "region")
 
     def __init__(self, storage: Storage, view: View | None = None, type: ArrayType | None = None) -> None:
         self.storage = storage
         self.view = view
         self.type = type or storage.value.type
+        self.region = current().region if Trace.stack else None
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.storage.is_read_only or self.view is not None and self.view.is_read_only
+
+    def check_writeable(self, text: str) -> None:
+        if self.is_read_only:
+            self.storage.is_refused = True
+            raise ValueError(text)
 
 
 Array.__name__ = "numpy.ndarray"  # in Python's messages

@@ -37,11 +37,11 @@ def type_of(x: Any) -> ArrayType | None:
     return None
 
 
-def traced_leaf(parameter: Any, x: Any) -> Any:
+def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
     """What stands for a leaf."""
     if not isinstance(x, np.ndarray):
         return Scalar(parameter)
-    return Array(Storage(parameter), None if x.flags.c_contiguous else Strided(x))
+    return Array(Storage(parameter, is_read_only), None if x.flags.c_contiguous else Strided(x))
 
 
 def has_traced(x: Any, depth: int = 4) -> bool:

@@ -17,6 +17,7 @@ from .identity import Candidates
 from .instances import held_by_instance
 from .iterators import VIEWS, Iterator
 from .merging import Merger, in_one_order, of_items, same_constant
+from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
@@ -76,6 +77,7 @@ class Branches(Raising):
     """How many more times this trace may fork."""
     is_uneven: bool
     """Whether two branches have left behind what cannot be one object."""
+    numbers: Numbers
 
     @property
     def scope(self) -> Scope:
@@ -128,7 +130,10 @@ class Branches(Raising):
 
     def made_in(self, x: Any) -> Any:
         """The region in which a storage or an object was made."""
-        region = x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1]
+        return self.resolved(x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1])
+
+    def resolved(self, region: Any) -> Any:
+        """The region that a region has become a part of."""
         while region is not None and region.part_of is not region:
             region = region.part_of
         return region

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir import Value
+from ..surface.views import in_numpy
 from ..traced import Array, Scalar, Storage
 from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
@@ -69,17 +70,25 @@ class Not:
         self.condition = condition
 
 
-class Candidates:
-    """The objects that ``x`` may be, by their identities, each with the condition for it; None: they are not known."""
+Option = tuple[Any, Any, Any]
+"""An object that another may be, the condition for it, and for a view the indices and lengths in it."""
 
-    def __init__(self, x: Any, objects: dict[int, tuple[Any, Any]] | None) -> None:
+
+class Candidates:
+    """The objects that ``x`` may be, by their identities; None: they are not known."""
+
+    def __init__(self, x: Any, objects: dict[int, Option] | None) -> None:
         self.x = x
         self.objects = objects
 
 
-def candidates(trace: Any, x: Any) -> dict[int, tuple[Any, Any]] | None:
+def candidates(trace: Any, x: Any) -> dict[int, Option] | None:
     found = trace.candidates.get(id(x))
-    return {id(x): (x, True)} if found is None else found.objects
+    return {id(x): (x, True, numbers_of(x))} if found is None else found.objects
+
+
+def numbers_of(x: Any) -> Any:
+    return in_numpy(x.view)[0] if isinstance(x, Array) and x.view is not None else ()
 
 
 def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
@@ -90,7 +99,7 @@ def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
         trace.candidates[id(made)] = Candidates(made, None)
         return
     objects = {}
-    for key, (x, _) in {**one, **other}.items():
+    for key, (x, _, numbers) in {**one, **other}.items():
         on = [side.get(key, (x, False))[1] for side in (one, other)]
         if on[0] is True and on[1] is True:
             found: Any = True
@@ -101,8 +110,21 @@ def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
         else:
             parts = [merger.within(i, lambda c=c: condition(trace, c)) for i, c in enumerate(on)]
             found = merger.merge(*parts)
-        objects[key] = x, found
+        objects[key] = x, found, _leaving(merger, x, numbers, one.get(key), other.get(key)) if numbers else ()
     trace.candidates[id(made)] = Candidates(made, objects)
+
+
+def _leaving(merger: Any, x: Array, numbers: Any, one: Option | None, other: Option | None) -> Any:
+    """The indices and lengths of a view, after the branches; of memory that is new in one of them they are not needed."""
+    if merger.trace.made_in(x.storage) in merger.regions:
+        return numbers
+    sides = [option and option[2] for option in (one, other)]
+    side = 0 if sides[0] is not None else 1
+    if None in sides:
+        found = [merger.one_side(Scalar(v), side) for v in numbers]
+    else:
+        found = [merger.merge(Scalar(v), Scalar(w)) for v, w in zip(*sides)]
+    return [merger.trace.value(v) for v in found]
 
 
 def condition(trace: Any, x: Any) -> Any:

@@ -29,6 +29,7 @@ from .identity import forget, has_other_name
 from .instances import held_by_instance, hold_part, is_instance
 from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy, same_constant
+from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Conflict, Late, Unread
 from .state import content, put, value_after
 
@@ -51,7 +52,7 @@ class Slot:
     first: Any = UNBOUND  # the object there before the loop
     types: list[ArrayType] | None = None
     reason: str = ""
-    last: Any = None  # the object there after an iteration, for what is late
+    last: Any = None  # the object there after an iteration
     tied: str = ""  # why what it holds after the loop must not be changed
     general: Any = None  # the object there at the start of an iteration, for what is carried
     started: list[Any] = field(default_factory=list)  # what the containers in it held then
@@ -84,6 +85,7 @@ class Loop:
         self.trips = trips
         self.go = trace.new({"go": go})
         self.slots = list(predicted)
+        self.carried = Carried(trace, trace.new({}))
         if trips is None:
             self.slots.append(Slot(self.go, "go", "carried"))
 
@@ -138,8 +140,9 @@ class Loop:
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
         new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
         slot.general = rebuilt(slot.first, iter(new), self.note)
-        for x in _arrays(slot.general):
+        for x, first in zip(arrays_in(slot.general), arrays_in(slot.first)):
             forget(self.trace, x)
+            self.trace.numbers.may_be(x, [first])
         slot.started = [content(x) for x in containers(slot.general, [])]
         return slot.general
 
@@ -158,6 +161,7 @@ class Loop:
 
     def attempt(self) -> None:
         trace = self.trace
+        self.carried.first(self.slots)
         index = Value("i", INT)
 
         def run(region: Region) -> Any:
@@ -172,12 +176,17 @@ class Loop:
                         f"{slot.name} is read in an iteration before it is assigned in it; assign it before the loop"
                     )
                     self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason))
+            self.carried.general(self.slots)
             start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
             trace.iterations += 1
+            trace.numbers.begin(region.changes)
             try:
                 go = self.step(Scalar(index))
+                if go is not RAISED:
+                    self.carried.last(self.slots, self.held)
             finally:
                 trace.iterations -= 1
+                trace.numbers.end()
             if go is RAISED:  # what it had changed before that is of no consequence
                 for key, (holder, before) in region.changes.before.items():
                     if trace.made_in(holder) is not region.changes:
@@ -243,7 +252,7 @@ class Loop:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = self.held(slot, region)
-            for x in [*containers(last, []), *_arrays(last)]:
+            for x in [*containers(last, []), *arrays_in(last)]:
                 held = x.storage if isinstance(x, Array) else x
                 other = owner.setdefault(id(held), slot)
                 older = self.trace.made_in(held) is not region.changes
@@ -309,6 +318,9 @@ class Loop:
         assert slot.types is not None
         redo = False
         types = list(slot.types)
+        for x, a in zip(arrays_in(slot.general), arrays_in(last)):
+            trace.numbers.origins[id(x)][1].append(a)
+        slot.last = last
         for position, (a, b) in enumerate(zip(leaves(slot.first, []), leaves(last, []))):
             value = self.read(b, region)
             kind = join(types[position], value.type)
@@ -362,6 +374,7 @@ class Loop:
                 Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
             )
         values = iter(made)
+        outcome = []
         for slot in self.slots:
             if slot.form == "local":
                 self.set(slot, Conflict(slot.reason))
@@ -371,14 +384,19 @@ class Loop:
                 Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in leaves(form, [])
             ]
             after = rebuilt(form, iter(new), self.note)
-            for x in _arrays(after):
+            last = arrays_in(slot.last)
+            for i, x in enumerate(arrays_in(after)):
                 forget(trace, x)
+                first = arrays_in(slot.first)[i : i + 1] if slot.form == "carried" else []
+                trace.numbers.may_be(x, [last[i], *first])
+            outcome.append((slot, after))
             if slot.tied:
-                for x in [*_arrays(after), *containers(after, [])]:
+                for x in [*arrays_in(after), *containers(after, [])]:
                     self.tie(x, slot.tied)
             if slot.form == "carried":
                 self.separate(slot, after)
             self.set(slot, after if slot.form == "carried" else self.late(slot, after))
+        self.carried.after(self.slots, outcome)
 
     def separate(self, slot: Slot, after: Any) -> None:
         """What the slot held before the loop is from now on another object than what it holds after it, ``after``.
@@ -389,7 +407,7 @@ class Loop:
         if isinstance(slot.holder, Storage) or slot.key is None:
             return
         name = slot.name or "a variable"
-        pairs = zip(*([*_arrays(o), *containers(o, [])] for o in (slot.first, after)))
+        pairs = zip(*([*arrays_in(o), *containers(o, [])] for o in (slot.first, after)))
         changed = any(map(_is_changed, self.slots))  # of one slot, and of another after its next iteration
         for x, y in pairs:
             if not has_other_name(self.trace, x, slot.holder, slot.key):
@@ -433,16 +451,12 @@ class Loop:
         return next(s.first for s in self.slots if s.holder is self.go)
 
 
-def _arrays(x: Any) -> list[Array]:
-    return [e for e in leaves(x, []) if isinstance(e, Array)]
-
-
 def _is_changed(slot: Slot) -> bool:
     """Whether an iteration has changed an array or a container that a variable held at its start."""
     if slot.form != "carried" or isinstance(slot.holder, Storage) or slot.key is None:
         return False
     parts = containers(slot.general, [])
-    return any(x.storage.value not in slot.parameters for x in _arrays(slot.general)) or not all(
+    return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
         same_entries(a, content(x)) for x, a in zip(parts, slot.started)
     )
 

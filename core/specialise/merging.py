@@ -185,12 +185,11 @@ class Merger:
 
     def arrays(self, a: Array, b: Array, name: str) -> Any:
         if a.storage is b.storage and a.view is b.view:
-            return a
+            return self.chosen(Array(a.storage, a.view, a.type), a, b)
         found = self.leaf(self.read(a, 0), self.read(b, 1), name)
         if found is None:
             return self.conflict(a, b, name)
-        made = Array(Storage(found))
-        choose(self, made, a, b)
+        made = self.chosen(Array(Storage(found)), a, b)
         older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
         if older:
             self.trace.uneven()
@@ -199,6 +198,15 @@ class Merger:
             )
             for storage in (made.storage, *older):
                 storage.tied = text
+        return made
+
+    def chosen(self, made: Array, a: Array, b: Array) -> Array:
+        """Note that an array is one of two."""
+        choose(self, made, a, b)
+        numbers = self.trace.numbers
+        numbers.may_be(made, [a, b])
+        if numbers.is_kept:
+            numbers.set(made, self.merge(numbers.of(a), numbers.of(b)))
         return made
 
     def read(self, x: Array, side: int) -> Value:

@@ -27,8 +27,10 @@ from .arguments import traced_leaf, type_of
 from .identity import Candidates
 from .instances import is_instance
 from .matching import Matching
+from .numbers import Numbers
 from .outside import Outside, Source
 from .raising import Ended, Raised
+from .result_arrays import Make
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
@@ -38,7 +40,7 @@ from .ways import MOST
 class Interpreter(Matching):
     """Interprets a Python function with traced arguments, and writes what it computes as typed IR."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_numbered: bool = False) -> None:
         self.builder = Builder()
         self.changes: list[Changes] = []
         self.made: dict[int, tuple[Any, Any]] = {}
@@ -67,6 +69,8 @@ class Interpreter(Matching):
         self.active = []
         self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
+        self.numbers = Numbers(self, is_numbered)
+        self.new(self.numbers.turns)
         self.positions: dict[Value, int] = {}  # of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.ways = None
@@ -112,6 +116,7 @@ class Interpreter(Matching):
 
     def write(self, array: Array, value: Value) -> None:
         storage = array.storage
+        array.check_writeable("assignment destination is read-only")
         if storage.tied:
             raise BadInput(storage.tied)
         self.touch(storage)
@@ -162,7 +167,7 @@ class Interpreter(Matching):
     def hidden(self, x: np.ndarray) -> Array:
         parameter = Value("hidden", type_of(x))
         self.hidden_parameters.append(parameter)
-        made = Array(Storage(parameter))
+        made = traced_leaf(parameter, x, not x.flags.writeable)
         made.storage.region = None
         self.given_arrays.append(made)
         return made
@@ -189,17 +194,21 @@ class Program:
     leaves: list[int]
     hidden: list[Source]
     written: list[int]
+    read_only: list[int]  # the hidden parameters that are written to though they cannot be: places among the parameters
+    strides: dict[int, tuple[int, ...]]  # of the parameters of which it matters how their elements stand in memory
+    arrays: list[Make]  # what makes further arrays of the results, which are appended to them
     plan: Plan
     updates: list[tuple[int, Callable[..., None]]]
     guards: list[Source]
     knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
-    gives_arguments: bool  # whether what was given is part of the result, as it is
+    gives_arguments: bool  # whether what was given is part of the result, as it is or as a view
+    may_give_arguments: bool  # whether that depends on a condition
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
     outside: dict[int, type]
     """The lists, dicts and objects from outside, by identity, that no argument may be: the program takes them for others."""
 
-    def result(self, results: Sequence[Any], parameters: Sequence[Any], objects: Any) -> Any:
+    def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """The Python result, from the function's results and parameters and the caller's objects, by number (``layout``).
 
         What the program has written and changed in its arguments is changed in the caller's own.
@@ -207,6 +216,10 @@ class Program:
         count = len(results) - len(self.written)
         for place, new in zip(self.written, results[count:]):
             parameters[place][...] = new
+        if self.arrays:
+            del results[count:]
+            for make in self.arrays:
+                results.append(make(results, parameters))
         made = self.plan(results, parameters, objects)
         for number, update in self.updates:
             update(objects[number], results, parameters, objects)
@@ -218,28 +231,39 @@ class Program:
 
 
 def specialise(
-    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Collection[int] = (), **options: Any
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    static: Collection[int] = (),
+    read_only: Collection[int] = (),
+    **options: Any,
 ) -> Program:
     """The typed program of ``f(*args, **kwargs)`` for arguments of these types.
 
-    ``static`` names leaves of ``(args, kwargs)``, by their position, whose values are known while compiling; ``options`` are
-    set on the trace (``target``: what the program is compiled for; ``may_fork``: see ``ways``).
+    ``static`` names leaves of ``(args, kwargs)``, by their position, whose values are known while compiling, and ``read_only``
+    arrays that cannot be written to: a write to one raises where the program comes to it.  ``options`` are set on the trace
+    (``target``: what the program is compiled for; ``may_fork``: see ``ways``).
 
     Raises:
         NeedsConcrete: a leaf or another number has to be known; ``error.value`` is it.
         BadInput: the function cannot be compiled: what, where, and what to do.  ``error.is_uneven``: it may be compiled if it may fork.
     """
-    trace = Interpreter()
+    trace = Interpreter(options.pop("is_numbered", False))
     vars(trace).update(options)
     try:
-        return _traced(trace, f, args, kwargs, static)
+        return _traced(trace, f, args, kwargs, static, read_only)
     except BadInput as error:
         error.is_uneven = trace.is_uneven  # type: ignore[attr-defined]
         raise
 
 
 def _traced(
-    trace: Interpreter, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Collection[int]
+    trace: Interpreter,
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    static: Collection[int],
+    read_only: Collection[int],
 ) -> Program:
     given = (tuple(args), dict(kwargs))
     originals, _ = scan(given)
@@ -256,7 +280,7 @@ def _traced(
     try:
         Trace.stack.append(trace)
         raised.begin()
-        leaves = [x if i in static else traced_leaf(parameters[i], x) for i, x in enumerate(originals)]
+        leaves = [x if i in static else traced_leaf(parameters[i], x, i in read_only) for i, x in enumerate(originals)]
         building = Build(leaves)
         inside, by_name = building.build(layout)
         trace.outside.take_static(building.fixed)
@@ -268,7 +292,7 @@ def _traced(
         arrays = [(parameters[i], x) for i, x in enumerate(leaves) if isinstance(x, Array)]
         trace.given_arrays += [x for _, x in arrays]
         for p, x in arrays:
-            results.note_argument(x, p)
+            results.arrays.note_parameter(x, results.place[p])
         try:
             y = trace.call(f, *inside, **by_name)
         except Ended:
@@ -277,8 +301,12 @@ def _traced(
             raise
         except Exception as error:
             y = trace.end_with(error)
+        hidden = list(trace.outside.inputs.values())
+        for i, (_, x) in enumerate(hidden, len(kept)):
+            results.arrays.note_parameter(x, i)
         try:
             plan, updates = results.plan_of_result(y), results.updates()
+            made = results.arrays.finish(results.values)
         except BadInput as error:
             trace.locate_in(error, f)
             raise
@@ -289,8 +317,7 @@ def _traced(
         except BaseException:
             undo(ending)
             raise
-    hidden = [source for source, _ in trace.outside.inputs.values()]
-    of_hidden = zip(trace.hidden_parameters, (array for _, array in trace.outside.inputs.values()))
+    of_hidden = zip(trace.hidden_parameters, (array for _, array in hidden))
     written += [(p, x) for p, x in of_hidden if x.storage.value is not p]
     block.results = [*results.values, *(x.storage.value for _, x in written)]
     everything = [*(parameters[i] for i in kept), *trace.hidden_parameters]
@@ -298,17 +325,25 @@ def _traced(
     with refused(describe(f)):
         function = verify(Function(name, everything, block, getattr(getattr(f, "__code__", None), "co_filename", "")))
     place = {p: i for i, p in enumerate(everything)}
+    places = [place[p] for p, _ in written]
+    shown = {*places, *results.arrays.shown}
+    given = [*((place[p], x, originals[trace.positions[p]]) for p, x in arrays),
+             *((i, x, source.found) for i, (source, x) in enumerate(hidden, len(kept)))]  # fmt: skip
     has_one_memory = not (written or updates or trace.differentiates or trace.outside.is_compared)
     return Program(
         function,
         kept,
-        hidden,
-        [place[p] for p, _ in written],
+        [source for source, _ in hidden],
+        places,
+        [len(kept) + i for i, (_, x) in enumerate(hidden) if x.storage.is_refused],
+        {i: x.strides for i, array, x in given if array.storage.is_copied or array.storage.is_viewed and i in shown},
+        made,
         plan,
         updates,
         list(trace.outside.guards.values()),
         results.knows_objects,
-        results.gives_arguments,
+        results.gives_numbers or results.arrays.gives_arguments,
+        results.arrays.may_give_arguments,
         isinstance(y, Scalar),
         trace.differentiates,
         {} if has_one_memory else trace.outside.holders(),

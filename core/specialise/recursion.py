@@ -16,6 +16,7 @@ from ..ir import Block, Function, Operation, Value, definitions, operands, walk
 from ..traced import Array, Scalar, Storage
 from .branches import Branches, NotKnownYet
 from .forms import leaves, rebuilt
+from .identity import forget
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator
 from .merging import NUMBERS, convert, join
@@ -42,6 +43,7 @@ class Recursion:
     form: Any = None  # an object of the form of its result
     types: list[Any] | None = None
     calls: list[Operation] = field(default_factory=list)
+    passed_on: bool = False  # whether an array of its result may be one that it is given
 
 
 def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
@@ -117,7 +119,7 @@ class Recursions(Branches):
         results = self.builder.operation(
             "call", made.function, [*map(self.value, given), *free], made.types or []
         )  # fmt: skip
-        return self.result(made, results)
+        return self.result(made, results, given)
 
     def write_once(self, made: Recursion, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> bool:
         """Interpret the body; whether what it returns is of the types that its own calls have counted on."""
@@ -156,6 +158,9 @@ class Recursions(Branches):
         if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
             raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
         form, values = region.result
+        origins = [o.storage for x in leaves(form, []) if isinstance(x, Array) for o in self.numbers.all_origins(x)]
+        given = made.function.parameters
+        made.passed_on |= any(o.value in given or self.made_in(o) is not region.changes for o in origins)
         if isinstance(form, Conflict):
             raise BadInput(form.text)
         types = [v.type for v in values]
@@ -174,13 +179,17 @@ class Recursions(Branches):
         """A call of the function that is being written."""
         if made.types is None:
             raise NotKnownYet
-        given = [self.value(x) for x in leaves((args, kwargs), [])]
-        results = self.builder.operation("call", made.function, given, made.types)
-        return self.result(made, results)
+        given = leaves((args, kwargs), [])
+        results = self.builder.operation("call", made.function, [self.value(x) for x in given], made.types)
+        return self.result(made, results, given)
 
-    def result(self, made: Recursion, results: list[Value]) -> Any:
+    def result(self, made: Recursion, results: list[Value], given: list[Any]) -> Any:
         found = leaves(made.form, [])
         new = [Array(Storage(r)) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
+        for x in new if made.passed_on else ():
+            if isinstance(x, Array):
+                forget(self, x)
+                self.numbers.may_be(x, [a for a in given if isinstance(a, Array)], is_unclear=True)
         return rebuilt(made.form, iter(new), self.new)
 
     def close(self, made: Recursion) -> list[Value]:

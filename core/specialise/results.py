@@ -21,6 +21,7 @@ from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .merging import of_entries
 from .python_functions import python_function
+from .result_arrays import ResultArrays
 from .scopes import UNBOUND, Closure, Conflict, Late
 from .sequences import Sequence as Walkable
 
@@ -35,18 +36,13 @@ class Results:
         self.trace = trace
         self.values: list[Value] = []
         self.place = {p: i for i, p in enumerate(parameters)}
-        self.storages: dict[int, int] = {}  # of arrays that were given, with the parameter's place
+        self.arrays = ResultArrays(trace, self.give)
         self.given = {id(x): number for number, x in made.items()}
         self.made = made
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
-        self.known: dict[int, int] = {}
         self.knows_objects = False
-        self.gives_arguments = False  # an array or a number that was given is in the result
-        self.kept: list[Any] = []
+        self.gives_numbers = False  # a number that was given is in the result
         self.shared: dict[int, _Shared] = {}  # lists, dicts and objects that stand in two places of the result
-
-    def note_argument(self, array: Array, parameter: Value) -> None:
-        self.storages[id(array.storage)] = self.place[parameter]
 
     def plan(self, x: Any) -> Plan:
         """How ``x`` is made after a call."""
@@ -71,9 +67,11 @@ class Results:
         waiting = [y]
         while waiting:
             x = waiting.pop()
+            if isinstance(x, Traced):
+                continue
             if isinstance(x, (list, dict)) or is_instance(x):
                 if id(x) in seen:
-                    self.shared[id(x)] = _Shared(self.shared[id(x)].places + 1 if id(x) in self.shared else 2)
+                    self.shared.setdefault(id(x), _Shared())
                     continue
                 seen.add(id(x))
             elif not isinstance(x, tuple):
@@ -141,21 +139,11 @@ class Results:
 
     def leaf(self, x: Traced) -> Plan:
         if isinstance(x, Array):
-            key = id(x.storage)
-            if x.view is None and key in self.storages:
-                place = self.storages[key]
-                self.gives_arguments = True
-                return lambda results, leaves, objects: leaves[place]
-            key = key if x.view is None else id(x)
-            if key not in self.known:
-                self.kept.append(x)
-                self.known[key] = self.give(self.trace.value(x))
-            i = self.known[key]
-            return lambda results, leaves, objects: results[i]
+            return self.arrays.plan(x)
         value = self.trace.value(x)
-        if value in self.place:
+        if value in self.place and not self.arrays.is_array(self.place[value]):
             place = self.place[value]
-            self.gives_arguments = True
+            self.gives_numbers = True
             return lambda results, leaves, objects: leaves[place]
         i = self.give(value)
         if value.type.weak:
@@ -212,24 +200,19 @@ class Results:
 
 
 class _Shared:
-    """Makes one object for several places of a result, each time that one is made."""
+    """Makes one object for several places of a result, each time that one is made; it is noted at the end of the run's results."""
 
-    def __init__(self, places: int) -> None:
-        self.places = places
+    def __init__(self) -> None:
         self.plan: Plan | None = None
-        self.made: dict[
-            int, list[Any]
-        ] = {}  # by the identity of a run's results: the object, and in how many places it is
 
     def __call__(self, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
-        found = self.made.get(id(results))
-        if found is None:
-            assert self.plan is not None
-            found = self.made[id(results)] = [self.plan(results, leaves, objects), 0]
-        found[1] += 1
-        if found[1] == self.places:
-            del self.made[id(results)]
-        return found[0]
+        assert self.plan is not None and isinstance(results, list)
+        if not results or type(results[-1]) is not dict:
+            results.append({})
+        made = results[-1]
+        if id(self) not in made:
+            made[id(self)] = self.plan(results, leaves, objects)
+        return made[id(self)]
 
 
 def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:

@@ -59,7 +59,8 @@ def _view(trace: Trace, x: Array, s: str, output: str) -> Array:
         flat = builder.setitem(reshape(builder, old, (math.prod(shape),)), index, v, ("a",))
         return reshape(builder, flat, shape)
 
-    return derived(x, ArrayType(x.type.dtype, places.shape), there, back)
+    kind = ArrayType(x.type.dtype, places.shape)
+    return derived(x, kind, there, back, lambda a, _: np.einsum(f"{s}->{output}", a))
 
 
 def _arguments(trace: Trace, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..builder import Shape
 from ..errors import BadInput
 from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
-from ..typed import Dim
+from ..typed import ArrayType, Dim
 from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
-from .views import read_only, reshape
+from .views import derived, read_only, reshape
 
 
 @traces(np.array)
@@ -38,11 +39,33 @@ def array(
     return new_array(v)
 
 
-@traces(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.asarray_chkfinite)
-def asarray(trace: Trace, a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
-    if isinstance(a, Array) and (dtype is None or np.dtype(dtype) == a.type.dtype):
-        return a
-    return array(trace, a, dtype)
+@traces(np.asarray, np.asanyarray, np.asarray_chkfinite)
+def asarray(trace: Trace, a: Any, dtype: Any = None, order: Any = None, copy: Any = None, **options: Any) -> Any:
+    if not isinstance(a, Array) or copy or dtype is not None and np.dtype(dtype) != a.type.dtype:
+        return array(trace, a, dtype)
+    if order in ("C", "F"):
+        from .shapes import stands_in_order
+
+        return a if stands_in_order(a, order) else new_array(trace.value(a))
+    return a
+
+
+@traces(np.ascontiguousarray)
+def ascontiguousarray(trace: Trace, a: Any, dtype: Any = None, **options: Any) -> Any:
+    return trace.call(np.atleast_1d, asarray(trace, a, dtype, "C"))
+
+
+@traces(np.asfortranarray)
+def asfortranarray(trace: Trace, a: Any, dtype: Any = None, **options: Any) -> Any:
+    return asarray(trace, a, dtype, "F")
+
+
+@traces(np.require)
+def require(trace: Trace, a: Any, dtype: Any = None, requirements: Any = None, **options: Any) -> Any:
+    wanted = {str(x).upper()[:1] for x in requirements or ()}
+    if wanted - {"C", "F"}:
+        raise refuse(f"np.require of {requirements}", "make a copy, which is an array of its own, in order and aligned")
+    return asarray(trace, a, dtype, next(iter(wanted), None))
 
 
 @traces(np.copy)
@@ -274,11 +297,13 @@ def diagonal(trace: Trace, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any =
         (*before, len(places)),
         ("diagonal", k),
         lambda x: trace.builder.getitem(x, index, spec, []),
+        lambda x, _: np.diagonal(x, k, -2, -1),
     )
 
 
 @traces(np.fill_diagonal)
 def fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
+    a.check_writeable("underlying array is read-only")
     if wrap or a.type.ndim != 2 or not a.type.is_static:
         raise refuse("np.fill_diagonal(wrap=True), or of an array that is no matrix,", "write a[i, i] = x in a loop")
     places = np.arange(min(a.type.shape))
@@ -359,14 +384,32 @@ def broadcast_to(trace: Trace, array: Any, shape: Any, subok: bool = False) -> A
     if len(found) != len(wanted) or any(a != b for a, b in zip(found, wanted)):
         raise BadInput(f"an array of shape {x.type.shape} cannot be broadcast to {wanted}")
     base = array if isinstance(array, Array) else new_array(x)
-    return read_only(trace.builder, base, wanted, ("broadcast_to",), lambda v: trace.builder.broadcast_to(v, wanted))
+    there = lambda v: trace.builder.broadcast_to(v, wanted)  # noqa: E731
+    return read_only(trace.builder, base, wanted, ("broadcast_to",), there, np.broadcast_to)
 
 
 @traces(np.broadcast_arrays)
 def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
-    parts = [strong(trace.builder, value(trace, x)) for x in args]
-    shape = trace.builder.broadcast_shape([p.type.shape for p in parts])
-    return tuple(new_array(trace.builder.broadcast_to(p, shape)) for p in parts)
+    arrays = [asarray(trace, x) for x in args]
+    shape = trace.builder.broadcast_shape([x.type.shape for x in arrays])
+    if all(x.type.shape == shape for x in arrays):
+        return tuple(arrays)
+    return tuple(_broadcast(trace, x, shape) for x in arrays)
+
+
+def _broadcast(trace: Trace, x: Array, shape: Shape) -> Array:
+    """A view that can be written to in NumPy, which warns then."""
+
+    def back(old: Value, v: Value) -> Value:
+        raise refuse(
+            "a write to an array of np.broadcast_arrays, of which several elements are one in memory,", "copy it"
+        )
+
+    def in_numpy(a: Any, lengths: tuple[int, ...]) -> Any:
+        return np.broadcast_arrays(a, np.empty(lengths))[0]
+
+    kind = ArrayType(x.type.dtype, shape)
+    return derived(x, kind, lambda v: trace.builder.broadcast_to(v, shape), back, in_numpy)
 
 
 def _constant_indices(function: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import result_dtype
 from ..errors import BadInput
 from ..ir import Value
-from ..traced import Array, Trace, by_rule, traces
+from ..traced import Array, Storage, Trace, by_rule, traces
 from ..typed import ArrayType
 from .arguments import integer, new_array, refuse, refuse_given, strong, value, weak
 from .operators import assign, stored
@@ -130,7 +130,7 @@ def part(trace: Trace, x: Any, imaginary: bool) -> Any:
             return trace.wrap(weak(builder, found, kind))
         return trace.wrap(found)
     if v.type.dtype.kind != "c":
-        return x if not imaginary else new_array(find(trace, v))
+        return Array(Storage(find(trace, v), is_read_only=True)) if imaginary else x
     kind = ArrayType(real(builder, v).type.dtype, v.type.shape)
 
     def back(old: Value, new: Value) -> Value:
@@ -139,7 +139,7 @@ def part(trace: Trace, x: Any, imaginary: bool) -> Any:
         i = builder.constant(1j, old.type.dtype)
         return builder.ufunc(np.add, builder.cast(re, old.type.dtype), builder.ufunc(np.multiply, i, im))
 
-    return derived(x, kind, lambda base: find(trace, base), back)
+    return derived(x, kind, lambda base: find(trace, base), back, lambda a, _: a.imag if imaginary else a.real)
 
 
 @traces(np.real)
@@ -248,6 +248,7 @@ by_rule(np.sinc)
 def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Array):
         raise BadInput("np.copyto writes to an array that is not one of the compiled program; copy it first")
+    dst.check_writeable("assignment destination is read-only")
     builder = trace.builder
     v = builder.cast(value(trace, src), dst.type.dtype)
     if where is not True:

@@ -245,6 +245,7 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
     if not isinstance(x, Array):
         _into_container(trace, x, index, v)
         return
+    x.check_writeable("assignment destination is read-only")
     mask = _mask_of(trace, index)
     if mask is not None and _is_for_each(value(trace, v).type.shape, x.type.ndim - mask.type.ndim):
         _write_where(trace, x, mask, value(trace, v))

@@ -12,7 +12,7 @@ from ..traced import ATTRIBUTES, METHODS, Array, Scalar, Trace, Traced, length
 from ..typed import ArrayType
 from .arguments import number_of, refuse, total, value, weak
 from .elementwise import part
-from .shapes import astype, flatten, reshape as np_reshape
+from .shapes import astype, flatten, reshape as np_reshape, stands_in_order
 
 _SAME = (
     *("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"),
@@ -79,7 +79,11 @@ def transpose(trace: Trace, x: Any, *axes: Any) -> Any:
 
 
 @method
-def conjugate(trace: Trace, x: Any) -> Any:
+def conjugate(trace: Trace, x: Any, out: Any = None) -> Any:
+    if isinstance(x, Array) and x.type.dtype.kind != "c" and out is None:
+        return x
+    if out is not None:
+        return trace.call(np.conjugate, x, out=out)
     if x.type.weak:
         return trace.wrap(trace.builder.ufunc(np.conjugate, trace.value(x))) if x.type.dtype.kind == "c" else x
     return trace.call(np.conjugate, x)
@@ -96,6 +100,7 @@ def copy(trace: Trace, x: Any, order: str = "C") -> Any:
 @method
 def sort(trace: Trace, x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     _own(x, "sort")
+    x.check_writeable("sort array is read-only")
     trace.write(x, value(trace, trace.call(np.sort, x, axis)))
 
 
@@ -227,9 +232,7 @@ class Flat:
         return self.trace.call(operator.getitem, self.trace.call(np.ravel, self.array), index)
 
     def __setitem__(self, index: Any, x: Any) -> None:
-        from .shapes import is_contiguous
-
-        if not is_contiguous(self.array.view):
+        if not stands_in_order(self.array):
             raise BadInput("a write through .flat of a view with gaps cannot be compiled; write to the array")
         self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
 

@@ -231,6 +231,7 @@ def share_memory(x: Any, y: Any) -> bool:
 def assign(trace: Trace, array: Array, x: Value, what: str = "an assignment") -> None:
     """Write a result into an array, which it must fit without loss of kind and with no new dimensions."""
     dtype, builder = array.type.dtype, trace.builder
+    array.check_writeable("output array is read-only")
     if not np.can_cast(x.type.dtype, dtype, "same_kind") and not x.type.weak:
         raise BadInput(
             f"Cannot cast {what} output from {x.type.dtype!r} to {dtype!r} with casting rule 'same_kind': "

@@ -195,6 +195,8 @@ def take(trace: Trace, a: Any, indices: Any, axis: Any = None, out: Any = None, 
 @traces(np.put)
 def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     refuse_given("np.put", mode=None if mode == "raise" else mode)
+    if isinstance(a, Array):
+        a.check_writeable("put: output array is read-only")
     flat = trace.call(np.ravel, value_of_memory(trace, a))
     new, index = value(trace, v), value(trace, ind)
     if new.type.shape and new.type.shape != index.type.shape:
@@ -204,9 +206,9 @@ def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def value_of_memory(trace: Trace, a: Any) -> Array:
     """An array whose elements can be written through a view of them in order."""
-    from .shapes import is_contiguous
+    from .shapes import stands_in_order
 
-    if not isinstance(a, Array) or not is_contiguous(a.view):
+    if not isinstance(a, Array) or not stands_in_order(a):
         raise refuse("a write by flat indices to an array that is a view with gaps", "write a[i, j] = x")
     return a
 

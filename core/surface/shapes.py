@@ -76,11 +76,22 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
 
 def shares_memory(array: Array, shape: Shape) -> bool:
     """Whether NumPy's reshape of an array gives a view of it."""
-    if is_contiguous(array.view) or shape == array.type.shape or 0 in array.type.shape:
+    if shape == array.type.shape or 0 in array.type.shape:
         return True
+    if is_contiguous(array.view):
+        return _note(array, True)
     bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
     like = _known_layout(array)
-    return np.shares_memory(like, like.reshape(bounds))
+    return _note(array, np.shares_memory(like, like.reshape(bounds)))
+
+
+def _note(array: Array, is_view: bool) -> bool:
+    """Note that the order of the elements in memory has decided what is a view."""
+    if is_view:
+        array.storage.is_viewed = True
+    else:
+        array.storage.is_copied = True
+    return is_view
 
 
 def _known_layout(array: Array) -> np.ndarray:
@@ -148,9 +159,18 @@ def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
     if order == "F":
         return reshape(trace, trace.call(np.transpose, a), -1)
     array = as_array(trace, a)
-    if is_contiguous(array.view) or 0 in array.type.shape or _known_layout(array).flags.c_contiguous:
-        return reshape(trace, array, -1)
-    return flatten(trace, array)
+    return reshape(trace, array, -1) if stands_in_order(array) else flatten(trace, array)
+
+
+def stands_in_order(array: Array, order: str = "C") -> bool:
+    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F")."""
+    if 0 in array.type.shape:
+        return True
+    if is_contiguous(array.view) and (order == "C" or array.type.ndim < 2):
+        return _note(array, True)
+    if order == "F" and not array.type.is_static:
+        return False
+    return _note(array, _known_layout(array).flags[f"{order}_CONTIGUOUS"])
 
 
 def flatten(trace: Trace, a: Any, order: str = "C") -> Any:
@@ -211,6 +231,8 @@ def squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
     if axis is None and not array.type.is_static:
         raise refuse("np.squeeze of an array with a length that is known only when the program runs", "name the axis")
     gone = [i for i, n in enumerate(shape) if n == 1] if axis is None else axes_of(trace, axis, len(shape))
+    if axis is None and not gone:
+        return array
     if any(shape[i] != 1 for i in gone):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return permuted(trace.builder, array, [i for i in range(len(shape)) if i not in gone])

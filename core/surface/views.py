@@ -41,6 +41,10 @@ class Part(View):
         super().__init__(self._read, self._write)
 
     @property
+    def is_read_only(self) -> bool:  # type: ignore[override]
+        return self.outer is not None and self.outer.is_read_only
+
+    @property
     def part_shape(self) -> Shape:
         return tuple(1 if d is None else self._length(d) for d in self.dims)
 
@@ -100,6 +104,18 @@ class Part(View):
                 found[d] = self._composed(d, entry)
         return Part(self.builder, self.outer, self.shape, found, [None if p is None else places[p] for p in dims])
 
+    def after_run(self, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
+        look = _after_run(self.outer, number)
+        ranges = [_range(e, number) for e in self.entries]
+        order = self._order()
+        new = (*(None if d is None else slice(None) for d in self.dims), ...)
+
+        def take(memory: Any, numbers: Any) -> Any:
+            part = look(memory, numbers)[(*[at(numbers) for at in ranges], ...)]
+            return part.transpose(order)[new]
+
+        return take
+
     def _composed(self, d: int, entry: Entry) -> Entry:
         inner = self.entries[d]
         if inner == ":":
@@ -120,25 +136,34 @@ class Strided(View):
         super().__init__(lambda base: base, lambda base, v: v)
         self.given = given
 
+    def after_run(self, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
+        return lambda memory, numbers: memory[...]
+
 
 class Derived(View):
     """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them.
 
-    ``is_reshape``: all elements, in the same order, in the shape ``bounds``.
+    ``in_numpy`` makes it of an array; it is given the array and the lengths ``shape``.  ``is_reshape``: all elements, in the
+    same order, in the shape ``bounds``.
     """
 
-    __slots__ = ("bounds", "is_reshape", "outer")
+    __slots__ = ("bounds", "in_numpy", "is_read_only", "is_reshape", "outer", "shape")
 
     def __init__(
         self,
         outer: View | None,
         there: Callable[[Value], Value],
         back: Callable[[Value, Value], Value],
+        in_numpy: Callable[[Any, tuple[int, ...]], Any],
+        kind: ArrayType,
         is_reshape: bool = False,
-        bounds: tuple[int, ...] = (),
+        is_read_only: bool = False,
     ) -> None:
         self.outer = outer
-        self.bounds = bounds
+        self.is_read_only = is_read_only or outer is not None and outer.is_read_only
+        self.in_numpy = in_numpy
+        self.shape = kind.shape
+        self.bounds = kind.bounds
         self.is_reshape = is_reshape
 
         def read(base: Value) -> Value:
@@ -151,6 +176,51 @@ class Derived(View):
             return outer.write(base, back(x, v))
 
         super().__init__(read, write)
+
+    def after_run(self, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
+        look, in_numpy = _after_run(self.outer, number), self.in_numpy
+        if all(isinstance(n, int) for n in self.shape):
+            shape: Any = self.shape
+            return lambda memory, numbers: in_numpy(look(memory, numbers), shape)
+        lengths = [number(n.value) if isinstance(n, Dim) else lambda numbers, n=n: n for n in self.shape]
+        return lambda memory, numbers: in_numpy(look(memory, numbers), tuple(n(numbers) for n in lengths))
+
+
+def in_numpy(view: View) -> tuple[list[Value], Callable[[Any, Any], Any]]:
+    """A view as NumPy takes it: the indices and lengths in it, and a function of the memory and these numbers."""
+    values: list[Value] = []
+
+    def number(value: Value) -> Callable[[Any], int]:
+        if value.is_constant:
+            known = int(value.constant)
+            return lambda numbers: known
+        i = len(values)
+        values.append(value)
+        return lambda numbers: int(numbers[i])
+
+    return values, view.after_run(number)
+
+
+def _after_run(view: View | None, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
+    return (lambda memory, numbers: memory) if view is None else view.after_run(number)
+
+
+def _range(entry: Entry, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any], Any]:
+    """The index or slice that an entry of a part is in a run."""
+    if entry == ":":
+        return lambda numbers: slice(None)
+    at = number(entry[1])
+    if entry[0] == "i":
+        return at
+    step, n = entry[2:]
+    length = number(n.value) if isinstance(n, Dim) else lambda numbers: n
+
+    def found(numbers: Any) -> slice:
+        start, count = at(numbers), length(numbers)
+        stop = start + step * count
+        return slice(start, stop if stop >= 0 else None, step) if count > 0 else slice(0, 0)
+
+    return found
 
 
 def _only(builder: Builder, v: Value) -> Value:
@@ -200,20 +270,34 @@ def permuted(builder: Builder, array: Array, axes: Sequence[int | None]) -> Arra
 
 
 def derived(
-    array: Array, kind: ArrayType, there: Callable[[Value], Value], back: Callable[[Value, Value], Value]
+    array: Array,
+    kind: ArrayType,
+    there: Callable[[Value], Value],
+    back: Callable[[Value, Value], Value],
+    in_numpy: Callable[[Any, tuple[int, ...]], Any],
 ) -> Array:
     """A view through functions."""
-    return Array(array.storage, Derived(array.view, there, back), kind)
+    return Array(array.storage, Derived(array.view, there, back, in_numpy, kind), kind)
 
 
-def read_only(builder: Builder, array: Array, shape: Shape, key: Any, there: Callable[[Value], Value]) -> Array:
+def read_only(
+    builder: Builder,
+    array: Array,
+    shape: Shape,
+    key: Any,
+    there: Callable[[Value], Value],
+    in_numpy: Callable[[Any, tuple[int, ...]], Any],
+) -> Array:
     """A view that NumPy does not let be written to, as a broadcast array or a diagonal."""
 
     def back(old: Value, v: Value) -> Value:
-        raise ValueError("assignment destination is read-only")
+        raise AssertionError("a read-only view is written to")
 
     kind = ArrayType(array.type.dtype, tuple(shape))
-    return derived(array, kind, lambda x: builder.once((*key, x, tuple(map(dim_key, shape))), lambda: there(x)), back)
+    once = (*key, tuple(map(dim_key, shape)))
+    read = lambda x: builder.once((*once, x), lambda: there(x))  # noqa: E731
+    view = Derived(array.view, read, back, in_numpy, kind, is_read_only=True)
+    return Array(array.storage, view, kind)
 
 
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
@@ -224,8 +308,9 @@ def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
         array.view,
         lambda x: builder.once(("reshape", x, tuple(map(dim_key, shape))), lambda: reshape(builder, x, shape)),
         lambda _, v: reshape(builder, v, before),
+        np.reshape,
+        kind,
         is_reshape=True,
-        bounds=kind.bounds,
     )
     return Array(array.storage, view, kind)
 
