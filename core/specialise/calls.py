@@ -143,6 +143,8 @@ class Calls(Uninterpreted, Recursions):
         if kind is TracedMethod:
             return function.body(self, function.x, *args, **kwargs)
         if kind is functools.partial:
+            if id(getattr(function.func, "__self__", None)) not in self.made:
+                self.outside.note_bound(function.func)
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
@@ -334,6 +336,13 @@ class Calls(Uninterpreted, Recursions):
                 found = self.call(method, x, y)
                 if found is not NotImplemented:
                     return found
+        if any(isinstance(x, Traced) for x in args):
+            plain = [self.as_number(x, other) for x, other in ((a, b), (b, a))]
+            if plain[0] is not a or plain[1] is not b:
+                return self.call(function, *plain)
+        if function in _COMPARISONS and type(a) is type(b) and isinstance(a, (list, tuple)) and has_traced((a, b)):
+            if function not in (operator.eq, operator.ne):
+                return self.in_order(function, a, b)
         if function in (operator.eq, operator.ne):
             equal = NotImplemented
             if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self, (a, b))):
@@ -343,6 +352,15 @@ class Calls(Uninterpreted, Recursions):
             if equal is not NotImplemented:
                 return equal if function is operator.eq else self.call(operator.not_, equal)
         return self.call_real(function, args, {})
+
+    def as_number(self, x: Any, other: Any) -> Any:
+        """A member of an ``IntEnum``, say, as the number that it is; NumPy takes it as one of a dtype."""
+        base = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
+        if base is None or isinstance(x, (bool, np.generic)) or type(x) is base:
+            return x
+        number = base(x)
+        is_numpys = isinstance(other, Traced) and not other.type.weak
+        return np.asarray(number)[()] if is_numpys else number
 
     def iterate(self, x: Any) -> Iterator[Any]:
         """Iterate over anything whose length is known."""

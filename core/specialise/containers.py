@@ -39,11 +39,20 @@ class Containers(Objects):
             result = self.both(result, self.alike(x, y))
         return result
 
+    def in_order(self, compare: Any, a: Any, b: Any, i: int = 0) -> Any:
+        """``<``, ``<=``, ``>`` or ``>=`` of two lists or tuples: that of the first items that differ."""
+        if i == min(len(a), len(b)):
+            return compare(len(a), len(b))
+        same = self.alike(a[i], b[i])
+        if isinstance(same, bool):
+            return self.in_order(compare, a, b, i + 1) if same else self.call(compare, a[i], b[i])
+        return self.branch(
+            self.value(same), lambda: self.in_order(compare, a, b, i + 1), lambda: self.call(compare, a[i], b[i])
+        )
+
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = getattr(function, "__self__", None), function.__name__
         if isinstance(owner, CONTAINERS):
-            if id(owner) not in self.made:
-                self.outside.objects[id(owner)] = owner  # a method that was bound before the program began
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
                 raise NeedsConcrete(self.value(args[0]), what)

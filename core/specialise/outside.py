@@ -6,6 +6,7 @@ constant, and a guard says what must still be found there for the compiled progr
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -95,6 +96,7 @@ class Outside:
         place = id(holder), key if not isinstance(holder, CellType) else None
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
+        self.note_bound(x)
         if not isinstance(x, (*_SETTLED, *_NUMBERS)):
             if id(x) in self.entered:
                 raise BadInput(
@@ -104,9 +106,15 @@ class Outside:
             self.objects[id(x)] = x
         return x
 
+    def note_bound(self, method: Any) -> None:
+        """Note the list, dict, set or deque of a method that was bound before the program began."""
+        if isinstance(method, BuiltinFunctionType) and isinstance(method.__self__, (list, dict, set, deque)):
+            self.objects[id(method.__self__)] = method.__self__
+
     def take_static(self, given: Iterable[Any]) -> None:
         """Note the static arguments: what they hold is read from outside, and cannot be changed."""
         for x in given:
+            self.note_bound(x)
             if not isinstance(x, (*_SETTLED, *_NUMBERS, tuple, frozenset, slice, range)):
                 self.objects[id(x)] = self.static[id(x)] = x
 

@@ -59,6 +59,27 @@ UNARY = {
 }
 
 
+def test_a_constant_beyond_64_bits_is_never_caught(target):
+    """Python's ints do not overflow, so a handler that caught it would run where Python's does not."""
+
+    def caught(n):
+        try:
+            return n + 2**70
+        except OverflowError:
+            return -1
+
+    def of_another_kind(n):
+        try:
+            return n + 2**70
+        except ValueError:
+            return -1
+
+    with pytest.raises(mo.BadInput, match="64 bits do not hold, in a try that catches OverflowError"):
+        mo.jit(caught, target=target)(2)
+    with pytest.raises(OverflowError, match="64 bits"):
+        mo.jit(of_another_kind, target=target)(2)
+
+
 def expected(f, args):
     """What Python gives; OverflowError where it is out of range, None where nothing is asked of compiled code."""
     if f is operator.pow and args[1] < 0:

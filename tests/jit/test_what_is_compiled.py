@@ -192,7 +192,8 @@ def test_methods_that_change_what_they_are_of(target):
 def test_methods_that_would_change_what_is_outside_are_refused(holder, target):
     method = holder.append if hasattr(holder, "append") else holder.add
     before = copy.copy(holder)
-    for f, args in ((lambda x: method(x), (2.0,)), (lambda g, x: g(x), (method, 2.0))):
+    partial = functools.partial(method)
+    for f, args in ((lambda x: method(x), (2.0,)), (lambda g, x: g(x), (method, 2.0)), (lambda x: partial(x), (2.0,))):
         with pytest.raises(
             mo.BadInput, match=f"changes a {type(holder).__name__} that is not one of the function's arg"
         ):
