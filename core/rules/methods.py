@@ -233,7 +233,7 @@ def hypotenuse_pullback(dy, y, array, axis=0, keepdims=False, initial=0.0, where
 
 
 def hypotenuse_initial(dy, y, array, axis=0, keepdims=False, initial=0.0, where=True):
-    return np.sum(dy * unit(initial, y))
+    return None if initial is None else np.sum(dy * unit(initial, y))
 
 
 def running_hypotenuse(array: Any, axis: int = 0) -> Any:

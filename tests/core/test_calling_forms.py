@@ -58,6 +58,7 @@ np.isneginf(a, out)  # out: itself
 np.subtract.reduce(a, 0, None, out)  # out: new
 np.subtract.reduce(a, axis=1, keepdims=True)
 np.hypot.reduce(a, initial=0.9, where=MASK)
+np.hypot.reduce(a, 0, None, None, False, None, True)
 np.maximum.accumulate(a, 0, None, out)  # out: itself
 np.logaddexp.reduceat(a, [0, 2], 0, None, out)  # out: new
 np.add.accumulate(a, None)
