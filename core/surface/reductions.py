@@ -351,11 +351,7 @@ def _without_nan(function: Any, neutral: float) -> Callable[..., Any]:
         if not x.type.is_inexact:
             return trace.call(function, a, axis, *args, **kwargs)
         x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
-        found = trace.call(function, trace.wrap(x), axis, *args, **kwargs)
-        if not np.isinf(neutral):
-            return found
-        all_nan = trace.call(np.all, trace.call(np.isnan, a), axis=axis, keepdims=kwargs.get("keepdims", False))
-        return trace.wrap(value(trace, trace.call(np.where, all_nan, np.array(np.nan, x.type.dtype), found)))
+        return trace.call(function, trace.wrap(x), axis, *args, **kwargs)
 
     return apply
 
@@ -364,8 +360,34 @@ traces(np.nansum)(_without_nan(np.sum, 0.0))
 traces(np.nanprod)(_without_nan(np.prod, 1.0))
 traces(np.nancumsum)(_without_nan(np.cumsum, 0.0))
 traces(np.nancumprod)(_without_nan(np.cumprod, 1.0))
-traces(np.nanmax)(_without_nan(np.max, -np.inf))
-traces(np.nanmin)(_without_nan(np.min, np.inf))
+
+
+def _extreme_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Any:
+        call, builder, x = trace.call, trace.builder, strong(trace.builder, value(trace, a))
+        if not x.type.is_inexact:
+            return call(function, a, axis, out, keepdims, initial, where)
+        is_nan = builder.ufunc(np.isnan, x)
+        x = builder.where(is_nan, builder.constant(neutral, x.type.dtype), x)
+        found = value(trace, call(function, trace.wrap(x), axis, None, keepdims, initial, where))
+        if not given(initial):
+            all_nan = call(np.all, trace.wrap(is_nan), axis, None, keepdims)
+            found = builder.where(value(trace, all_nan), builder.constant(np.nan, x.type.dtype), found)
+        return stored(trace, found, out)
+
+    return apply
+
+
+traces(np.nanmax)(_extreme_without_nan(np.max, -np.inf))
+traces(np.nanmin)(_extreme_without_nan(np.min, np.inf))
 
 
 def _place_without_nan(function: Any, neutral: float) -> Callable[..., Any]:

@@ -27,6 +27,8 @@ np.clip(a, 0.4, 0.6, out=out, where=MASK)  # out: overlapping
 np.clip(a, 0.4, 0.6, out, dtype=float)  # out: overlapping
 np.logical_and.reduce(a, initial=x[0, 0] * 3)
 np.nanvar(a, None, None, None, 1, where=MASK)
+np.nanmin(a, 1, None, True)
+np.nanmax(a, 1, None, True)
 np.arctan2.reduce(a, axis=-1)
 np.nanquantile(a, [0.3, 0.8], axis=(0, 1))
 a.compress([True, False, True], 0)
