@@ -66,6 +66,7 @@ class Merger:
         self.regions = regions
         self.results: list[Value] = []
         self.known: dict[tuple[int, int], Any] = {}
+        self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the storage that has become of it
         self.kept: list[Any] = []  # what is known by identity must live as long
 
     def finish(self) -> None:
@@ -191,6 +192,9 @@ class Merger:
             return self.conflict(a, b, name)
         made = self.chosen(Array(Storage(found)), a, b)
         older = [x.storage for x, region in zip((a, b), self.regions) if self.trace.made_in(x.storage) is not region]
+        for side, x in enumerate((a, b)):
+            other = self.memory.setdefault((side, id(x.storage)), made.storage)
+            older += [other] if other is not made.storage else []
         if older:
             self.trace.uneven()
             text = (

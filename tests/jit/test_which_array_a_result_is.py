@@ -157,6 +157,34 @@ def test_which_array(f, target):
             compare(f, pair, target, n, c)
 
 
+def part_and_whole_written_later(a, b, n, c):
+    if c > 0:
+        x = a * 2
+        y = x[1:]
+    else:
+        x = b * 3
+        y = x[1:]
+    x[1] = 77.0
+    return y.copy()
+
+
+def two_names_written_later(a, b, n, c):
+    if c > 0:
+        x = a * 2
+        y = x
+    else:
+        x = b * 3
+        y = a
+    x[1] = 77.0
+    return y.copy()
+
+
+@pytest.mark.parametrize("f", [part_and_whole_written_later, two_names_written_later])
+def test_a_write_after_a_branch_is_seen_under_both_names(f, target):
+    for c in (1.0, -1.0):
+        compare(f, pair, target, 1, c)
+
+
 def test_attributes_of_an_argument(target):
     def f(box, c):
         box.x = box.x[1:] if c > 0 else box.x[:-1]
