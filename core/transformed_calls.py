@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import api, custom, transforms
 from .builder import text_of_shape
 from .call import ADJOINTS
@@ -118,6 +120,7 @@ def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[
     if not BY_RULE[function](*args, **kwargs):
         return NotImplemented
     args, kwargs = rule.positional(args, kwargs)
+    args = tuple(trace.call(np.asarray, x) if isinstance(x, list) and _values(trace, x)[0] else x for x in args)
     place = rule.position_of_out
     out = args[place] if len(args) > place else kwargs.get("out")
     args = args[:place] + ((None, *args[place + 1 :]) if len(args) > place + 1 else ())

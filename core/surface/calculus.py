@@ -23,7 +23,7 @@ def diff(trace: Trace, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, 
     given = [x for x in (prepend, append) if x is not None and x is not np._NoValue]  # type: ignore[attr-defined]
     if given:
         raise refuse("np.diff(prepend=, append=)", "join the arrays before")
-    x = a
+    x = call(np.asanyarray, a)
     for _ in range(integer(trace, n, "the order of np.diff")):
         i = axis_of(trace, axis, value(trace, x).type.ndim)
         pair = [call(operator.getitem, x, at(value(trace, x), i, s)) for s in (slice(1, None), slice(None, -1))]

@@ -56,11 +56,11 @@ def choose(trace: Trace, a: Any, choices: Any, out: Any = None, mode: str = "rai
     elif mode == "wrap":
         index = call(np.remainder, a, len(parts))
     elif mode == "raise":
-        bad = call(np.any, call(operator.or_, call(operator.lt, a, 0), call(operator.ge, a, len(parts))))
+        bad = call(np.any, call(np.logical_or, call(np.less, a, 0), call(np.greater_equal, a, len(parts))))
         trace.builder.raise_if(value(trace, bad), ValueError, "invalid entry in choice array")
     found = parts[-1]
     for i, choice in reversed(list(enumerate(parts[:-1]))):
-        found = where(trace, call(operator.eq, index, i), choice, found)
+        found = where(trace, call(np.equal, index, i), choice, found)
     return found if out is None else stored(trace, value(trace, found), out)
 
 
