@@ -87,3 +87,55 @@ def test_programs_that_raise_do_so_in_a_third_of_the_cases():
         with limit(5.0):
             raised += isinstance(outcome(lambda module=module: module.call(copied(module.leaves))), Raised)
     assert 0.25 <= raised / 60 <= 0.45
+
+
+KINK = """
+import numpy as np
+
+LEAVES = dict(c=np.zeros(3))
+
+
+def arguments(c):
+    return (c,)
+
+
+def program(c):
+    return np.max(c) * 3.0
+"""
+
+
+@pytest.mark.parametrize("tier", ["eager", "native"])
+def test_differences_at_a_kink_prove_nothing(tier):
+    """Equal extrema share the cotangent; the slopes to both sides, of which differences take the mean, differ."""
+    verdict = judge(KINK, tier)
+    assert verdict.outcome is Outcome.RIGHT and verdict.compared == 0, verdict.message
+
+
+WRONG = """
+import numpy as np
+
+import morula as mo
+
+LEAVES = dict(c=np.array([0.3, 0.5]))
+
+
+def arguments(c):
+    return (c,)
+
+
+def doubled(c):
+    return 2.0 * c
+
+
+@mo.adjoint(doubled)
+def doubled_with_a_wrong_pullback(c):
+    return 2.0 * c, lambda dy: (3.0 * dy,)
+
+
+def program(c):
+    return np.sum(doubled(c))
+"""
+
+
+def test_a_wrong_derivative_is_found():
+    assert judge(WRONG).outcome is Outcome.WRONG
