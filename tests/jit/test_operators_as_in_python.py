@@ -46,7 +46,7 @@ RAISING = [
     lambda x, a: np.arange(3)[x], lambda x, a: a.foo, lambda x, a: x.foo, lambda x, a: a[0].foo, lambda x, a: a[0, 0],
     lambda x, a: np.sum(a, axis=1), lambda x, a: 1.0 if a else 2.0, lambda x, a: int("abc") + x, lambda x, a: {}["k"],
     lambda x, a: range(x), lambda x, a: a[1:0.5], lambda x, a: sum(x), lambda x, a: max(x), lambda x, a: sorted(x),
-    lambda x, a: x.sum(),
+    lambda x, a: x.sum(), lambda x, a: [x].shape, lambda x, a: (x, a).nothing, lambda x, a: {'x': x}.nothing,
 ]  # fmt: skip
 
 
