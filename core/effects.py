@@ -16,6 +16,8 @@ import inspect
 import math
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dis import Instruction
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -77,7 +79,7 @@ READING = set(
     """
     get items keys values index count copy union difference intersection issubset issuperset isdisjoint symmetric_difference
     item view tolist astype __new__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __repr__ __str__ __len__ __contains__
-    __getattribute__ __add__ __sub__ __mul__ __truediv__ __neg__ __abs__ __float__
+    __getattribute__ __array_finalize__ __add__ __sub__ __mul__ __truediv__ __neg__ __abs__ __float__
     """.split()  # noqa: SIM905
 )
 """Methods of containers, arrays and numbers that change nothing."""
@@ -98,65 +100,78 @@ HEAP_TYPE = 1 << 9
 
 
 class Effects:
-    """What code may store by itself: if it ``is_quiet``, only some attributes of its arguments."""
+    """What code may store by itself: only some attributes of its arguments, but on its ``loud`` lines."""
 
     def __init__(self, code: CodeType) -> None:
         self.attributes: list[tuple[str, str]] = []  # of which argument which
-        self.functions: set[str] = set()  # global variables that are called
-        self.mapped: set[str] = set()  # those that map and filter call
+        self.functions: list[
+            tuple[str, ...]
+        ] = []  # global variables that are called, or what modules hold, by its path
+        self.mapped: list[tuple[str, ...]] = []  # those that map and filter call
         self.methods: set[tuple[str, str]] = set()  # of which argument, or global variable, which is called
-        self.is_quiet = bool(code.co_flags & inspect.CO_OPTIMIZED) and self._is_quiet(code)
+        self.is_path = False  # whether an attribute that is loaded now belongs to the path of the last of the functions
+        self.is_read = bool(code.co_flags & inspect.CO_OPTIMIZED)  # else a body of a class, or text that is run
+        self.loud = {*self._loud(code)} if self.is_read else set()
 
-    def _is_quiet(self, code: CodeType) -> bool:
+    def _loud(self, code: CodeType) -> Iterator[int | None]:
         found = [*instructions(code)]
         given = code.co_argcount + code.co_kwonlyargcount
         changed = {i.argval for i in found if i.opname in ("STORE_FAST", "DELETE_FAST")}
         fixed = {*code.co_varnames[:given]} - changed - {*code.co_cellvars}
         before = None
         for i in found:
-            name = i.opname
-            of = before.argval if before is not None and not i.is_jump_target else None
-            of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
-            is_computing = name in COMPUTING or name == "CALL_INTRINSIC_1" and i.argrepr in INTRINSICS
-            if not is_computing and not (name == "BINARY_SUBSCR" and type(of) is int):
-                return False
-            if before is not None and before.opname == "LOAD_GLOBAL" and before.argval in ("map", "filter"):
-                if name != "LOAD_GLOBAL":
-                    return False
-                self.mapped.add(i.argval)
-            if name == "STORE_ATTR":
-                if not of_argument:
-                    return False
-                self.attributes.append((of, i.argval))
-            elif name == "LOAD_GLOBAL" and "NULL" in i.argrepr:
-                self.functions.add(i.argval)
-            elif name == "LOAD_METHOD" or name == "LOAD_ATTR" and "NULL" in i.argrepr:
-                if of_argument or of is not None and before.opname == "LOAD_GLOBAL":  # type: ignore[union-attr]
-                    self.methods.add((of, i.argval))
-                elif i.argval not in READING and i.argval not in OF_TEXT:
-                    return False
-            elif name == "BINARY_OP":
-                if i.argrepr.endswith(("=", "[]")):
-                    return False
-            elif name == "KW_NAMES":
-                if not CALLED_OR_WRITTEN.isdisjoint(code.co_consts[i.arg or 0]):
-                    return False
-            elif name == "MAKE_FUNCTION":
-                if not (isinstance(of, CodeType) and of.co_name in COMPREHENSIONS):
-                    return False
-            elif name == "STORE_DEREF" and i.argval in code.co_freevars:
-                return False
+            if not self._is_quiet(code, i, before, fixed):
+                yield i.positions and i.positions.lineno
             before = i
-        return True
+
+    def _is_quiet(self, code: CodeType, i: Instruction, before: Instruction | None, fixed: set[str]) -> bool:
+        """Whether an instruction stores at most what is entered here; ``fixed`` are the arguments that stay."""
+        name = i.opname
+        of = before.argval if before is not None and not i.is_jump_target else None
+        of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
+        if before is not None and before.opname == "LOAD_GLOBAL" and before.argval in ("map", "filter"):
+            if name != "LOAD_GLOBAL":
+                return False
+            self.mapped.append((i.argval,))
+        if name == "STORE_ATTR":
+            if of_argument:
+                self.attributes.append((of, i.argval))
+            return of_argument
+        if name == "LOAD_GLOBAL" and "NULL" in i.argrepr:
+            self.functions.append((i.argval,))
+            self.is_path = True
+            return True
+        if name == "LOAD_ATTR" and self.is_path and "NULL" not in i.argrepr:
+            self.functions[-1] = (*self.functions[-1], i.argval)
+            return True
+        self.is_path = False
+        if name == "LOAD_METHOD" or name == "LOAD_ATTR" and "NULL" in i.argrepr:
+            if not of_argument and (of is None or before.opname != "LOAD_GLOBAL"):  # type: ignore[union-attr]
+                return i.argval in READING or i.argval in OF_TEXT
+            self.methods.add((of, i.argval))
+        elif name == "BINARY_OP":
+            return not i.argrepr.endswith(("=", "[]"))
+        elif name == "KW_NAMES":
+            return CALLED_OR_WRITTEN.isdisjoint(code.co_consts[i.arg or 0])
+        elif name == "MAKE_FUNCTION":
+            return isinstance(of, CodeType) and of.co_name in COMPREHENSIONS
+        elif name == "STORE_DEREF":
+            return i.argval not in code.co_freevars
+        elif name == "BINARY_SUBSCR":
+            return type(of) is int
+        return name in COMPUTING or name == "CALL_INTRINSIC_1" and i.argrepr in INTRINSICS
 
     def are_known(self, frame: FrameType) -> bool:
         """Whether a frame that starts now stores in no more than those attributes, and a profile function sees its calls."""
         local, space = frame.f_locals, frame.f_globals
-        for name in self.functions | self.mapped:
+        for path in {*self.functions, *self.mapped}:
+            name, *attributes = path
             function = space[name] if name in space else frame.f_builtins.get(name)
+            for attribute in attributes:
+                function = _method(function, attribute)
             if function in (map, filter) and name not in ("map", "filter") or not shows(function):
                 return False
-            if name in self.mapped and type(function) is not FunctionType and not isinstance(function, type):
+            if path in self.mapped and type(function) is not FunctionType and not isinstance(function, type):
                 if not changes_nothing(function):
                     return False
         for name, method in self.methods:
@@ -170,16 +185,24 @@ CACHED = type(functools.lru_cache(len))
 CACHED_PROPERTY = functools.cached_property.__get__.__code__
 
 
-def attributes_stored(frame: FrameType) -> list[tuple[Any, str]] | None:
-    """The attributes that a frame which starts now may store, with their objects; None if it may store anything else."""
+def attributes_stored(frame: FrameType, by_lines: bool = False) -> list[tuple[Any, str]] | None:
+    """The attributes that a frame which starts now may store, with their objects; None if it may store anything else.
+
+    ``by_lines``: on lines other than those that ``loud_lines`` gives.
+    """
     code, variables = frame.f_code, frame.f_locals
     if code is CACHED_PROPERTY:
         x, name = variables["instance"], variables["self"].attrname
         return [] if x is None or name is None else [(x, name)]
     effects = effects_of(code)
-    if not effects.is_quiet or not effects.are_known(frame):
+    if not effects.is_read or effects.loud and not by_lines or not effects.are_known(frame):
         return None
     return [(variables[argument], name) for argument, name in effects.attributes]
+
+
+def loud_lines(frame: FrameType) -> set[int | None]:
+    """The lines on which a frame may store anything, and by which it is not there yet; with None, it may be anywhere."""
+    return set() if frame.f_code is CACHED_PROPERTY else effects_of(frame.f_code).loud
 
 
 def _method(x: Any, name: str) -> Any:

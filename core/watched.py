@@ -2,7 +2,7 @@
 
 Most of what C calls is called by the engine instead, on the tape.  What is left (keys of dicts and sets, extensions,
 ``pickle``, ``exec``) runs as it is, while a profile function looks on.  Code that by its bytecode (``effects``) stores nothing but
-attributes of its arguments costs a look at these.  From the first frame on that may store anything else, what such
+attributes of its arguments costs a look at these.  From the first line on that may store anything else, what such
 frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
 function, and a cotangent that arrives there is refused.
 """
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .effects import CACHED_PROPERTY, HEAP_TYPE, attribute, attributes_stored, changes_nothing, stored
+from .effects import CACHED_PROPERTY, HEAP_TYPE, attribute, attributes_stored, changes_nothing, loud_lines, stored
 from .frames import runs_recorded
 from .integers import carries, lose
 from .memory import identity
@@ -188,6 +188,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)
+        watch.leave()
         innermost.onlooker = outer
         watch.end()
 
@@ -221,7 +222,7 @@ class Watch(Onlooker):
     """What unrecorded Python code does during one call.
 
     As long as the frames that are entered are known to store nothing but attributes of their arguments, only these are compared.
-    From the first frame, call or result on that may leave more behind, everything that the frames reach is.
+    From the first line, call or result on that may leave more behind, everything that the frames reach is.
     """
 
     def __init__(self, tape: Tape, function: Any, given: Any) -> None:
@@ -232,6 +233,7 @@ class Watch(Onlooker):
         self.sees_calls = True  # whether the hook is told of returns, and of calls of functions in C
         self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
         self.running: list[FrameType] = []  # those that nobody records
+        self.followed: list[FrameType] = []  # those the lines of which are followed
         self.entered: list[tuple[FrameType, list[Any]]] = []  # each of them, with the values of its variables
         # The attributes that they may store, with the code that C called and what these held.
         self.stores: list[tuple[CodeType, Any, str, Any]] = []
@@ -281,12 +283,25 @@ class Watch(Onlooker):
             self.take_down_frame(frame, local, self.add_later)
             return
         self.entered.append((frame, [*local]))
-        stored_in = attributes_stored(frame) if self.sees_calls else None
-        if stored_in is None:
+        # A debugger, or whatever else traces the thread, goes on doing so.
+        by_lines = self.sees_calls and (sys.gettrace() is None or self.follows)
+        loud = loud_lines(frame)
+        stored_in = attributes_stored(frame, by_lines) if self.sees_calls else None
+        if stored_in is None or None in loud or frame.f_lineno in loud:
             self.search(self.running[0].f_code)
             return
+        if loud:
+            self.followed.append(frame)
+            self.follow(frame)
         for x, name in stored_in:
             self.stores.append((self.running[0].f_code, x, name, attribute(x, name)))
+
+    def line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self.first is not None:
+            return None
+        if frame.f_lineno in loud_lines(frame):
+            self.search(self.running[0].f_code)
+        return self.line
 
     def search(self, code: CodeType) -> None:
         """Take down all that there was before: apart from attributes of arguments nothing has been stored yet."""
@@ -335,16 +350,16 @@ class Watch(Onlooker):
         """A global variable, which is taken down once: it may hold another value by the time of the next frame."""
         if (type(space.get(name)) not in PASSIVE or is_stored) and (id(space), name) not in self.variables:
             self.variables.add((id(space), name))
-            self.follow(lambda: [space.get(name)])
+            self.enter_root(lambda: [space.get(name)])
 
     def add_class(self, cls: type) -> None:
         if cls.__flags__ & HEAP_TYPE and cls not in self.codes:
             self.codes.add(cls)  # type: ignore[arg-type]
             for base in cls.__mro__:
                 if base.__flags__ & HEAP_TYPE:
-                    self.follow(lambda base=base: [x for x in vars(base).values() if type(x) not in CODE])
+                    self.enter_root(lambda base=base: [x for x in vars(base).values() if type(x) not in CODE])
 
-    def follow(self, root: Callable[[], Any]) -> None:
+    def enter_root(self, root: Callable[[], Any]) -> None:
         self.roots.append(root)
         for x in root():
             self.take_down(x)
@@ -381,6 +396,8 @@ class Watch(Onlooker):
 
     def end(self) -> None:
         """Note what has been stored, and written into arrays."""
+        for frame in self.followed:  # of generators, which may go on later
+            frame.f_trace = None
         if self.first is None:
             left_behind = [s for s in self.changed() if may_hold(attribute(s[1], s[2]))]
             if not left_behind:

@@ -17,9 +17,29 @@ class Onlooker:
 
     enclosing: Any = None  # the hook that was installed before
     outer: Onlooker | None = None  # the one during the call of which this one began
+    follows = False  # whether it is told of the lines of some frames
 
     def event(self, frame: FrameType, event: str, arg: Any) -> Any:
         raise NotImplementedError
+
+    def line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Told of each line of a frame before it runs, if this is the frame's trace function."""
+        raise NotImplementedError
+
+    def pass_over(self, frame: FrameType, event: str, arg: Any) -> None:
+        """The trace function of the thread, without which frames have no lines: it looks at none by itself."""
+
+    def follow(self, frame: FrameType) -> None:
+        """From now on ``line`` is told of the lines of a frame."""
+        if not self.follows:
+            self.follows = True
+            sys.settrace(self.pass_over)
+        frame.f_trace = self.line
+
+    def leave(self) -> None:
+        """Follow no line until ``follow`` is called again."""
+        if self.follows and sys.gettrace() == self.pass_over:
+            sys.settrace(None)
 
 
 class _Innermost(threading.local):
@@ -38,6 +58,9 @@ def unwatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any
         return function(*args, **kwargs)
     try:
         sys.setprofile(onlooker.enclosing)
+        onlooker.leave()
         return function(*args, **kwargs)
     finally:
+        if onlooker.follows:
+            sys.settrace(onlooker.pass_over)
         sys.setprofile(hook)
