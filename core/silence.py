@@ -23,11 +23,12 @@ def silently(function: Callable[..., Any], *args: Any) -> Any:
     >>> silently(np.divide, 1.0, 0.0)
     np.float64(inf)
     """
-    before = _STATE.set(_SILENT)
+    before = _STATE.get()
     try:
+        _STATE.set(_SILENT)  # within, since a signal may raise as soon as that is done
         return function(*args)
     finally:
-        _STATE.reset(before)
+        _STATE.set(before)
 
 
 def warnings_now() -> Any:
@@ -38,8 +39,9 @@ def warnings_now() -> Any:
 @contextmanager
 def warning_as(state: Any) -> Iterator[None]:
     """For functions of the program that a sweep calls: NumPy warns as it did where they were given."""
-    before = _STATE.set(state)
+    before = _STATE.get()
     try:
+        _STATE.set(state)
         yield
     finally:
-        _STATE.reset(before)
+        _STATE.set(before)
