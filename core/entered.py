@@ -18,6 +18,7 @@ from .callbacks import type_of
 from .errors import BadInput
 from .ir import Value
 from .layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
+from .surface.memory_order import Call, itself
 from .tape import attributes
 from .traced import Array, Scalar, Storage, Traced
 from .typed import FLOAT, ArrayType
@@ -72,6 +73,7 @@ class Entered:
                 self.fresh.append(leaf)
             elif isinstance(leaf, (Array, np.ndarray)):
                 self.fresh.append(Array(Storage(next(given))))
+                self.fresh[-1].storage.made_by = Call(itself, (leaf,), {}, None)
                 self.originals[id(self.fresh[-1])] = leaf
             else:
                 self.fresh.append(Scalar(next(given)))

@@ -10,8 +10,9 @@ a generated ``__init__``) can handle them too; what needs a concrete number rais
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -44,10 +45,14 @@ class Storage:
 
     ``tied`` says why it must not be written to: it may or may not be the same memory as another.  ``is_read_only``: NumPy
     does not let it be written to, ``is_refused``: which the program tries.  ``is_viewed`` and ``is_copied``: because of
-    the order in which its elements stand in memory, as NumPy's reshape does.
+    the order in which its elements stand in memory, as NumPy's reshape does.  ``made_by`` tells the order of a new array in
+    NumPy (``surface.memory_order``), ``born`` how many there were before.
     """
 
-    __slots__ = ("is_copied", "is_read_only", "is_refused", "is_viewed", "region", "tied", "value")
+    __slots__ = (
+        *("born", "is_copied", "is_read_only", "is_refused", "is_viewed", "made_by", "region", "tied", "value"),
+    )
+    count: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, value: Value, is_read_only: bool = False) -> None:
         self.value = value
@@ -55,6 +60,8 @@ class Storage:
         self.is_read_only = is_read_only
         self.is_refused = False
         self.is_viewed = self.is_copied = False
+        self.made_by: Any = None
+        self.born = next(Storage.count)
         self.region = current().region if Trace.stack else None
 
 

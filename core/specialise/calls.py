@@ -20,7 +20,8 @@ from ..custom import ADJOINTS
 from ..errors import BadInput, MorulaError
 from ..source import NoSource, describe
 from ..surface.arguments import NUMBERS
-from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Traced
+from ..surface.memory_order import method_named, note_call
+from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
 from .containers import CONTAINERS
@@ -129,7 +130,8 @@ class Calls(Uninterpreted, Recursions):
         if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):
             if not self.overloaded(function, args):
                 try:
-                    return body(self, *args, **kwargs)
+                    since = next(Storage.count)
+                    return note_call(body(self, *args, **kwargs), since, function, args, kwargs)
                 except TypeError as error:
                     refuse_form(function, error)
                     raise
@@ -141,7 +143,10 @@ class Calls(Uninterpreted, Recursions):
         if kind is types.MethodType:
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         if kind is TracedMethod:
-            return function.body(self, function.x, *args, **kwargs)
+            since, x = next(Storage.count), function.x
+            return note_call(
+                function.body(self, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
+            )
         if kind is functools.partial:
             if id(getattr(function.func, "__self__", None)) not in self.made:
                 self.outside.note_bound(function.func)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir import Block, Operation, Value
+from ..surface.memory_order import note_dependence, same_order
 from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
@@ -321,6 +322,9 @@ class Loop:
         for x, a in zip(arrays_in(slot.general), arrays_in(last)):
             trace.numbers.origins[id(x)][1].append(a)
         slot.last = last
+        for x, a in zip(arrays_in(slot.general), arrays_in(last)):
+            if x.storage.is_copied and x.type.ndim > 1:
+                self.check_order(slot, x, a)
         for position, (a, b) in enumerate(zip(leaves(slot.first, []), leaves(last, []))):
             value = self.read(b, region)
             kind = join(types[position], value.type)
@@ -338,6 +342,15 @@ class Loop:
             slot.initial.append(convert(trace.builder, trace.value(a), kind))
         slot.types = types
         return redo
+
+    def check_order(self, slot: Slot, x: Array, last: Array) -> None:
+        """Refuse a loop in which something depends on the order of an array in memory, and iterations change it."""
+        note_dependence(self.trace, last.storage)
+        if not same_order(self.trace, x, last):
+            raise BadInput(
+                f"{slot.name or 'an array'} stands in memory in another order after an iteration of this loop than before it, and whether "
+                "its reshape is a view depends on that; take np.ascontiguousarray of what is assigned to it"
+            )
 
     def can_leave(self, found: list[Any], region: Region) -> bool:
         """Whether the shapes of arrays are known outside of the iteration."""

@@ -42,9 +42,10 @@ LIBRARIES = frozenset(
 class TracedMethod:
     """A method of a traced number or array."""
 
-    def __init__(self, body: Callable[..., Any], x: Traced) -> None:
+    def __init__(self, body: Callable[..., Any], x: Traced, name: str) -> None:
         self.body = body
         self.x = x
+        self.name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.body(current(), self.x, *args, **kwargs)
@@ -111,7 +112,7 @@ class Objects(LoopStatements):
             if name in ATTRIBUTES:
                 return ATTRIBUTES[name](self, x)
             if name in METHODS:
-                return TracedMethod(METHODS[name], x)
+                return TracedMethod(METHODS[name], x, name)
             kind = python_type(x)
             if hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
                 raise BadInput(f".{name} of a {kind.__name__} cannot be compiled")

@@ -13,7 +13,8 @@ from typing import Any
 from ..errors import BadInput
 from ..inline import Copy
 from ..ir import Block, Function, Operation, Value, definitions, operands, walk
-from ..traced import Array, Scalar, Storage
+from ..surface.memory_order import in_unknown_order
+from ..traced import Array, Scalar
 from .branches import Branches, NotKnownYet
 from .forms import leaves, rebuilt
 from .identity import forget
@@ -129,7 +130,7 @@ class Recursions(Branches):
         def body(region: Any) -> Any:
             given = leaves((args, kwargs), [])
             new = [
-                Array(Storage(next(parameters))) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
+                in_unknown_order(next(parameters)) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
             ]
             holders: list[Any] = []
             inside, by_name = rebuilt((args, kwargs), iter(new), lambda x: holders.append(x) or self.new(x))
@@ -185,7 +186,7 @@ class Recursions(Branches):
 
     def result(self, made: Recursion, results: list[Value], given: list[Any]) -> Any:
         found = leaves(made.form, [])
-        new = [Array(Storage(r)) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
+        new = [in_unknown_order(r) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
         for x in new if made.passed_on else ():
             if isinstance(x, Array):
                 forget(self, x)

@@ -14,7 +14,7 @@ from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import ArrayType, Dim
 from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
-from .views import derived, read_only, reshape
+from .views import derived, permuted, read_only, reshape
 
 
 @traces(np.array)
@@ -44,9 +44,13 @@ def asarray(trace: Trace, a: Any, dtype: Any = None, order: Any = None, copy: An
     if not isinstance(a, Array) or copy or dtype is not None and np.dtype(dtype) != a.type.dtype:
         return array(trace, a, dtype)
     if order in ("C", "F"):
-        from .shapes import stands_in_order
+        from .shapes import maybe_copied, stands_in_order
 
-        return a if stands_in_order(a, order) else new_array(trace.value(a))
+        is_in_order = stands_in_order(trace, a, order)
+        if is_in_order:
+            return a
+        made = new_array(trace.value(a))
+        return made if is_in_order is False else maybe_copied(a, made)
     return a
 
 
@@ -331,16 +335,22 @@ def meshgrid(trace: Trace, *xi: Any, copy: bool = True, sparse: bool = False, in
         shape = tuple(part.type.shape[0] if i == place else 1 for i in range(n))
         part = builder.reshape(part, shape)
         found.append(trace.wrap(part if sparse else builder.broadcast_to(part, tuple(lengths))))
+    if not copy:
+        text = "np.meshgrid(copy=False) gives views, which cannot be written to, nor can what they are views of; leave out copy=False"
+        for array in (*xi, *found):
+            if isinstance(array, Array):
+                array.storage.tied = array.storage.tied or text
     return tuple(found)
 
 
 @traces(np.ix_)
 def ix_(trace: Trace, *args: Any) -> Any:
-    parts = [value(trace, x) for x in args]
     found = []
-    for i, part in enumerate(parts):
-        shape = tuple(part.type.shape[0] if j == i else 1 for j in range(len(parts)))
-        found.append(trace.wrap(trace.builder.reshape(part, shape)))
+    for i, x in enumerate(args):
+        part = value(trace, x)
+        new: list[int | None] = [None] * len(args)
+        new[i] = 0
+        found.append(permuted(trace.builder, x if isinstance(x, Array) else new_array(part), new))
     return tuple(found)
 
 

@@ -232,7 +232,7 @@ class Flat:
         return self.trace.call(operator.getitem, self.trace.call(np.ravel, self.array), index)
 
     def __setitem__(self, index: Any, x: Any) -> None:
-        if not stands_in_order(self.array):
+        if not stands_in_order(self.trace, self.array):
             raise BadInput("a write through .flat of a view with gaps cannot be compiled; write to the array")
         self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
 

@@ -208,7 +208,7 @@ def value_of_memory(trace: Trace, a: Any) -> Array:
     """An array whose elements can be written through a view of them in order."""
     from .shapes import stands_in_order
 
-    if not isinstance(a, Array) or not stands_in_order(a):
+    if not isinstance(a, Array) or not stands_in_order(trace, a):
         raise refuse("a write by flat indices to an array that is a view with gaps", "write a[i, j] = x")
     return a
 

@@ -14,7 +14,8 @@ from ..traced import Array, Trace, Traced, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
 from .creation import asarray
-from .views import Derived, Part, Strided, permuted, reshaped
+from .memory_order import UnknownOrder, has_order, layout, note_dependence
+from .views import Derived, Part, permuted, reshaped
 
 
 def as_array(trace: Trace, x: Any) -> Array:
@@ -31,10 +32,33 @@ def reshape(
     if order == "F":
         flipped = trace.call(np.transpose, array)
         return trace.call(np.transpose, reshape(trace, flipped, tuple(map(length, new[::-1]))))
-    if copy or not shares_memory(array, new):
-        made = trace.builder.reshape(_one(trace.builder, array, trace), new) if new else trace.value(array)
-        return new_array(made)
-    return reshaped(trace.builder, array, new)
+    if order == "A":
+        return _by_its_order(trace, array, new, copy)
+    is_view = not copy and shares_memory(trace, array, new)
+    if is_view:
+        return reshaped(trace.builder, array, new)
+    if copy is False:
+        _refuse_copy(is_view)
+    made = trace.builder.reshape(_one(trace.builder, array, trace), new) if new else trace.value(array)
+    return new_array(made) if is_view is False else maybe_copied(array, new_array(made))
+
+
+def _by_its_order(trace: Trace, array: Array, shape: Shape, copy: Any) -> Any:
+    """The elements by columns, if the array stands so, and put so into the new one; else by rows."""
+
+    def apply(x: Array) -> Any:
+        return reshape(trace, array, tuple(map(length, shape)), "C" if x is array else "F", copy=copy)
+
+    return in_its_order(trace, array, "A", apply)
+
+
+def _refuse_copy(is_view: bool | None) -> None:
+    if is_view is None:
+        raise refuse(
+            "reshape(copy=False) of an array whose order in memory is not known while compiling",
+            "take np.ascontiguousarray of it first",
+        )
+    raise ValueError("Unable to avoid creating a copy while reshaping.")
 
 
 def _one(builder: Builder, array: Array, trace: Trace) -> Any:
@@ -74,14 +98,16 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
     return tuple(found)
 
 
-def shares_memory(array: Array, shape: Shape) -> bool:
-    """Whether NumPy's reshape of an array gives a view of it."""
+def shares_memory(trace: Trace, array: Array, shape: Shape) -> bool | None:
+    """Whether NumPy's reshape of an array gives a view of it; None if that is not known while compiling."""
     if shape == array.type.shape or 0 in array.type.shape:
         return True
-    if is_contiguous(array.view):
+    if is_c_array(trace, array):
         return _note(array, True)
+    like = _known_layout(trace, array)
+    if like is None:
+        return None
     bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
-    like = _known_layout(array)
     return _note(array, np.shares_memory(like, like.reshape(bounds)))
 
 
@@ -94,18 +120,39 @@ def _note(array: Array, is_view: bool) -> bool:
     return is_view
 
 
-def _known_layout(array: Array) -> np.ndarray:
-    like = _layout(array.storage.value.type.shape, array.view) if array.type.is_static else None
-    if like is None:
+def is_c_array(trace: Trace, array: Array) -> bool:
+    """Whether it is known, without a look at the order of others, that an array stands in C order without gaps."""
+    return is_contiguous(array.view) and not has_order(trace, array.storage)
+
+
+def _known_layout(trace: Trace, array: Array) -> np.ndarray | None:
+    """An array that stands in memory as another does; None if that is not known while compiling."""
+    if not array.type.is_static and not has_order(trace, array.storage):
         raise refuse(
             "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
             "copy it first",
         )
-    return like
+    if has_order(trace, array.storage):
+        note_dependence(trace, array.storage)
+    try:
+        return layout(trace, array)
+    except UnknownOrder:
+        return None
+
+
+def maybe_copied(array: Array, copied: Array) -> Array:
+    """The copy of an array, in whose place NumPy may have a view: neither may be written to from now on."""
+    text = (
+        "whether this array shares memory with another depends on the order in which NumPy would have made it, which is not known while "
+        "compiling; make it by .copy() or np.ascontiguousarray before the reshape"
+    )
+    for x in (array, copied):
+        x.storage.tied = x.storage.tied or text
+    return copied
 
 
 def is_contiguous(view: Any) -> bool:
-    """Whether a view's elements stand in memory one after another."""
+    """Whether a view's elements stand in memory one after another, if all of the memory does."""
     if view is None:
         return True
     if isinstance(view, Derived):
@@ -123,58 +170,61 @@ def is_contiguous(view: Any) -> bool:
     return all(e == ":" for e in rest)
 
 
-def _layout(shape: Shape, view: Any) -> np.ndarray | None:
-    """An array that looks into memory of this shape as a view does, to ask NumPy; None if a length is not known."""
-    if view is None:
-        if any(isinstance(n, Dim) for n in shape):
-            return None
-        return np.empty(tuple(max(n, 1) for n in shape), np.complex64)  # type: ignore[type-var]
-    if isinstance(view, Strided):
-        return view.given
-    base = _layout(shape, view.outer)
-    if isinstance(view, Derived) or base is None:
-        return base if base is None else base.reshape(view.bounds) if view.is_reshape else np.real(base)
-    if not all(e == ":" or e[0] == "i" or isinstance(e[3], int) for e in view.entries):
-        return None
-    order = [d for d in view.dims if d is not None]
-    kept = [d for d, e in enumerate(view.entries) if e == ":" or e[0] == "s"]
-    found = base[tuple(map(_place, view.entries, base.shape))].transpose([kept.index(d) for d in order])
-    return found[tuple(None if d is None else slice(None) for d in view.dims)]
-
-
-def _place(entry: Any, n: int) -> Any:
-    """A known index of the same steps as an entry of a part."""
-    if entry == ":":
-        return slice(None)
-    if entry[0] == "i":
-        return 0
-    step, count = entry[2:]
-    if step > 0:
-        return slice(None, count * step, step)
-    return slice(None, None if count * -step >= n else n - 1 + count * step, step)
-
-
 @traces(np.ravel)
 def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
-    if order == "F":
-        return reshape(trace, trace.call(np.transpose, a), -1)
     array = as_array(trace, a)
-    return reshape(trace, array, -1) if stands_in_order(array) else flatten(trace, array)
+    if order == "F":
+        return reshape(trace, trace.call(np.transpose, array), -1)
+    if order in ("A", "K"):
+        return in_its_order(trace, array, order, lambda x: ravel(trace, x))
+    is_in_order = stands_in_order(trace, array)
+    if is_in_order is None:
+        return maybe_copied(array, flatten(trace, array))
+    return reshape(trace, array, -1) if is_in_order else flatten(trace, array)
 
 
-def stands_in_order(array: Array, order: str = "C") -> bool:
-    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F")."""
+def in_its_order(trace: Trace, array: Array, order: str, apply: Any) -> Any:
+    """``apply`` to an array by columns, if it stands so ("A"), or with its axes as they stand in memory ("K")."""
+    if array.type.ndim < 2 or is_c_array(trace, array):
+        _note(array, False)
+        return apply(array)
+    like = _known_layout(trace, array)
+    _note(array, False)
+    axes = None
+    if like is not None and order == "A":
+        is_by_columns = like.flags.f_contiguous and not like.flags.c_contiguous
+        axes = tuple(range(like.ndim))[::-1] if is_by_columns else tuple(range(like.ndim))
+    elif like is not None and all(s >= 0 for s in like.strides):
+        axes = tuple(sorted(range(like.ndim), key=lambda i: -like.strides[i]))
+        given = [like.strides[i] for i in axes if like.shape[i] > 1]
+        axes = axes if len({*given}) == len(given) and 0 not in given else None
+    if axes is None:
+        raise refuse(
+            f"order={order!r} of an array whose order in memory is not known while compiling",
+            "give order='C' or 'F', or take np.ascontiguousarray of it first",
+        )
+    return apply(array if axes == tuple(range(array.type.ndim)) else trace.call(np.transpose, array, axes))
+
+
+def stands_in_order(trace: Trace, array: Array, order: str = "C") -> bool | None:
+    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F").
+
+    None if that is not known while compiling.
+    """
     if 0 in array.type.shape:
         return True
-    if is_contiguous(array.view) and (order == "C" or array.type.ndim < 2):
+    if is_c_array(trace, array) and (order == "C" or array.type.ndim < 2):
         return _note(array, True)
     if order == "F" and not array.type.is_static:
         return False
-    return _note(array, _known_layout(array).flags[f"{order}_CONTIGUOUS"])
+    like = _known_layout(trace, array)
+    return None if like is None else _note(array, like.flags[f"{order}_CONTIGUOUS"])
 
 
 def flatten(trace: Trace, a: Any, order: str = "C") -> Any:
     array = as_array(trace, trace.call(np.transpose, a) if order == "F" else a)
+    if order in ("A", "K"):
+        return in_its_order(trace, array, order, lambda x: flatten(trace, x))
     return reshape(trace, new_array(trace.value(array)), -1)
 
 
