@@ -20,7 +20,7 @@ from ..custom import ADJOINTS
 from ..errors import BadInput, MorulaError
 from ..source import NoSource, describe
 from ..surface.arguments import NUMBERS
-from ..surface.memory_order import method_named, note_call
+from ..surface.memory_order import elementwise, method_named, note_call
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
@@ -118,9 +118,10 @@ class Calls(Uninterpreted, Recursions):
         if self.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
             from ..transformed_calls import call_by_rule
 
+            since = next(Storage.count)
             found = call_by_rule(self, function, args, kwargs)
             if found is not NotImplemented:
-                return found
+                return note_call(found, since, function, args, kwargs)
         if special is not None:
             found = special(self, *args, **kwargs)
             if found is not NotImplemented:
@@ -154,7 +155,9 @@ class Calls(Uninterpreted, Recursions):
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
         if kind is np.vectorize:
-            return call_vectorized(self, function, args, kwargs)
+            since = next(Storage.count)
+            made = call_vectorized(self, function, args, kwargs)
+            return note_call(made, since, elementwise, (*args, *kwargs.values()), {})
         if kind is types.BuiltinFunctionType and function in _OPERATORS:
             return self.operator(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:

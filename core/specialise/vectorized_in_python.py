@@ -39,5 +39,5 @@ def elementwise(function, otypes, *args):
         found = function(*[row[i].item() for row in rows])
         for output, y in zip(outputs, found if is_tuple else (found,)):
             output[i] = y
-    shaped = [np.reshape(output, shape) for output in outputs]
+    shaped = [np.copy(np.reshape(output, shape)) for output in outputs]
     return tuple(shaped) if is_tuple else shaped[0]

@@ -76,6 +76,17 @@ def layout(trace: Trace, array: Array) -> np.ndarray:
     return found
 
 
+def is_known_in_c_order(trace: Trace, storage: Storage) -> bool:
+    """Whether memory, of lengths that may be known only when the program runs, stands in C order for certain."""
+    asked = _Asked(trace)
+    try:
+        asked.find(storage)
+    except UnknownOrder:
+        return False
+    asked.keep()
+    return asked.axes[id(storage)] == tuple(range(storage.value.type.ndim))
+
+
 def same_order(trace: Trace, a: Array, b: Array) -> bool:
     """Whether two arrays of one shape stand in the same order."""
     try:
@@ -171,14 +182,14 @@ class _Asked:
             waiting.pop()
             if origins:
                 joined.append((s, origins))
-                self.axes[id(s)] = axes_of_memory(self.array(origins[0]))
+                self.axes[id(s)] = self.order_of(origins[0])
             else:
                 self.axes[id(s)] = self.of_storage(s)
             if not waiting and joined:
                 waiting += [o.storage for _, others in joined for o in others if id(o.storage) not in self.axes]
                 if not waiting:
                     for made, others in joined:
-                        if any(axes_of_memory(self.array(o)) != self.axes[id(made)] for o in others):
+                        if any(self.order_of(o) != self.axes[id(made)] for o in others):
                             raise UnknownOrder
                     joined = []
         if joined:
@@ -200,8 +211,9 @@ class _Asked:
         if kind.ndim == 2 and function in _C_FOR_MATRICES:
             return in_order
         arrays = _arrays(given, [])
-        if "order" not in made_by.kwargs and _keeps_c_order(function):
-            if all(x.type.is_static and self.array(x).flags.c_contiguous for x in arrays):
+        is_row = function is operator.getitem and not isinstance(made_by.args[1], tuple)
+        if "order" not in made_by.kwargs and (is_row or _keeps_c_order(function)):
+            if all(map(self.is_c_array, arrays)):
                 return in_order
         if not kind.is_static or not _is_library(function):
             raise UnknownOrder
@@ -234,6 +246,15 @@ class _Asked:
         if callable(x) and not isinstance(x, (type, np.dtype)):
             raise UnknownOrder
         return x
+
+    def order_of(self, x: Array) -> tuple[int, ...]:
+        return tuple(range(x.type.ndim)) if self.is_c_array(x) else axes_of_memory(self.array(x))
+
+    def is_c_array(self, x: Array) -> bool:
+        axes = self.axes.get(id(x.storage)) or tuple(range(x.storage.value.type.ndim))
+        if is_contiguous(x.view) and axes == tuple(range(len(axes))):
+            return True
+        return x.type.is_static and bool(self.array(x).flags.c_contiguous)
 
     def array(self, x: Array) -> np.ndarray:
         storage = x.storage
@@ -281,6 +302,32 @@ def itself(x: Any) -> Any:
     return x
 
 
+def is_contiguous(view: Any) -> bool:
+    """Whether a view's elements stand in memory one after another, if all of the memory does."""
+    if view is None:
+        return True
+    if isinstance(view, Derived):
+        return view.is_reshape and is_contiguous(view.outer)
+    if not isinstance(view, Part) or not is_contiguous(view.outer):
+        return False
+    order = [d for d in view.dims if d is not None]
+    if order != sorted(order):
+        return False
+    rest = list(view.entries)
+    while rest and rest[0] != ":" and rest[0][0] == "i":
+        rest.pop(0)
+    if rest and rest[0] != ":" and rest[0][0] == "s" and rest[0][2] == 1:
+        rest.pop(0)
+    return all(e == ":" for e in rest)
+
+
+def elementwise(*operands: Any) -> np.ndarray:
+    """An array as a ufunc of these operands would make it."""
+    flags = [*[["readonly"]] * len(operands), ["writeonly", "allocate"]]
+    dtypes = [*[None] * len(operands), np.float64]
+    return np.nditer([*operands, None], ["zerosize_ok"], flags, op_dtypes=dtypes).operands[-1]
+
+
 @cache
 def _keeps_c_order(function: Any) -> bool:
     """Whether a function makes arrays in C order of arrays in C order."""
@@ -289,7 +336,12 @@ def _keeps_c_order(function: Any) -> bool:
     if isinstance(function, Method):
         return function.name in _KEEP_METHODS
     is_operator = getattr(function, "__module__", None) == "_operator" and function not in _OTHER_OPERATORS
-    return function in _KEEP or is_operator or isinstance(getattr(function, "__self__", None), np.ufunc)
+    return (
+        function is elementwise
+        or function in _KEEP
+        or is_operator
+        or isinstance(getattr(function, "__self__", None), np.ufunc)
+    )
 
 
 @cache
@@ -298,7 +350,7 @@ def _is_library(function: Any) -> bool:
     module = (getattr(function, "__module__", None) or "").partition(".")[0]
     known = isinstance(function, (np.ufunc, Method)) or isinstance(getattr(function, "__self__", None), np.ufunc)
     return (
-        function is itself
+        function in (itself, elementwise)
         or function not in EFFECTS
         and (known or module in ("numpy", "scipy", "_operator", "operator", "builtins"))
     )

@@ -14,8 +14,8 @@ from ..traced import Array, Trace, Traced, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
 from .creation import asarray
-from .memory_order import UnknownOrder, has_order, layout, note_dependence
-from .views import Derived, Part, permuted, reshaped
+from .memory_order import UnknownOrder, has_order, is_contiguous, is_known_in_c_order, layout, note_dependence
+from .views import permuted, reshaped
 
 
 def as_array(trace: Trace, x: Any) -> Array:
@@ -121,8 +121,13 @@ def _note(array: Array, is_view: bool) -> bool:
 
 
 def is_c_array(trace: Trace, array: Array) -> bool:
-    """Whether it is known, without a look at the order of others, that an array stands in C order without gaps."""
-    return is_contiguous(array.view) and not has_order(trace, array.storage)
+    """Whether it is known, of an array of any lengths, that it stands in C order without gaps."""
+    if not is_contiguous(array.view):
+        return False
+    if not has_order(trace, array.storage):
+        return True
+    note_dependence(trace, array.storage)
+    return is_known_in_c_order(trace, array.storage)
 
 
 def _known_layout(trace: Trace, array: Array) -> np.ndarray | None:
@@ -149,25 +154,6 @@ def maybe_copied(array: Array, copied: Array) -> Array:
     for x in (array, copied):
         x.storage.tied = x.storage.tied or text
     return copied
-
-
-def is_contiguous(view: Any) -> bool:
-    """Whether a view's elements stand in memory one after another, if all of the memory does."""
-    if view is None:
-        return True
-    if isinstance(view, Derived):
-        return view.is_reshape and is_contiguous(view.outer)
-    if not isinstance(view, Part) or not is_contiguous(view.outer):
-        return False
-    order = [d for d in view.dims if d is not None]
-    if order != sorted(order):
-        return False
-    rest = list(view.entries)
-    while rest and rest[0] != ":" and rest[0][0] == "i":
-        rest.pop(0)
-    if rest and rest[0] != ":" and rest[0][0] == "s" and rest[0][2] == 1:
-        rest.pop(0)
-    return all(e == ":" for e in rest)
 
 
 @traces(np.ravel)

@@ -87,6 +87,7 @@ MADE = {
     "columns": lambda m: m[:, np.array([1, 0])],
     "roll": lambda m: np.roll(m.T, 1, axis=0),
     "outer": lambda m: np.multiply.outer(m[0], m[:, 0]),
+    "vectorize": lambda m: np.vectorize(lambda x: 2.0 * x)(m.T),
     "in place": _in_place,
     "of a branch": _in_branch,
     "of a loop": _in_loop,
@@ -251,6 +252,18 @@ def _turned_by_another_read(m, k):
         z = np.copy(z, order="F")
         k = k - 1.0
     return x.reshape(-1)
+
+
+def test_rows_of_a_mask():
+    """An array whose length is known only when the program runs."""
+
+    def f(m):
+        x = m[m[:, 0] > 0.0] * 2.0
+        v = x.reshape(-1)
+        v[0] = 9.0
+        return x * 1.0
+
+    np.testing.assert_array_equal(mo.jit(f)(M), f(M))
 
 
 def test_inside_of_a_derivative():
