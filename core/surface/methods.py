@@ -233,7 +233,9 @@ class Flat:
 
     def __setitem__(self, index: Any, x: Any) -> None:
         if not stands_in_order(self.trace, self.array):
-            raise BadInput("a write through .flat of a view with gaps cannot be compiled; write to the array")
+            raise BadInput(
+                "a write through .flat of an array that does not stand in C order without gaps cannot be compiled; write to the array"
+            )
         self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
 
     def __iter__(self) -> Any:

@@ -209,7 +209,9 @@ def value_of_memory(trace: Trace, a: Any) -> Array:
     from .shapes import stands_in_order
 
     if not isinstance(a, Array) or not stands_in_order(trace, a):
-        raise refuse("a write by flat indices to an array that is a view with gaps", "write a[i, j] = x")
+        raise refuse(
+            "a write by flat indices to an array that does not stand in C order without gaps", "write a[i, j] = x"
+        )
     return a
 
 

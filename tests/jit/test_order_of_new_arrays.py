@@ -295,3 +295,21 @@ def test_views_of_the_arguments_of_a_mesh():
         mo.jit(g)(np.arange(2.0), np.arange(3.0))
     h = lambda a, b: sum(np.meshgrid(a, b, copy=False))  # noqa: E731
     np.testing.assert_array_equal(mo.jit(h)(M[0], M[1]), h(M[0], M[1]))
+
+
+def _put(m):
+    x = m.T * 2.0
+    np.put(x, [1], 5.0)
+    return x
+
+
+def _flat(m):
+    x = m.T * 2.0
+    x.flat[1] = 5.0
+    return x
+
+
+@pytest.mark.parametrize(("write", "remedy"), [(_put, r"write a\[i, j\] = x"), (_flat, "write to the array")])
+def test_writes_by_flat_indices(write, remedy):
+    with pytest.raises(mo.BadInput, match=f"does not stand in C order without gaps cannot be compiled; {remedy}"):
+        mo.jit(write)(M)
