@@ -252,7 +252,24 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
         return
     if isinstance(v, Array) and v.storage is x.storage and _is_same_part(trace, x, index, v):
         return
-    update(trace, x, index, value(trace, v))
+    v = value(trace, v)
+    _check_element(x, index, v.type)
+    update(trace, x, index, v)
+
+
+def _check_element(x: Array, index: Any, given: ArrayType) -> None:
+    """Refuse an array that NumPy does not take for one element, in its words: which it takes depends on its version."""
+    entries = index if isinstance(index, tuple) else (index,)
+    of_one = len(entries) == x.type.ndim and all(
+        type(e) is int or isinstance(e, np.integer) or isinstance(e, Scalar) and e.type.dtype.kind in "iu"
+        for e in entries
+    )
+    if not of_one or not given.ndim or not all(isinstance(n, int) for n in given.shape):
+        return
+    try:
+        np.zeros(1, x.type.dtype)[0] = np.zeros(tuple(given.shape), given.dtype)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{error}: an array is written into one element", in_python=error) from None
 
 
 def _is_same_part(trace: Trace, x: Array, index: Any, v: Array) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import morula as mo
+
 A = np.array([0.5, -1.0, 1.5, 2.0])
 B = np.array([2.0, 0.25, -0.5, 1.0])
 M = np.array([[0.5, 1.0, 1.5], [2.0, -0.5, 0.7]])
@@ -288,3 +290,29 @@ def test_two_arguments_that_are_one_array(path):
     a = A.copy()
     assert run_on(path)(argument_and_part)(a, a) == 12.5
     assert a[0] == 10.0
+
+
+@pytest.mark.parametrize("dtype", [float, complex, int])
+@pytest.mark.parametrize("shape", [(1,), (2,), (1, 1), (0,)])
+@pytest.mark.parametrize("index", [0, (1, 0), (0, ...), (1, None, 0)], ids=str)
+def test_an_array_written_into_one_element(index, shape, dtype):
+    """It is taken, or refused, as by the NumPy that is installed; a handler catches what that raises."""
+    ndim = 1 if index == 0 else 2
+
+    def f(v, caught):
+        a = np.zeros((3,) * ndim, dtype)
+        try:
+            a[index] = v
+        except caught:
+            return a - 1
+        return a
+
+    v = np.full(shape, 2, dtype)
+    try:
+        f(v, ())
+        caught = ()
+    except (TypeError, ValueError) as error:
+        caught = type(error)
+        with pytest.raises(caught):
+            mo.jit(lambda v: f(v, ()))(v)
+    assert mo.jit(lambda v: f(v, caught))(v).tolist() == f(v, caught).tolist()
