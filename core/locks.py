@@ -4,6 +4,8 @@ Events, conditions, barriers, semaphores and ``join`` are made of locks, so ever
 every signal is a lock that is released.  At each of these, what the threads that do not record can reach is taken down.  A
 number or an array that was not there the time before has been computed by such a thread, perhaps from what the run has shown
 to it: a cotangent that arrives there is refused, unless the object is one that the tape knows.
+
+A lock that other threads cannot reach, as those of libraries are, needs no look as long as none of them has run.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -50,7 +53,7 @@ def _is_installed(module: str) -> bool:
 class Shown:
     """What other threads could reach, and what this one could, when a run last acquired or released a lock."""
 
-    def __init__(self, tape: Tape, others: list[FrameType], before: Shown | None) -> None:
+    def __init__(self, tape: Tape, others: list[FrameType], before: Shown | None, worked: Any) -> None:
         own = list(_program_frames(sys._getframe(1)))
         held = () if before is None else before.held
         variables = {} if before is None else before.variables
@@ -61,6 +64,8 @@ class Shown:
         self.known.update(id(x) for frame in (*others, *own) for x in _literals(frame.f_code))
         self.since = len(tape.records)
         reach = Shared(*roots)
+        self.reached = reach.seen if reach.is_whole else None
+        self.worked = worked
         self.values = reach.values
         self.held = tuple([x for x, _ in reach.held if type(x) is not Variables])
         found = [x for x, _ in reach.held if type(x) is Variables]
@@ -70,24 +75,44 @@ class Shown:
             for a in (x if type(x) is np.ndarray else x.view(np.ndarray) for x in self.values if _is_writeable(x))
         ]
 
+    def is_current(self, lock: Any, worked: Any) -> bool:
+        """Whether no other thread has run since, and none reaches a lock of which these are the times ``worked``."""
+        return (
+            worked is not None and worked == self.worked and self.reached is not None and id(lock) not in self.reached
+        )
+
+
+def _worked(threads: Iterable[int]) -> list[tuple[int, int]] | None:
+    """How long each thread has run, in nanoseconds of the processor; None where the system does not tell."""
+    try:
+        return [(t, time.clock_gettime_ns(time.pthread_getcpuclockid(t))) for t in threads]
+    except (AttributeError, OSError):
+        return None
+
 
 def _is_writeable(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable
 
 
-def look(tape: Tape) -> None:
-    """Note, on each enclosing tape, what threads that do not record there have left since the last time."""
+def look(tape: Tape, lock: Any) -> None:
+    """Note, on each enclosing tape, what threads that do not record there have left since the last time.
+
+    ``lock`` is what is acquired or released, or a thread that is joined.
+    """
     if not _thread._count() and tape.parent is None and Shown not in tape.memory:
         return  # there is no other thread
     stacks = sys._current_frames()
     if len(stacks) == 1 and not any(Shown in t.memory for t in enclosing_tapes(tape)):
         return
     del stacks[threading.get_ident()]
+    worked = _worked(stacks)
     for enclosing in enclosing_tapes(tape):
-        others = [f for frame in stacks.values() if not _records(frame, enclosing) for f in _program_frames(frame)]
         before = enclosing.memory.get(Shown)
+        if before is not None and before.is_current(lock, worked):
+            continue
+        others = [f for frame in stacks.values() if not _records(frame, enclosing) for f in _program_frames(frame)]
         if others or before is not None:
-            now = enclosing.memory[Shown] = Shown(enclosing, others, before)
+            now = enclosing.memory[Shown] = Shown(enclosing, others, before, worked)
             if before is not None:
                 _note_new(enclosing, before, now)
             sent_to(enclosing, now.values)
@@ -167,20 +192,20 @@ def _literals(code: CodeType) -> list[Any]:
 
 
 def _acquiring(function: Any) -> None:
-    def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    def handler(tape: Tape, lock: Any, *args: Any, **kwargs: Any) -> Any:
         if Shown not in tape.memory:
-            look(tape)
-        y = function(*args, **kwargs)
-        look(tape)
+            look(tape, lock)
+        y = function(lock, *args, **kwargs)
+        look(tape, lock)
         return y
 
     HANDLERS[function] = handler
 
 
 def _releasing(function: Any) -> None:
-    def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        look(tape)
-        return function(*args, **kwargs)
+    def handler(tape: Tape, lock: Any, *args: Any, **kwargs: Any) -> Any:
+        look(tape, lock)
+        return function(lock, *args, **kwargs)
 
     HANDLERS[function] = handler
 

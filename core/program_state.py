@@ -38,7 +38,8 @@ class Reach:
         self.values: list[Any] = []  # numbers and arrays
         self.iterators: list[Any] = []
         self.is_whole = True  # whether all was looked at
-        seen: set[int] = set()
+        self.seen: set[int] = set()  # the identities of what was looked at, apart from numbers and arrays
+        seen = self.seen
         waiting: list[Any] = [*roots]
         while waiting:
             x = waiting.pop()

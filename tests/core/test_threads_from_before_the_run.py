@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core import locks
 
 TIMEOUT = 30  # for waits of the tests alone, so that a thread that has failed ends the test
 
@@ -345,3 +346,35 @@ def test_global_variables_of_the_thread():
 
     with worker(meeting, work), pytest.raises(mo.NoDerivative, match="a thread from before the run"):
         mo.grad(f)(3.0)
+
+
+@pytest.mark.parametrize("tells", [True, False], ids=["", "without clocks of threads"])
+def test_a_lock_of_this_thread_alone_is_not_looked_at_while_the_others_wait(tells, monkeypatch):
+    """A search at each lock would make libraries that use them many times slower as soon as there is any other thread."""
+    if not tells:
+        monkeypatch.delattr(locks.time, "pthread_getcpuclockid")
+    searches = []
+    search = locks.Shared.__init__
+    monkeypatch.setattr(locks.Shared, "__init__", lambda self, *roots: searches.append(1) or search(self, *roots))
+    own, end = threading.RLock(), threading.Event()
+
+    def f(x):
+        for _ in range(20):
+            with own:
+                x = x * 1.1
+        return x
+
+    waiting = threading.Thread(target=end.wait)
+    waiting.start()
+    try:
+        assert mo.grad(f)(2.0) == pytest.approx(1.1**20)
+    finally:
+        end.set()
+        waiting.join()
+    assert (len(searches) < 20) == tells
+
+
+def test_what_is_left_is_noticed_where_the_system_has_no_clocks_of_threads(monkeypatch):
+    monkeypatch.delattr(locks.time, "pthread_getcpuclockid")
+    for kind in MEETINGS:
+        test_refused_whatever_the_threads_wait_by(kind)
