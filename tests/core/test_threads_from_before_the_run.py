@@ -371,7 +371,7 @@ def test_a_lock_of_this_thread_alone_is_not_looked_at_while_the_others_wait(tell
     finally:
         end.set()
         waiting.join()
-    assert (len(searches) < 20) == tells
+    assert (len(searches) < 60) == tells  # two each time
 
 
 def test_what_is_left_is_noticed_where_the_system_has_no_clocks_of_threads(monkeypatch):
