@@ -107,24 +107,21 @@ def methods(name: str) -> Methods:
 
 def is_plain(kind: str, cls: type, name: str) -> None:
     """Enter a class into one of the sets."""
-    found = _by_name.get((kind, name))
-    if found is None:
-        found = classes(kind, name)
-    if not found:
-        _filled.append(found)
+    found = classes(kind, name)
     found.add(cls)
+    _filled.append(
+        found
+    )  # after that: another thread may forget at any point, and what is entered later must be forgotten too
 
 
 def enter(name: str, cls: type, method: Any) -> None:
     """Enter a method of a class into one of the dicts."""
     found = methods(name)
-    if not found:
-        _filled.append(found)
     found[cls] = method
+    _filled.append(found)
     if not cls.__dictoffset__:
-        if not slotted:
-            _filled.append(slotted)
         slotted.add(cls)
+        _filled.append(slotted)
 
 
 answering: dict[type, bool] = {}
