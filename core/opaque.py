@@ -389,6 +389,15 @@ def _refusal_of_unrecorded(function: Unrecorded, where: tuple[str, int]) -> NoDe
     )
 
 
+def _entries(y: Any) -> Iterator[Any]:
+    """What lists and tuples in each other hold."""
+    if isinstance(y, (tuple, list)):
+        for e in y:
+            yield from _entries(e)
+    else:
+        yield y
+
+
 def judge(tape: Tape | None) -> None:
     """Find of each opaque call on a tape whether it depends on the tape's inputs, and what of its result is not new."""
     if tape is None:
@@ -412,7 +421,7 @@ def judge(tape: Tape | None) -> None:
             # What such code reaches by the end of the run, it has perhaps made itself.
             opaque.moved = given & (produced if type(opaque.function) is Unrecorded else known | handed)
             # An object of C code may have kept what the call gave it.
-            keeping = {id(x) for x in (y if isinstance(y, tuple) else (y,)) if _keeps(type(x))}
+            keeping = {id(x) for x in _entries(y) if _keeps(type(x))}
             given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
         elif isinstance(y, (tuple, list)):
             given -= known | taken  # views of what was there before

@@ -24,6 +24,7 @@ _LAZY = {
     "scipy.spatial": ("scipy_spatial",),
     "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
+    "pandas._libs.ops_dispatch": (".pandas_operators",),
     "queue": (".threads",),
     "concurrent.futures.thread": (".threads",),
     **dict.fromkeys(("concurrent.futures.process", "multiprocessing.pool"), (".processes",)),
