@@ -25,8 +25,9 @@ from ..surface.memory_order import note_dependence, same_order
 from ..traced import Array, Scalar, Storage
 from ..typed import INT, ArrayType, Dim
 from .branches import Branches, Region
+from .exchanged import exchanged, parts
 from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
-from .identity import forget, has_other_name, identity
+from .identity import forget
 from .instances import held_by_instance, hold_part, is_instance
 from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy, same_constant
@@ -253,7 +254,7 @@ class Loop:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = self.held(slot, region)
-            for x in _parts(last):
+            for x in parts(last):
                 held = x.storage if isinstance(x, Array) else x
                 other = owner.setdefault(id(held), slot)
                 older = self.trace.made_in(held) is not region.changes
@@ -388,7 +389,7 @@ class Loop:
             )
         values = iter(made)
         outcome = []
-        exchanged = self.exchanged()
+        moved = exchanged(trace, self.slots)
         for slot in self.slots:
             if slot.form == "local":
                 self.set(slot, Conflict(slot.reason))
@@ -405,47 +406,18 @@ class Loop:
                 trace.numbers.may_be(x, [last[i], *first])
             outcome.append((slot, after))
             if slot.tied:
-                for x in _parts(after):
+                for x in parts(after):
                     self.tie(x, slot.tied)
-            named, outside = exchanged.get(slot, ([], []))
+            named, outside = moved.get(slot, ([], []))
             # What a branch has made one of two in an iteration may be what another name of that iteration holds.
             for x in [*outside, *(x for x in last if x.storage.tied)]:
                 text = f"after this loop {slot.name or 'a variable'} may be what has another name too; copy it before it is changed"
-                for o in (x, *_parts(after)):
+                for o in (x, *parts(after)):
                     self.tie(o, text)
             if slot.form == "carried":
                 self.separate(slot, after, named)
             self.set(slot, after if slot.form == "carried" else self.late(slot, after))
         self.carried.after(self.slots, outcome)
-
-    def exchanged(self) -> dict[Slot, tuple[list[Any], list[Any]]]:
-        """Of each slot: what it held before the loop and has another name, and what else with one it may hold after it."""
-        slots = [s for s in self.slots if s.form != "local" and s.key is not None and not isinstance(s.holder, Storage)]
-        carried = [s for s in slots if s.form == "carried"]
-        named = {s: [x for x in _parts(s.first) if has_other_name(self.trace, x, s.holder, s.key)] for s in carried}
-        first = {identity(x): any(x is y for y in named[s]) for s in carried for x in _parts(s.first)}
-        starts = {identity(x): s for s in carried for x in _parts(s.general)}
-        found = {}
-        for slot in slots:
-            own = {*map(identity, _parts(slot.first))} if slot.form == "carried" else set()
-            origins = [o for x in arrays_in(slot.last) for o in self.trace.numbers.all_origins(x)]
-            may_be = {identity(o): o for o in origins if identity(o) not in own}
-            waiting, seen = [slot], {slot}
-            while waiting:
-                for x in _parts(waiting.pop().last):
-                    other = starts.get(identity(x))
-                    parts = [x] if other is None else _parts(other.first)
-                    may_be |= {identity(y): y for y in parts}
-                    if other is not None and other not in seen:
-                        seen.add(other)
-                        waiting.append(other)
-            outside = [
-                x
-                for key, x in may_be.items()
-                if (first[key] if key in first else has_other_name(self.trace, x, None, None))
-            ]
-            found[slot] = named.get(slot, []), outside
-        return found
 
     def separate(self, slot: Slot, after: Any, named: list[Any]) -> None:
         """What the slot held before the loop is from now on another object than what it holds after it, ``after``.
@@ -457,7 +429,7 @@ class Loop:
         """
         name = slot.name or "a variable"
         changed = any(map(_is_changed, self.slots))  # of one slot, and of another after its next iteration
-        for x, y in zip(_parts(slot.first), _parts(after)):
+        for x, y in zip(parts(slot.first), parts(after)):
             if not any(x is z for z in named):
                 continue
             if changed:
@@ -499,18 +471,13 @@ class Loop:
         return next(s.first for s in self.slots if s.holder is self.go)
 
 
-def _parts(x: Any) -> list[Any]:
-    """The arrays and containers that a value is made of."""
-    return [*arrays_in(x), *containers(x, [])]
-
-
 def _is_changed(slot: Slot) -> bool:
     """Whether an iteration has changed an array or a container that a variable held at its start."""
     if slot.form != "carried" or isinstance(slot.holder, Storage) or slot.key is None:
         return False
-    parts = containers(slot.general, [])
+    held = containers(slot.general, [])
     return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
-        same_entries(a, content(x)) for x, a in zip(parts, slot.started)
+        same_entries(a, content(x)) for x, a in zip(held, slot.started)
     )
 
 
