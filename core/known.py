@@ -108,18 +108,19 @@ def methods(name: str) -> Methods:
 def is_plain(kind: str, cls: type, name: str) -> None:
     """Enter a class into one of the sets."""
     found = classes(kind, name)
+    _filled.append(found)  # before, since an interrupt may come at any point
     found.add(cls)
-    _filled.append(
-        found
-    )  # after that: another thread may forget at any point, and what is entered later must be forgotten too
+    _filled.append(found)  # after, since another thread may have forgotten in between
 
 
 def enter(name: str, cls: type, method: Any) -> None:
     """Enter a method of a class into one of the dicts."""
     found = methods(name)
+    _filled.append(found)
     found[cls] = method
     _filled.append(found)
     if not cls.__dictoffset__:
+        _filled.append(slotted)
         slotted.add(cls)
         _filled.append(slotted)
 

@@ -30,6 +30,21 @@ def test_a_class_that_is_entered_while_another_thread_forgets(already, monkeypat
     assert not found
 
 
+class Interrupted(set):
+    def add(self, x):
+        super().add(x)
+        raise KeyboardInterrupt
+
+
+def test_a_class_that_is_entered_when_an_interrupt_comes(monkeypatch):
+    found = Interrupted()
+    monkeypatch.setitem(known._by_name, ("load", "entered_here"), found)
+    with pytest.raises(KeyboardInterrupt):
+        known.is_plain("load", float, "entered_here")
+    known.forget_classes()
+    assert not found
+
+
 def test_threads_that_enter_and_forget():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -50,7 +65,7 @@ def test_threads_that_enter_and_forget():
     finally:
         sys.setswitchinterval(interval)
     known.forget_classes()
-    assert not known.slotted and not any(known._by_name.values())
+    assert not any(found for (_, name), found in known._by_name.items() if name.startswith("entered_"))
 
 
 def test_a_class_that_is_changed_between_runs_that_other_threads_disturb(monkeypatch):
