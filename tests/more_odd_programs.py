@@ -16,22 +16,9 @@ import weakref
 from dataclasses import dataclass
 
 import numpy as np
+from odd_programs import X, Z, case
 
 import morula as mo
-
-PROGRAMS = []
-
-
-def case(*args, **kw):
-    def add(f):
-        PROGRAMS.append((f, args, kw))
-        return f
-
-    return add
-
-
-X = np.array([0.7, -1.3, 0.4, 2.1])
-Z = np.array([0.7 + 0.2j, -1.3 - 0.4j, 0.4 + 1j])
 
 
 @case(X)

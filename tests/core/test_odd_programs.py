@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import more_odd_programs
+import more_odd_programs  # noqa: F401 - enters its programs into the table of the others
 import odd_programs
 import pytest
 from path_tester import check_gradient
 
 import morula as mo
 
-PROGRAMS = {
-    f.__name__: (f, args, options) for f, args, options in (*odd_programs.PROGRAMS, *more_odd_programs.PROGRAMS)
-}
+PROGRAMS = {f.__name__: (f, args, options) for f, args, options in odd_programs.PROGRAMS}
 
 COMPILED = [
     "empty_slices_aliases_early_return",
