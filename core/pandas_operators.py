@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
-
-from pandas._libs.ops_dispatch import maybe_dispatch_ufunc_to_dunder_op  # type: ignore[import-not-found]
 
 from .access import special
 from .call import call_method, handles
@@ -26,7 +25,6 @@ ALIASES = {
 REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-@handles(maybe_dispatch_ufunc_to_dunder_op)
 def _dispatch(tape: Tape, x: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     name = ALIASES.get(ufunc.__name__)
     if kwargs or method != "__call__" or name is None:
@@ -36,3 +34,8 @@ def _dispatch(tape: Tape, x: Any, ufunc: Any, method: str, *inputs: Any, **kwarg
     else:
         name, others = f"__{REFLECTED.get(name, f'r{name}')}__", inputs[:1]
     return NotImplemented if special(type(x), name) is None else call_method(tape, x, name, *others)
+
+
+# morula does not install pandas: a program that meets it has imported it, and this file is read then.
+if "pandas._libs.ops_dispatch" in sys.modules:
+    handles(sys.modules["pandas._libs.ops_dispatch"].maybe_dispatch_ufunc_to_dunder_op)(_dispatch)

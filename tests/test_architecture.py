@@ -84,6 +84,15 @@ def test_each_back_end_library_is_imported_in_one_file(library, home):
     assert all(path.startswith(home) for path in importers)
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_a_file_imports_what_morula_installs_and_back_ends_alone(path):
+    allowed = {"morula", "numpy", "scipy", "tqdm", "jax", "jaxlib", "llvmlite", "cupy", *sys.stdlib_module_names}
+    strangers = [
+        f"line {line}: {module}" for module, _, line in imports(path) if module.partition(".")[0] not in allowed
+    ]
+    assert not strangers
+
+
 def test_importing_morula_loads_nothing_but_itself_numpy_and_the_standard_library():
     strangers = loaded_by("import morula") - loaded_by("import numpy") - sys.stdlib_module_names
     assert strangers == {"morula"}
