@@ -91,7 +91,7 @@ class Builder:
         """Append an operation with one result for each of ``types``; ``names`` are the results' names."""
         results = [Value(n, t) for n, t in zip([*names, *[""] * len(types)], types)]
         constants = {k: more.pop(k) for k in list(more) if k not in ("blocks", "may_raise")}
-        values = [*operands, *(Value(constant=c) for c in constants.values())]
+        values = [*operands, *(Value(constant=_now(c)) for c in constants.values())]
         made = Operation(kind, callee, values, tuple(constants), results=results, line=self.line, **more)
         made.may_raise = made.may_raise or getattr(callee, "effect", False)
         self.append(made)
@@ -381,6 +381,13 @@ class Builder:
             return
         self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
         self.integers.assume(condition, False)
+
+
+def _now(constant: Any) -> Any:
+    """A constant as it is now: the program that is traced may change a list afterwards."""
+    if type(constant) is list:
+        return [_now(c) for c in constant]
+    return tuple(map(_now, constant)) if type(constant) is tuple else constant
 
 
 def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths: Sequence[int | Dim]) -> Shape:

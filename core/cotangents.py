@@ -76,11 +76,19 @@ def _conform_array(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return g
 
 
+_ONCE = (int, slice, type(None), type(...), np.integer, np.bool_)
+"""Kinds of index that name each entry once."""
+
+
 def is_fancy(index: Any) -> bool:
-    """Whether an index may name one entry twice."""
-    if type(index) is tuple:
-        return any(is_fancy(i) for i in index)
-    return isinstance(index, list) or (isinstance(index, np.ndarray) and index.dtype.kind != "b" and index.ndim > 0)
+    """Whether an index may name one entry twice: NumPy reads any sequence as an array of places, a tuple inside a tuple too."""
+    if isinstance(index, _ONCE):
+        return False
+    if isinstance(index, tuple):
+        return any(not isinstance(i, _ONCE) and (isinstance(i, tuple) or is_fancy(i)) for i in index)
+    if isinstance(index, np.ndarray):
+        return index.dtype.kind != "b" and index.ndim > 0
+    return not hasattr(type(index), "__index__")
 
 
 def add_at(buffer: Any, index: Any, g: Any) -> None:

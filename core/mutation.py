@@ -17,7 +17,7 @@ from .errors import NoDerivative
 from .integers import carries, enlist
 from .operate import OPERATORS
 from .stores import array_setitem, set_attribute, setitem
-from .tape import Cotangents, Record, Tape, owner
+from .tape import Cotangents, Record, Tape, owner, snapshot
 from .ufunc_methods import ADD_AT
 from .values import evaluate
 
@@ -152,7 +152,7 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     """``np.add.at`` and ``np.subtract.at``: entries that an index names twice are added to twice."""
     if isinstance(b, (list, tuple)):
         b = call(tape, np.array, b)
-    index = list(index) if isinstance(index, list) else index
+    index = snapshot(index)
     old = evaluate(tape.parent, np.copy, a)
     evaluate(tape.parent, ufunc.at, a, index, b)
     tape.written.add(id(owner(a)))

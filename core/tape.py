@@ -430,7 +430,7 @@ def snapshot(x: Any) -> Any:
     """A sequence as it is now: lists may change before the backward sweep, and arrays are restored by it."""
     if isinstance(x, (tuple, list)):
         parts = [snapshot(e) if isinstance(e, (tuple, list)) else e for e in x]
-        return tuple(parts) if isinstance(x, tuple) and not hasattr(x, "_fields") else parts
+        return tuple(parts) if isinstance(x, tuple) else parts
     return x
 
 

@@ -272,6 +272,7 @@ KINKS: dict[str, list[Kink]] = {
         at("np.percentile", lambda x: np.percentile(x, 25), np.full(3, 2.0), gives=A([0.5, 0.5, 0.0])),
         at("np.quantile", lambda x: np.quantile(x, 0.5), np.full(3, 2.0), gives=A([0.0, 1.0, 0.0])),
         at("sorted", lambda a, b: sorted([a, b])[1], 2.0, 2.0, gives=(0.0, 1.0)),
+        at("sorted downwards", lambda x: sorted(x, reverse=True)[0], [2.0, 2.0, 1.0], gives=([1.0, 0.0, 0.0],)),
     ],
     "`np.maximum.accumulate`, `np.minimum.accumulate`, of equal numbers": [
         at(

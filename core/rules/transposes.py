@@ -12,6 +12,7 @@ transposes, so adjoints that use them can be differentiated to any order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def scatter(dy: Any, index: Any, shape: tuple[int, ...], unique: bool = False) -
 def _names_each_once(index: Any) -> bool:
     """Whether ``index`` cannot name an element twice: slices, single integers and masks cannot."""
     for i in index if isinstance(index, tuple) else (index,):
-        if isinstance(i, (np.ndarray, list, tuple)):
+        if isinstance(i, (np.ndarray, Sequence)):
             i = np.asarray(i)
             if i.dtype.kind != "b" and i.size > 1:
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,8 @@ def _item(trace: Trace, x: Any) -> Any:
         return x
     if isinstance(x, bool):
         raise refuse("an array indexed by a bool", "use np.newaxis and a slice")
+    if isinstance(x, Sequence) and not isinstance(x, (str, bytes)):
+        x = list(x)
     if not is_array_like(x):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"

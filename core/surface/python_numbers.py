@@ -206,7 +206,8 @@ def _sorted(trace: Trace, iterable: Any, /, *, key: Any = None, reverse: Any = F
     values = [trace.value(x) for x in items]
     if any(v.type.shape or v.type != values[0].type for v in values):
         raise BadInput("sorted of values that are not numbers of one type cannot be compiled; use np.sort of an array")
-    array = trace.call(np.sort, trace.wrap(value(trace, items)))
+    # Python keeps the order of equal numbers, also if it sorts them downwards.
+    array = trace.call(np.sort, trace.wrap(value(trace, items[::-1] if reverse else items)))
     found = items_of(trace, array)
     if values and values[0].type.weak:
         found = [trace.wrap(weak(trace.builder, trace.value(x), values[0].type.dtype)) for x in found]

@@ -236,7 +236,13 @@ def _spread(is_root: bool) -> Callable[..., Any]:
         # What is left out may be NaN: it is out before the squares, through whose derivative it would come back.
         apart = squares(builder, _kept(trace, builder.ufunc(np.subtract, x, centre), where, 0))
         found = mean_of(trace, apart, axes, where, None, correction if given(correction) else ddof)
-        return finish(trace, x, axes, builder.ufunc(np.sqrt, found) if is_root else found, keepdims, out)
+        if is_root and given(mean):  # the rule of np.std, which knows this kink, has no derivative for ``mean``
+            zero = builder.ufunc(np.equal, found, builder.constant(0))
+            root = builder.ufunc(np.sqrt, builder.where(zero, builder.constant(1.0), found))
+            found = builder.where(zero, builder.constant(0.0), root)
+        elif is_root:
+            found = builder.ufunc(np.sqrt, found)
+        return finish(trace, x, axes, found, keepdims, out)
 
     return apply
 

@@ -7,6 +7,7 @@ Each is a polynomial of degree two in ``x``, so that central differences of the 
 from __future__ import annotations
 
 import linecache
+from collections import UserList, namedtuple
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,8 @@ from morula.core.call import parameters
 from morula.core.structured import compiled_for
 
 VECTOR, MATRIX = (4,), (3, 4)
+Place = namedtuple("Place", "row column")
+NAMES = {"np": np, "Place": Place, "UserList": UserList}
 
 KINDS = {
     # name: (shape of x, the index as it is written)
@@ -57,6 +60,16 @@ KINDS = {
     "outer": (MATRIX, "(np.array([[0], [0]]), np.array([1, 2, 1]))"),
     "rows mask": (MATRIX, "np.array([True, False, True])"),
     "full mask": (MATRIX, "np.eye(3, 4) > 0"),
+    "tuple of tuples": (MATRIX, "((0, 1, 0), (3, 3, 3))"),
+    "slice and tuple": (MATRIX, "(slice(None), (0, 0, 3))"),
+    "tuple and number": (MATRIX, "((2, 2), 1)"),
+    "nested tuple": (MATRIX, "((((0, 1), (0, 0)),), 3)"),
+    "list of tuples": (MATRIX, "[(0, 0), (1, 1)]"),
+    "tuple of bools": (MATRIX, "((True, False, True),)"),
+    "range": (VECTOR, "range(1, 4)"),
+    "ranges": (MATRIX, "(range(3), range(3))"),
+    "named tuple": (MATRIX, "Place([0, 1, 0], [2, 2, 2])"),
+    "list of a class": (VECTOR, "UserList([1, 1, 0])"),
     "mask and list": (MATRIX, "(np.array([True, False, True]), [1, 1])"),
     "mask and slice": (MATRIX, "(np.array([False, True, True]), slice(2))"),
 }
@@ -77,10 +90,10 @@ def program(kind: str, place: str, use: str, recorded: bool) -> tuple[Any, tuple
     shape, index = KINDS[kind]
     numbers = np.random.default_rng(5)
     x = numbers.uniform(0.5, 2, shape)
-    value = eval(index, {"np": np})
+    value = eval(index, dict(NAMES))
     part = x[value]
     scope = {
-        **{"np": np, "T": value, "W": numbers.uniform(1, 2, np.shape(part)), "M": numbers.uniform(1, 2, shape)},
+        **{**NAMES, "T": value, "W": numbers.uniform(1, 2, np.shape(part)), "M": numbers.uniform(1, 2, shape)},
         "V": numbers.uniform(1, 2, np.shape(part)),
     }
     name = {"global": "T", "closure": "t", "literal": index, "argument": "t", "attribute": "t.index"}[place]
