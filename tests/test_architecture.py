@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,13 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...], int]]:
+@cache
+def imports(path: Path) -> list[tuple[str, tuple[str, ...], int]]:
     """Each import in a file, at any depth: the module in full (``morula.core.ir``), the names taken, the line."""
+    return list(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...], int]]:
     package = ("morula", *path.relative_to(ROOT).parent.parts)
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -31,6 +31,7 @@ from . import (  # noqa: F401
     library,
     masks,
     math_functions,
+    means,
     methods,
     operators,
     order,

@@ -144,6 +144,13 @@ def axes_of(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def reduced_axes(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
+    """``axes_of`` for a reduction of a ufunc, to which a single number has an axis 0."""
+    if ndim == 0 and not isinstance(axis, (tuple, list)) and integer(trace, axis or 0, "an axis") in (0, -1):
+        return ()
+    return axes_of(trace, axis, ndim)
+
+
 def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
     """One length of a shape: known, or known to be bounded."""
     if not isinstance(n, Traced):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ir import Value
 from ..traced import Array, Trace, length, traces
-from ..typed import ArrayType, Dim
+from ..typed import ArrayType
 from .arguments import axis_of, refuse, refuse_given, value
 from .calculus import at
 from .indexing import update
@@ -225,9 +225,8 @@ def _grid(trace: Trace, x: Value, index: Value, axis: int) -> tuple[list[Value],
         if i == axis:
             found.append(elements(builder, index, n, axis))
         else:
-            m = index.type.shape[i] if n == 1 or index.type.shape[i] != 1 else n
-            places = builder.iota(m) if not isinstance(m, Dim) and m != 1 or isinstance(m, Dim) else _zero(trace)
-            found.append(builder.reshape(places, tuple(m if j == i else 1 for j in range(x.type.ndim))))
+            places = _zero(trace) if n == 1 else builder.iota(n)
+            found.append(builder.reshape(places, tuple(n if j == i else 1 for j in range(x.type.ndim))))
     shape = builder.broadcast_shape([f.type.shape for f in found])
     return [builder.broadcast_to(f, shape) for f in found], ("a",) * x.type.ndim
 

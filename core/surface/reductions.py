@@ -1,4 +1,4 @@
-"""Sums, products, extremes, means and what is made of them, along any axes."""
+"""Sums, products, extremes and what is made of them, along any axes."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 
 from ..builder import Builder
 from ..ir import Value
-from ..traced import Array, Trace, by_rule, length, traces
+from ..traced import Array, Trace, by_rule, traces
 from ..typed import Dim
-from .arguments import axes_of, axis_of, integer, refuse, strong, total, value
+from .arguments import axis_of, integer, reduced_axes, refuse, strong, value
 from .operators import stored
 from .views import reshape
 
-_NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
+NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
 
 
 def finish(trace: Trace, x: Value, axes: Any, reduced: Value, keepdims: Any, out: Any = None) -> Any:
     """The result of a reduction of x: with the axes kept, written to ``out``, wrapped."""
-    if keepdims is not _NOT_GIVEN and keepdims:
+    if keepdims is not NOT_GIVEN and keepdims:
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
         reduced = reshape(trace.builder, reduced, shape)
     return stored(trace, reduced, out, "a reduction")
 
 
 def given(x: Any) -> bool:
-    return x is not None and x is not _NOT_GIVEN
+    return x is not None and x is not NOT_GIVEN
 
 
-def _kept(trace: Trace, x: Value, where: Any, neutral: Any) -> Value:
+def kept(trace: Trace, x: Value, where: Any, neutral: Any) -> Value:
     """x with what ``where`` leaves out replaced by what changes nothing."""
-    if where is True or where is _NOT_GIVEN:
+    if where is True or where is NOT_GIVEN:
         return x
     return trace.builder.where(value(trace, where), x, trace.builder.constant(neutral, x.type.dtype))
 
@@ -46,12 +46,12 @@ def _totalled(function: Any, ufunc: np.ufunc, neutral: int) -> Callable[..., Any
         dtype: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Any:
         x = strong(trace.builder, value(trace, a))
-        axes = axes_of(trace, axis, x.type.ndim)
-        x = _kept(trace, x, where, neutral)
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        x = kept(trace, x, where, neutral)
         found = trace.builder.reduce(function, x, axes, dtype)
         if given(initial):
             found = trace.builder.ufunc(ufunc, found, trace.builder.cast(value(trace, initial), found.type.dtype))
@@ -64,6 +64,17 @@ traces(np.sum)(_totalled(np.sum, np.add, 0))
 traces(np.prod)(_totalled(np.prod, np.multiply, 1))
 
 
+def squares(builder: Builder, x: Value) -> Value:
+    """The squares of absolute values, real."""
+    if x.type.dtype.kind != "c":
+        return builder.ufunc(np.multiply, x, x)
+    return real(builder, builder.ufunc(np.multiply, x, builder.ufunc(np.conjugate, x)))
+
+
+def real(builder: Builder, x: Value) -> Value:
+    return builder.cast(x, np.zeros(0, x.type.dtype).real.dtype)
+
+
 def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
     def apply(
         trace: Trace,
@@ -71,13 +82,13 @@ def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
         dtype: Any = None,
     ) -> Any:
         x = strong(trace.builder, value(trace, a))
-        axes = axes_of(trace, axis, x.type.ndim)
-        if where is not True and where is not _NOT_GIVEN:
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        if where is not True and where is not NOT_GIVEN:
             if not given(initial):
                 raise ValueError(
                     f"reduction operation '{ufunc.__name__}' does not have an identity, so initial= is needed"
@@ -129,8 +140,8 @@ def _logical(function: Any, neutral: bool) -> Callable[..., Any]:
         trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
     ) -> Any:
         x = truths(trace.builder, value(trace, a))
-        axes = axes_of(trace, axis, x.type.ndim)
-        x = _kept(trace, x, where, neutral)
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        x = kept(trace, x, where, neutral)
         return finish(trace, x, axes, trace.builder.reduce(function, x, axes), keepdims, out)
 
     return apply
@@ -152,138 +163,13 @@ def count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: Any = Fal
     return trace.call(np.sum, trace.wrap(truths(trace.builder, value(trace, a))), axis=axis, keepdims=keepdims)
 
 
-# Means
-
-
-def _count(trace: Trace, x: Value, axes: Any, where: Any, ddof: Any = 0) -> Value:
-    """How many elements there are along axes, less ``ddof``, as a number that has no dtype of its own where it is known."""
-    builder = trace.builder
-    if where is not True and where is not _NOT_GIVEN:
-        mask = builder.broadcast_to(value(trace, where), x.type.shape)
-        n = builder.reduce(np.sum, mask, axes)
-    else:
-        size = total(builder, tuple(x.type.shape[i] for i in axes))
-        n = builder.constant(size) if isinstance(size, int) else size.value
-    if not isinstance(ddof, (int, float)) or ddof:
-        n = builder.ufunc(np.subtract, n, value(trace, ddof))
-        n = builder.ufunc(np.maximum, n, builder.constant(0))
-    return n
-
-
-def mean_of(trace: Trace, x: Value, axes: Any, where: Any = True, dtype: Any = None, ddof: Any = 0) -> Value:
-    """The sum over axes over how many there are."""
-    builder, result = trace.builder, dtype
-    if dtype is None:
-        result = np.dtype(np.float64) if x.type.dtype.kind in "iub" else x.type.dtype
-        dtype = np.dtype(np.float32) if result == np.float16 else result
-    sums = builder.reduce(np.sum, _kept(trace, x, where, 0), axes, dtype)
-    n = _count(trace, x, axes, where, ddof)
-    n = n if n.is_constant and n.type.weak else builder.cast(n, np.zeros(0, sums.type.dtype).real.dtype)
-    return builder.cast(builder.ufunc(np.true_divide, sums, n), result)
-
-
-@traces(np.mean)
-def mean(
-    trace: Trace,
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-) -> Any:
-    x = strong(trace.builder, value(trace, a))
-    axes = axes_of(trace, axis, x.type.ndim)
-    return finish(trace, x, axes, mean_of(trace, x, axes, where, dtype), keepdims, out)
-
-
-def squares(builder: Builder, x: Value) -> Value:
-    """The squares of absolute values, real."""
-    if x.type.dtype.kind != "c":
-        return builder.ufunc(np.multiply, x, x)
-    return real(builder, builder.ufunc(np.multiply, x, builder.ufunc(np.conjugate, x)))
-
-
-def real(builder: Builder, x: Value) -> Value:
-    return builder.cast(x, np.zeros(0, x.type.dtype).real.dtype)
-
-
-def _spread(is_root: bool) -> Callable[..., Any]:
-    def apply(
-        trace: Trace,
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: Any = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-        mean: Any = _NOT_GIVEN,
-        correction: Any = _NOT_GIVEN,
-    ) -> Any:
-        builder = trace.builder
-        x = strong(builder, value(trace, a))
-        if given(dtype):
-            x = builder.cast(x, dtype)
-        axes = axes_of(trace, axis, x.type.ndim)
-        if given(mean):
-            centre = value(trace, mean)
-        else:
-            shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
-            centre = reshape(builder, mean_of(trace, x, axes, where), shape)
-        # What is left out may be NaN: it is out before the squares, through whose derivative it would come back.
-        apart = squares(builder, _kept(trace, builder.ufunc(np.subtract, x, centre), where, 0))
-        found = mean_of(trace, apart, axes, where, None, correction if given(correction) else ddof)
-        if is_root and given(mean):  # the rule of np.std, which knows this kink, has no derivative for ``mean``
-            zero = builder.ufunc(np.equal, found, builder.constant(0))
-            root = builder.ufunc(np.sqrt, builder.where(zero, builder.constant(1.0), found))
-            found = builder.where(zero, builder.constant(0.0), root)
-        elif is_root:
-            found = builder.ufunc(np.sqrt, found)
-        return finish(trace, x, axes, found, keepdims, out)
-
-    return apply
-
-
-traces(np.var)(_spread(False))
-traces(np.std)(_spread(True))
-by_rule(np.std)
+# Where the extremes are
 
 
 @traces(np.ptp)
 def ptp(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     largest = trace.call(np.max, a, axis=axis, keepdims=keepdims)
     return trace.call(np.subtract, largest, trace.call(np.min, a, axis=axis, keepdims=keepdims), out=out)
-
-
-@traces(np.average)
-def average(
-    trace: Trace, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
-) -> Any:
-    call = trace.call
-    x = value(trace, a)
-    if weights is None:
-        found = call(np.mean, a, axis, keepdims=keepdims)
-        scale: Any = length(total(trace.builder, tuple(x.type.shape[i] for i in axes_of(trace, axis, x.type.ndim))))
-    else:
-        w = value(trace, weights)
-        if w.type.shape != x.type.shape:
-            if axis is None or w.type.ndim != 1:
-                raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            i = axis_of(trace, axis, x.type.ndim)
-            w = reshape(trace.builder, w, tuple(w.type.shape[0] if j == i else 1 for j in range(x.type.ndim)))
-            trace.builder.broadcast_shape([x.type.shape, w.type.shape])
-            w = trace.builder.broadcast_to(w, x.type.shape)
-        dtype = np.result_type(x.type.dtype, w.type.dtype, *(["f8"] if x.type.dtype.kind in "iub" else []))
-        scale = call(np.sum, trace.wrap(w), axis=axis, dtype=dtype, keepdims=keepdims)
-        product = call(np.multiply, a, trace.wrap(w), dtype=dtype)
-        found = call(np.true_divide, call(np.sum, product, axis=axis, keepdims=keepdims), scale)
-    return (found, scale) if returned else found
-
-
-# Where the extremes are
 
 
 def _place(function: Any) -> Callable[..., Any]:
@@ -316,8 +202,10 @@ traces(np.argmin)(_place(np.argmin))
 def _cumulative(function: Any) -> Callable[..., Any]:
     def apply(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         builder = trace.builder
-        x = value(trace, trace.call(np.ravel, a) if axis is None else a)
-        i = axis_of(trace, axis or 0, x.type.ndim)
+        x = value(trace, a)
+        if axis is None or not x.type.shape:
+            x = value(trace, trace.call(np.ravel, a))
+        i = axis_of(trace, 0 if axis is None else axis, x.type.ndim)
         x = builder.cast(x, function(np.zeros(1, x.type.dtype)).dtype if dtype is None else dtype)
         found = builder.call(function, [x], [x.type], axis=i)[0]
         return stored(trace, found, out)
@@ -329,23 +217,28 @@ traces(np.cumsum)(_cumulative(np.cumsum))
 traces(np.cumprod)(_cumulative(np.cumprod))
 
 
-def _running(function: Any) -> Callable[..., Any]:
+def _running(function: Any, neutral: int) -> Callable[..., Any]:
     def apply(
         trace: Trace, x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
-        if include_initial:
-            raise refuse("cumulative_sum(include_initial=True)", "join a zero to the array")
         v = value(trace, x)
         if axis is None and v.type.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
-        return trace.call(function, x, axis=axis or 0, dtype=dtype, out=out)
+        axis = 0 if axis is None else axis
+        if not include_initial:
+            return trace.call(function, x, axis=axis, dtype=dtype, out=out)
+        found = trace.call(function, x, axis=axis, dtype=dtype)
+        kind, i = value(trace, found).type, axis_of(trace, axis, value(trace, found).type.ndim)
+        shape = tuple(1 if j == i else n for j, n in enumerate(kind.shape))
+        first = trace.builder.full(shape, trace.builder.constant(neutral, kind.dtype))
+        return stored(trace, value(trace, trace.call(np.concatenate, [trace.wrap(first), found], axis=i)), out)
 
     return apply
 
 
 if hasattr(np, "cumulative_sum"):
-    traces(np.cumulative_sum)(_running(np.cumsum))
-    traces(np.cumulative_prod)(_running(np.cumprod))
+    traces(np.cumulative_sum)(_running(np.cumsum, 0))
+    traces(np.cumulative_prod)(_running(np.cumprod, 1))
 
 
 # Without NaNs
@@ -375,7 +268,7 @@ def _extreme_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Any:
         call, builder, x = trace.call, trace.builder, strong(trace.builder, value(trace, a))

@@ -12,7 +12,7 @@ from ..builder import Builder
 from ..errors import BadInput
 from ..ir import Value
 from ..traced import FUNCTIONS, Array, Trace, traces
-from .arguments import as_numpy, axes_of, axis_of, refuse, value
+from .arguments import as_numpy, axis_of, reduced_axes, refuse, value
 from .operators import numpy_power, share_memory, stored
 
 _REDUCTIONS = {
@@ -142,7 +142,7 @@ def _folded(
             f"{ufunc.__name__}.reduce, which this version of NumPy does not fold from the left,", "write the loop"
         )
     builder, x = trace.builder, value(trace, array)
-    axes = axes_of(trace, axis, x.type.ndim)
+    axes = reduced_axes(trace, axis, x.type.ndim)
     for a in reversed(axes):
         x = _along(trace, ufunc, x, a, initial)
         initial = None
@@ -188,6 +188,8 @@ def _along(trace: Trace, ufunc: np.ufunc, x: Value, axis: int, initial: Any) -> 
 
 def accumulate_trace(ufunc: np.ufunc) -> Callable[..., Any]:
     def accumulate(trace: Trace, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        if not reduced_axes(trace, axis, value(trace, array).type.ndim):
+            raise TypeError("cannot accumulate on a scalar")
         if ufunc in _CUMULATIVE:
             return trace.call(_CUMULATIVE[ufunc], array, axis=axis, dtype=dtype, out=out)
         x, builder = value(trace, array), trace.builder

@@ -1,0 +1,28 @@
+"""A function as typed IR, run by the interpreter in the place of a back end: what ``jit`` makes of it, without a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import morula as mo
+from morula.core.evaluate import evaluate
+
+
+def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f`` traced, differentiated and simplified for its arguments, and then evaluated in NumPy.
+
+    Raises:
+        BadInput: when called: ``f`` cannot be compiled.
+        NoDerivative: when called: its derivative cannot.
+    """
+    jitted = mo.jit(f, target="native")
+
+    def run(*args: Any) -> Any:
+        given = jitted.given(args, {})
+        found, leaves = jitted.compilation(*given)
+        if found.executable is None:
+            found.executable = lambda parameters: evaluate(found.function, parameters)
+        return found.run(leaves, given)
+
+    return run
