@@ -41,7 +41,8 @@ class Module:
         while len(_loaded) > 200:
             linecache.cache.pop(_loaded.popitem(last=False)[0], None)
         self.code: CodeType = compile(text, name, "exec")
-        self.leaves: dict[str, Any] = self.fresh()["LEAVES"]
+        self.first = self.fresh()
+        self.leaves: dict[str, Any] = self.first["LEAVES"]
 
     def fresh(self) -> dict[str, Any]:
         """The names of the module after it has been run; then the stand-ins replace some of its imports."""
@@ -52,7 +53,7 @@ class Module:
         return scope
 
     def setting(self, name: str, default: Any) -> Any:
-        return self.fresh().get(name, default)
+        return self.first.get(name, default)
 
     def call(self, leaves: dict[str, Any]) -> Any:
         """The value at these leaves."""

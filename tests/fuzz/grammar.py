@@ -108,8 +108,6 @@ class Family:
     """Whether the common expressions are there."""
     unbound: float = 1.0
     """How often the names that are bound inside an ``if``, a loop or a ``try`` are used after it, where they may be unbound."""
-    tiers: tuple[str, ...] = ()
-    """Compiled tiers on which these programs make sense."""
 
     def write(self, seed: int) -> str:
         return Writer(self, random.Random(f"{self.name} {seed}")).text()

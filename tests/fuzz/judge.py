@@ -105,7 +105,7 @@ def _judge(text: str, tier: str) -> Verdict:
         leaves = module.leaves
         plain = reference.fresh()
         expected_args = plain["arguments"](**copied(leaves))
-        with limit(5.0):
+        with limit(1.5):
             expected = outcome(lambda: plain["program"](*expected_args))
     except (Exception, Slow) as error:
         return Verdict(Outcome.INVALID, f"{type(error).__name__}: {error}")
@@ -126,8 +126,8 @@ def _judge(text: str, tier: str) -> Verdict:
         _assert_same(found.value, expected, exact, "the value")
         if not raises or tier in ("eager", "recorded"):  # a compiled program that raises changes nothing
             _assert_same(run.args, expected_args, exact, "the arguments afterwards")
-        if not is_dual:
-            _assert_same(world(run.scope), world(plain), exact, "the module afterwards")
+            if not is_dual:
+                _assert_same(world(run.scope), world(plain), exact, "the module afterwards")
         if raises:
             return Verdict(Outcome.RIGHT, "raised")
         gradient = run.gradient()

@@ -1,7 +1,7 @@
 """The families of random programs, by name.
 
-A family has a ``name``; ``write(seed)``, the text of a program; ``refused``, the largest share of its programs that may be
-refused; and ``tiers``, the compiled ones for which its programs are made.
+A family has a ``name``; ``write(seed)``, the text of a program; and ``refused``, the largest share of its programs that may be
+refused eagerly.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from . import aliasing, arrays, flow, mixed, mutation, nested, numbers, objects,
 class AnyFamily(Protocol):
     name: str
     refused: float
-
-    @property
-    def tiers(self) -> tuple[str, ...]: ...
 
     def write(self, seed: int) -> str: ...
 

@@ -600,7 +600,7 @@ class Writer:
 class Aliasing:
     """These programs as a family; one of eight is differentiated twice."""
 
-    name, refused, tiers = "aliasing", 0.3, ()
+    name, refused = "aliasing", 0.3
 
     def write(self, seed: int) -> str:
         writer = Writer(random.Random(seed))

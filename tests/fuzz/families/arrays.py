@@ -205,7 +205,6 @@ def by_default(x, places=(1, 1, 1)):
         "{V}[[0, 0, 1]] = {v}",
         "LAYER.own = np.array([1, 1, {j}])",
     ],
-    tiers=("native", "xla"),
 )
 
 NONFINITE = Family(
@@ -268,7 +267,6 @@ def guarded(v):
         "{V}[{V} < 0.2] = {f}",
     ],
     settings=['np.seterr(all="ignore")'],
-    tiers=("native", "xla"),
     length=(1, 4),
     common=0.2,
 )
@@ -335,7 +333,6 @@ KINKS = Family(
     ],
     observed={"f": "math.sin({x})"},
     common=0.0,
-    tiers=("native", "xla"),
     length=(1, 3),
 )
 
@@ -354,7 +351,6 @@ SINGLE = Family(
         "{V} *= 0.5",
         "{=v} = {V}.astype(np.float32)",
     ],
-    tiers=("native", "xla"),
 )
 
 FAMILIES = (OUT, INDICES, NONFINITE, KINKS, SINGLE)

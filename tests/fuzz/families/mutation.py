@@ -316,12 +316,12 @@ class Mutation:
 
     refused = 0.0
 
-    def __init__(self, name, writer, tiers):
-        self.name, self.writer, self.tiers = name, writer, tiers
+    def __init__(self, name, writer):
+        self.name, self.writer = name, writer
 
     def write(self, seed: int) -> str:
         text = "import math\n\nimport numpy as np\n\n\n" + program(seed, self.writer)
         return module_of(text, dict(zip("xyabm", POINT)))
 
 
-FAMILIES = (Mutation("mutation", Writer, ()), Mutation("pure", PureWriter, ("native", "xla")))
+FAMILIES = (Mutation("mutation", Writer), Mutation("pure", PureWriter))

@@ -157,7 +157,6 @@ COMPLEX = Family(
     observed={"z": "abs({x} + 9.0)", "u": "(np.sin({x}.real) + 0.2 * {x}.imag).sum()"},
     prelude="import cmath\n\n",
     settings=["ORDER = 2?"],
-    tiers=("native", "xla"),
 )
 
 FAMILIES = (INTEGERS, COMPLEX)

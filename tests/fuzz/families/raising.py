@@ -6,7 +6,6 @@ from ..grammar import Family
 
 RAISING = Family(
     "raising",
-    tiers=("native", "xla"),
     prelude="""\
 from contextlib import suppress
 

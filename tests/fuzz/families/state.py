@@ -160,7 +160,6 @@ STATE = Family(
         "g": "(weighed({x}[:6]) + len({x}))",
         "t": "weighed(itertools.islice({x}, 3))",
     },
-    tiers=("native", "xla"),
 )
 
 FAMILIES = (STATE,)

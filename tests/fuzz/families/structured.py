@@ -263,7 +263,7 @@ def case(choices: random.Random) -> tuple[str, tuple, tuple]:
 class Structured:
     """These programs as a family."""
 
-    name, refused, tiers = "structured", 0.0, ("native", "xla")
+    name, refused = "structured", 0.0
 
     def write(self, seed: int) -> str:
         text, args, _ = case(random.Random(seed))
