@@ -13,8 +13,9 @@ from ..errors import BadInput
 from ..ir import Block, Value, walk
 from ..places import Line
 from ..traced import Array, NeedsConcrete, Storage, Traced
+from .called_back import held_with, storing
 from .identity import Candidates
-from .instances import held_by_instance
+from .instances import held_by_instance, is_instance
 from .iterators import VIEWS, Iterator
 from .merging import Merger, in_one_order, of_items, same_constant
 from .numbers import Numbers
@@ -63,6 +64,12 @@ class Branches(Raising):
     candidates: dict[int, Candidates]
     """The objects that each merged object may be."""
     scopes: list[Scope]
+    called_back: dict[int, Any]
+    """Objects that special methods which are called by C change."""
+    owners: dict[int, Any]
+    """The objects whose ``__dict__`` the program has taken, by the identity of that: a change of one is a change of the other."""
+    suspended: list[Any]
+    """The generators that do something when they are closed."""
     outside: Outside
     given_arrays: list[Array]
     given_objects: dict[int, Any]
@@ -96,6 +103,7 @@ class Branches(Raising):
 
     def touch(self, holder: Any) -> None:
         """To be called before anything that can hold values changes."""
+        holder = self.owners.get(id(holder), holder)
         self.outside.refuse_change(holder)
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
@@ -125,6 +133,7 @@ class Branches(Raising):
 
     def save(self, holder: Any) -> None:
         """Note what is held before a change, also of what the program itself may no longer change."""
+        holder = self.owners.get(id(holder), holder)
         if self.changes and self.made_in(holder) is not self.region:
             self.changes[-1].touch(holder)
 
@@ -143,6 +152,8 @@ class Branches(Raising):
             x.region = region
         else:
             self.made[id(x)] = x, region
+            if is_instance(x) and storing(type(x)):
+                self.called_back[id(x)] = x
 
     def new(self, x: Any) -> Any:
         """Note that an object was made here."""
@@ -155,8 +166,12 @@ class Branches(Raising):
         outer = self.region
         self.changes.append(changes)
         self.region = changes
+        for x in self.called_back.values():
+            for holder in held_with(x):
+                changes.touch(holder)
         made = Region(Block(), changes)
         guards, frames, handled, scopes = len(self.guards), len(self.frames), len(self.handled), len(self.scopes)
+        suspended = len(self.suspended)
         try:
             with self.builder.writing(made.block.operations):
                 self.frames.append(made.block.operations)
@@ -167,6 +182,9 @@ class Branches(Raising):
                 finally:
                     self.drop_guards(guards)
                     del self.frames[frames:], self.handled[handled:], self.scopes[scopes:]
+        except BaseException:  # it is given up, and perhaps run in another way
+            del self.suspended[suspended:]
+            raise
         finally:
             made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
             self.changes.pop()

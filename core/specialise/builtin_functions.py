@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import operator
 import types
@@ -21,7 +22,7 @@ from .copying import deep, shallow
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
-from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
+from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
@@ -131,6 +132,26 @@ def _collect(kind: Any) -> Any:
     return collect
 
 
+class _Compared:
+    """A key of objects that are sorted: their ``__lt__`` is interpreted, as often and in the order in which Python calls it."""
+
+    def __init__(self, trace: Any, key: Any) -> None:
+        self.trace = trace
+        self.key = key
+
+    def __lt__(self, other: _Compared) -> bool:
+        test = self.trace.truth(self.trace.call(operator.lt, self.key, other.key))
+        if isinstance(test, bool):
+            return test
+        raise BadInput(
+            "the order of objects, which depends on numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
+        )
+
+
+def _cmp_to_key(trace: Any, mycmp: Any) -> Any:
+    return functools.partial(ByComparison, mycmp)
+
+
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if isinstance(iterable, Array):
         return NotImplemented
@@ -140,7 +161,8 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     keys = items if key is None else [trace.call(key, x) for x in items]
     traced = next((k for k in keys if has_traced((k,))), None)
     if traced is None:
-        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        asked = keys if not any(map(is_instance, keys)) else [_Compared(trace, k) for k in keys]
+        order = sorted(range(len(items)), key=asked.__getitem__, reverse=reverse)
         return trace.new([items[i] for i in order])
     if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
         return NotImplemented
@@ -254,14 +276,29 @@ def _one_of(trace: Any, items: Any, index: Scalar) -> Any:
     return found
 
 
+def _of_index(trace: Any, x: Any, index: Any) -> Any:
+    """An index into ``x``, in which objects of the user's have become ints by their ``__index__``."""
+    if isinstance(index, tuple):
+        made = [_of_index(trace, x, i) for i in index]
+        return index if all(map(operator.is_, made, index)) else tuple(made)
+    if isinstance(index, Traced) or isinstance(x, dict) or not is_instance(index):
+        return index
+    method = getattr(type(index), "__index__", None)
+    return trace.call(method, index) if isinstance(method, types.FunctionType) else index
+
+
 def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, Traced):
+        own = _of_index(trace, x, index)
+        if own is not index:
+            return trace.call(operator.getitem, x, own)
         return NotImplemented
     if isinstance(x, Sequence):
         return x.item(index)
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
+    index = _of_index(trace, x, index)
     if isinstance(index, Scalar) and (index.type.dtype.kind in "iu" or isinstance(x, dict)):
         if isinstance(x, (list, tuple)) and _are_alike(x):
             return _one_of(trace, x, index)
@@ -295,10 +332,12 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
 
 def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Traced):
-        return NotImplemented
+        own = _of_index(trace, x, index)
+        return NotImplemented if own is index else trace.call(operator.setitem, x, own, value)
     method = getattr(type(x), "__setitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index, value)
+    index = _of_index(trace, x, index)
     if has_traced((index,)):
         raise BadInput(
             f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
@@ -349,8 +388,15 @@ def refuse_unknown_attributes(trace: Any, x: Any) -> None:
         )
 
 
-def _vars(trace: Any, x: Any) -> Any:
+def take_dict(trace: Any, x: Any) -> None:
+    """Note that the program has the ``__dict__`` of an object, by which it may change that."""
     refuse_unknown_attributes(trace, x)
+    if is_instance(x) and hasattr(x, "__dict__"):
+        trace.owners[id(x.__dict__)] = x
+
+
+def _vars(trace: Any, x: Any) -> Any:
+    take_dict(trace, x)
     return vars(x)
 
 
@@ -385,6 +431,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     copy.deepcopy: deep,
     alike: lambda trace, x, y: trace.alike(x, y),
     vars: _vars,
+    functools.cmp_to_key: _cmp_to_key,
     iter: _iter,
     enumerate: _enumerate,
     zip: _zip,

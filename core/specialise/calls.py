@@ -33,7 +33,7 @@ from .raising import Ended
 from .recursion import Recursions
 from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
-from .suspended import Suspended
+from .suspended import Suspended, may_clean_up
 from .uninterpreted import Uninterpreted
 from .vectorized_in_python import call_vectorized
 
@@ -101,9 +101,8 @@ class Calls(Uninterpreted, Recursions):
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpreted, traced, or as it is."""
-        try:
-            hash(function)
-        except TypeError:  # an object, which no table knows
+        hashed = type(function).__hash__
+        if hashed is None or type(hashed) is types.FunctionType:  # an object, which no table knows
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
@@ -259,7 +258,10 @@ class Calls(Uninterpreted, Recursions):
                 self.go_to(node.body)
                 return self.body_of_lambda(node)
             if is_generator(node):
-                return self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
+                made = self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
+                if may_clean_up(node):
+                    self.suspended.append(made)
+                return made
             jump = self.run(node.body) if self.ways is not None or not self.may_fork else self.run_forking(node.body)
         finally:
             self.scopes.pop()

@@ -16,7 +16,8 @@ from typing import Any
 from ..errors import BadInput
 from ..ir import Value
 from ..surface.views import in_numpy
-from ..traced import Array, Scalar, Storage
+from ..traced import Array, Scalar, Storage, Traced
+from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
 
@@ -179,7 +180,10 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
 
 
 def refuse_as_key(trace: Any, x: Any) -> None:
-    """Refuse to look for an object by its hash if it may be one of two."""
+    """Refuse to look for an object by its hash if it may be one of two, or if that changes an object."""
+    for e in x if isinstance(x, tuple) else (x,):
+        if not isinstance(e, Traced) and is_instance(e):
+            refuse_stored_by_hash(e)
     if trace.candidates and (
         id(x) in trace.candidates or isinstance(x, tuple) and any(id(e) in trace.candidates for e in x)
     ):

@@ -7,6 +7,17 @@ from collections import deque
 from typing import Any
 
 
+class ByComparison:
+    """What ``functools.cmp_to_key`` makes of an item."""
+
+    def __init__(self, compare, item):
+        self.compare = compare
+        self.item = item
+
+    def __lt__(self, other):
+        return self.compare(self.item, other.item) < 0
+
+
 def called(function, sentinel):
     """``iter(function, sentinel)``."""
     while True:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import ATTRIBUTES, METHODS, Scalar, Traced, current
-from .builtin_functions import python_type, refuse_unknown_attributes
+from .builtin_functions import python_type, take_dict
 from .instances import Slots, is_instance
 from .loop_statements import LoopStatements
 from .scopes import UNBOUND, Late
@@ -128,7 +128,7 @@ class Objects(LoopStatements):
                 return self.outside.read(self, x.__dict__, name, found)
             return found
         if name == "__dict__":
-            refuse_unknown_attributes(self, x)
+            take_dict(self, x)
         held = getattr(x, "__dict__", None)
         static = inspect.getattr_static(type(x), name, UNBOUND)
         getter = getattr(type(static), "__get__", None)

@@ -50,6 +50,9 @@ class Interpreter(Matching):
         self.outside = Outside()
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
+        self.called_back: dict[int, Any] = {}
+        self.owners: dict[int, Any] = {}
+        self.suspended: list[Any] = []
         self.scopes = []
         self.stops: list[int] = []
         self.guards = []
@@ -295,6 +298,8 @@ def _traced(
             results.arrays.note_parameter(x, results.place[p])
         try:
             y = trace.call(f, *inside, **by_name)
+            for generator in trace.suspended:
+                generator.refuse_if_left(trace)
         except Ended:
             y = None
         except MorulaError:

@@ -57,6 +57,23 @@ class Suspended(Iterator):
             return
         raise RuntimeError("generator ignored GeneratorExit")
 
+    def refuse_if_left(self, trace: Any) -> None:
+        """Refuse a generator that the program leaves inside of a ``try`` which Python would end when it throws the generator away."""
+        states = [self.state] if isinstance(self.state, str) else list(self.stacks)
+        for frames in map(self.stacks.__getitem__, states):
+            nodes = [frame[1] for frame in frames if frame[0] == "try" and cleans_up(frame[1], frame[2])]
+            if nodes:
+                error = BadInput(
+                    f"the generator {self.name} is left before its end, inside of a try whose other parts Python would run when nothing "
+                    "refers to the generator any more; take all of its items, or call its close()"
+                )
+                trace.scopes.append(self.scope)
+                try:
+                    trace.locate(error, nodes[0])
+                finally:
+                    trace.scopes.pop()
+                raise error
+
     def state_of(self, frames: list[Frame]) -> str:
         """The name of a stack: one for equal stacks."""
         parts = ((f[0], *(p if isinstance(p, (int, str)) else id(p) for p in f[1:])) for f in frames)
@@ -346,6 +363,19 @@ def has_yield(node: Any) -> bool:
         inner = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
         _with_yield[node] = isinstance(node, _YIELDS) or not inner and any(map(has_yield, ast.iter_child_nodes(node)))
     return _with_yield[node]
+
+
+def cleans_up(node: ast.Try, phase: str = "body") -> bool:
+    """Whether a ``try`` that is left there does something when its generator is closed."""
+    names = [getattr(h.type, "id", None) for h in node.handlers if h.type is not None]
+    catches = len(names) < len(node.handlers) or not {"BaseException", "GeneratorExit"}.isdisjoint(names)
+    return bool(node.finalbody) or phase == "body" and catches
+
+
+def may_clean_up(node: Any) -> bool:
+    """Whether a generator has a ``yield`` in a ``try`` that does something when the generator is closed."""
+    tries = (n for n in ast.walk(node) if isinstance(n, ast.Try))
+    return any(cleans_up(n) and has_yield(n) for n in tries)
 
 
 _loops: WeakKeyDictionary[ast.GeneratorExp, ast.For] = WeakKeyDictionary()

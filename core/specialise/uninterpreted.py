@@ -65,7 +65,7 @@ class Uninterpreted(Containers):
             if isinstance(found, (dict, set)):
                 self.refuse_traced_keys(found)
             self.new(found)
-        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating):
+        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating) and id(found) not in self.made:
             found = (
                 self.new(Drawn(found))
                 if type(found).__module__ in ("builtins", "itertools", "_collections")

@@ -255,9 +255,24 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
         return
     if isinstance(v, Array) and v.storage is x.storage and _is_same_part(trace, x, index, v):
         return
+    if isinstance(v, Array) and v.storage is x.storage and _is_whole_mask(x, index):
+        raise BadInput(
+            "entries chosen by a mask are written from an array in the same memory, of which some may have been overwritten by then; copy it "
+            "first"
+        )
     v = value(trace, v)
     _check_element(x, index, v.type)
     update(trace, x, index, v)
+
+
+def _is_whole_mask(x: Array, index: Any) -> bool:
+    """Whether an index is one mask of all dimensions: NumPy writes by it without a copy of what is written."""
+    (mask,) = index if isinstance(index, tuple) and len(index) == 1 else (index,)
+    if isinstance(mask, list):
+        return x.type.ndim == 1 and all(isinstance(e, bool) for e in mask)
+    if isinstance(mask, Traced):
+        mask = mask.type
+    return isinstance(mask, (np.ndarray, ArrayType)) and mask.dtype == bool and mask.ndim == x.type.ndim
 
 
 def _check_element(x: Array, index: Any, given: ArrayType) -> None:

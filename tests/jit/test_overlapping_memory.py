@@ -85,3 +85,31 @@ def test_one_argument(view, overlaps, target):
     else:
         assert mo.jit(doubled, target=target)(view(given)) == doubled(view(plain))
     assert given.tolist() == plain.tolist()
+
+
+MASKS = {
+    "an array": lambda x: np.array([True, True, False, True]),
+    "a list": lambda x: [True, True, False, True],
+    "in a tuple": lambda x: (np.array([True, True, False, True]),),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_a_write_by_a_mask_from_the_same_memory_is_refused(mask, target):
+    """NumPy reads what it has written: in the order of the memory, which compiled code does not keep."""
+
+    def reversed_(x):
+        x[mask(x)] = x[::-1][:3]
+        return x.sum()
+
+    def copied(x):
+        x[mask(x)] = x[::-1][:3].copy()
+        return x.sum()
+
+    with pytest.raises(
+        mo.BadInput, match=r"entries chosen by a mask are written from an array in the same memory(.|\n)*copy it first"
+    ):
+        mo.jit(reversed_, target=target)(np.arange(4.0))
+    given, plain = np.arange(4.0), np.arange(4.0)
+    assert mo.jit(copied, target=target)(given) == copied(plain)
+    assert given.tolist() == plain.tolist()

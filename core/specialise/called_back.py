@@ -1,0 +1,68 @@
+"""Objects whose special methods Python's own C code calls while a program is compiled: comparisons, hashes, texts, indices.
+
+Such a method runs as plain Python, so that the interpreter does not see what it stores.  An object whose special methods store something
+counts as changed in every region (``Branches.run_region``): what it and its containers hold is compared at the end.
+"""
+
+from __future__ import annotations
+
+import dis
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..errors import BadInput
+from .instances import held_by_instance
+
+_STORES = frozenset(("STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"))
+_CHANGING = frozenset(
+    "append extend insert remove pop popitem clear update setdefault add discard sort reverse rotate appendleft popleft extendleft "
+    "setattr delattr __setattr__ __setitem__ __dict__ vars".split()
+)
+_INTERPRETED = frozenset(
+    "__init__ __new__ __post_init__ __call__ __enter__ __exit__ __setattr__ __delattr__ __setitem__ __delitem__ __init_subclass__ "
+    "__class_getitem__ __set_name__ __iter__ __next__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __del__".split()
+)
+"""Special methods that no C code calls, or that the interpreter always interprets."""
+
+_which: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
+
+
+def storing(cls: type) -> frozenset[str]:
+    """The special methods of a class that store something, as far as can be seen in them and in the methods they call."""
+    if cls not in _which:
+        methods = {name: x for base in reversed(cls.__mro__) for name, x in vars(base).items()}
+        functions = {name: f for name, x in methods.items() for f in _functions(x)}
+        found = {
+            n for n in functions if n[:2] == n[-2:] == "__" and n not in _INTERPRETED and _stores(n, functions, set())
+        }
+        _which[cls] = frozenset(found)
+    return _which[cls]
+
+
+def _functions(x: Any) -> list[FunctionType]:
+    inner = [x, getattr(x, "fget", None), getattr(x, "__func__", None), getattr(x, "func", None)]
+    return [f for f in inner if isinstance(f, FunctionType)]
+
+
+def _stores(name: str, functions: dict[str, FunctionType], seen: set[str]) -> bool:
+    seen.add(name)
+    code = functions[name].__code__
+    if not _CHANGING.isdisjoint(code.co_names) or any(i.opname in _STORES for i in dis.get_instructions(code)):
+        return True
+    return any(_stores(n, functions, seen) for n in code.co_names if n in functions and n not in seen)
+
+
+def held_with(x: Any) -> list[Any]:
+    """An object, and the containers that it holds."""
+    return [x, *(e for e in held_by_instance(x).values() if type(e) in (list, dict, set))]
+
+
+def refuse_stored_by_hash(x: Any) -> None:
+    """Refuse an object as a key if hashing and comparing it store something: how often that happens is not for the program to say."""
+    names = storing(type(x)) & {"__hash__", "__eq__"}
+    if names:
+        raise BadInput(
+            f"a {type(x).__name__} as a key or an element of a set, whose {min(names)} changes an object: compiled code hashes and compares "
+            "at other times than Python; let it only compute"
+        )

@@ -1,0 +1,293 @@
+"""What special methods store which Python's own C code calls, a ``__dict__`` written as a dict, and generators that are left."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+import morula as mo
+
+PRELUDE = """\
+import bisect, collections, copy, functools, heapq, itertools, math, operator
+import numpy as np
+
+
+class Counts:
+    def __init__(self, w, tag):
+        self.w, self.tag, self.seen, self.log = w, tag, 0.0, []
+
+    def store(self, x):
+        self.seen = self.seen + 1.0
+        self.log.append(self.w)
+        return x
+
+    def __lt__(self, other): return self.store(self.tag < other.tag)
+    def __eq__(self, other): return self.store(self.tag == other.tag)
+    def __hash__(self): return self.store(self.tag)
+    def __bool__(self): return self.store(True)
+    def __contains__(self, x): return self.store(True)
+    def __index__(self): return self.store(1)
+    def __repr__(self): return self.store("k")
+    def __iter__(self): return self.store(iter([1.0, 2.0]))
+    def __next__(self): return self.store(1.0)
+    def __round__(self): return self.store(1)
+    def __abs__(self): return self.store(1)
+    def __float__(self): return self.store(1.5)
+    def __int__(self): return self.store(1)
+    def __getitem__(self, i): return self.store(1.5)
+    def __add__(self, other): return self.store(self)
+    def __radd__(self, other): return self.store(self)
+    def __neg__(self): return self.store(self)
+    def __divmod__(self, other): return self.store((1, 2))
+    def __reversed__(self): return self.store([1.0])
+    def __call__(self, x=0.0): return self.store(x)
+    def __enter__(self): return self.store(self)
+    def __exit__(self, *a): return self.store(False)
+    def __format__(self, spec): return self.store("f")
+
+
+def compare(p, q):
+    return -1 if p < q else 1
+
+"""
+FORMS = """\
+sorted([a, b])
+[a, b].sort()
+[b, a].sort(key=lambda q: q)
+sorted([(a, 1), (b, 0)])
+sorted([2.0, 1.0], key=a)
+sorted([a, b], key=functools.cmp_to_key(compare))
+sorted([2.0, 1.0, 3.0], key=functools.cmp_to_key(lambda p, q: -1 if p < q and a < b else 1))
+min(a, b)
+max([a, b])
+max([1.0, 2.0], key=a)
+heapq.heappush([a], b)
+heapq.heapify([b, a])
+bisect.insort([a], b)
+[a, b].index(b)
+[a, b].count(b)
+[a, b].remove(b)
+b in [a, b]
+b in (a,)
+[a] == [b]
+(a, 1) < (b, 2)
+(a,) == (b,)
+{1: a} == {1: b}
+a == b
+a != b
+{a: 1, b: 2}
+{a, b}
+{a: 1}.get(b)
+{1: 2}.get(a, 3)
+dict([(a, 1)])
+set([a])
+frozenset([a])
+dict.fromkeys([a, b])
+collections.Counter([a, b])
+collections.deque([a, b]).count(b)
+hash(a)
+bool(a)
+not a
+operator.truth(a)
+any([a, b])
+all([a, b])
+3 in a
+operator.contains(a, 2)
+[1, 2, 3][a]
+(1, 2, 3)[a]
+range(5)[a]
+'abc'[a]
+np.zeros(3)[a]
+np.ones((2, 3))[a, 2]
+[1, 2, 3][a:]
+range(3)[:a]
+operator.index(a)
+[0] * a
+'ab' * a
+bin(a)
+chr(a)
+repr(a)
+str(a)
+format(a, '')
+f'{a}'
+f'{a!r}'
+'%s' % a
+'{}'.format(a)
+''.join([str(a)])
+round(a)
+abs(a)
+float(a)
+int(a)
+math.sin(a)
+-a
+divmod(a, 2)
+sum([a, a], b)
+functools.reduce(operator.add, [a, b])
+list(reversed(a))
+next(a)
+list(filter(None, [a, b]))
+list(filter(a, [1.0, 2.0]))
+list(map(a, [1.0, 2.0]))
+list(itertools.takewhile(a, [1.0, 2.0]))
+list(itertools.accumulate([a, b]))
+list(zip(a[0:1] if 0 else [1], [2]))
+isinstance(a, Counts)
+a.__lt__(b)
+Counts.__lt__(a, b)
+copy.copy(a)
+""".splitlines()
+NOT_FOR_KEYS = ("{a", "{1: 2}.get", "dict(", "set(", "frozenset", "dict.fromkeys", "collections.Counter")
+
+
+def module(text, name):
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    scope = {"__name__": "called_back"}
+    exec(compile(text, name, "exec"), scope)
+    return scope
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_special_method_stores_is_stored_on_its_path_only(form):
+    program = f"""\
+def program(x):
+    a, b = Counts(x, 1), Counts(2.0 * x, 2)
+    if x > 0.3:
+        y = {form}
+    else:
+        a.seen = a.seen + 5.0
+    z = {form}
+    return x * (1 + a.seen) + 0.3 * b.seen * x + sum(a.log) + 0.1 * sum(b.log)
+"""
+    f = module(PRELUDE + program, f"<called back: {form}>")["program"]
+    compiled = mo.jit(mo.value_and_grad(f))
+    if form.startswith(NOT_FOR_KEYS):
+        with pytest.raises(
+            mo.BadInput, match="a Counts as a key or an element of a set, whose __eq__ changes an object"
+        ):
+            compiled(0.5)
+        return
+    for x in (0.5, 0.1):
+        try:
+            value, slope = compiled(x)
+        except mo.BadInput as refusal:
+            assert "fault of morula" not in str(refusal), refusal
+            assert form in ("[a] == [b]", "(a,) == (b,)", "{1: a} == {1: b}"), refusal
+            return
+        assert value == pytest.approx(f(x), rel=1e-12)
+        assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-6)
+
+
+def test_objects_that_only_compute_their_hash_are_keys():
+    text = """\
+class Key:
+    def __init__(self, tag): self.tag = tag
+    def __eq__(self, other): return self.tag == other.tag
+    def __hash__(self): return hash(self.tag)
+
+
+def program(x):
+    table = {Key(1): x, Key(2): x * x}
+    return table[Key(2)] * (3.0 if Key(1) in table else 1.0)
+"""
+    f = module(text, "<keys>")["program"]
+    assert mo.jit(mo.value_and_grad(f))(0.5) == (0.75, 3.0)
+
+
+WRITES = {
+    "an item in a branch": "if x < 0.3:\n        a.__dict__['w'] = x * 3.0",
+    "update of vars": "if x < 0.3:\n        vars(a).update(w=x * 3.0)\n    else:\n        a.w = x * 5.0",
+    "an item in a loop": "for i in range(int(x * 10)):\n        a.__dict__['w'] = a.w * 1.5\n        a.s = a.s + a.w",
+    "by both ways": "d = a.__dict__\n    if x < 0.3:\n        a.w = x * 3.0\n        d['w'] = d['w'] * 2.0\n    a.s = 4.0 * d['w']",
+    "one of two objects": "c = a if x < 0.3 else b\n    vars(c)['w'] = 7.0 * x",
+    "setdefault and pop": "if x < 0.3:\n        a.__dict__.setdefault('s', 2.0)\n        a.__dict__['s'] = x * a.__dict__.pop('w')\n        a.w = x",
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_dict_of_attributes_is_the_object(write):
+    text = f"""\
+class Point:
+    def __init__(self, w): self.w, self.s = w, w * w
+
+
+def program(x):
+    a, b = Point(x), Point(2.0 * x)
+    {write}
+    return a.w * a.s + b.w + 0.3 * b.s
+"""
+    f = module(text, f"<attributes: {write}>")["program"]
+    compiled = mo.jit(mo.value_and_grad(f))
+    for x in (0.55, 0.15):
+        value, slope = compiled(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-6)
+
+
+GENERATORS = """\
+def cleaned(s, log):
+    try:
+        yield s
+        yield s * 2
+    finally:
+        log[0] = log[0] + s * 3
+
+
+def caught(s, log):
+    try:
+        yield s
+        yield s * 2
+    except BaseException:
+        log[0] = log[0] + s * 3
+
+
+def other(s, log):
+    try:
+        yield s
+        yield s * 2
+    except ValueError:
+        log[0] = log[0] + s * 3
+
+
+def through(s, log):
+    yield from cleaned(s, log)
+
+
+"""
+LEFT = {
+    "break": "for q in cleaned(x, log):\n        break",
+    "next": "g = caught(x, log)\n    next(g)\n    del g",
+    "through another": "next(through(x, log))",
+    "in a branch": "if x > 0.3:\n        next(cleaned(x, log))",
+    "closed on one path": "g = cleaned(x, log)\n    next(g)\n    if x > 0.3:\n        g.close()",
+    "the shorter of two": "for p, q in zip(cleaned(x, log), [x]):\n        log.append(p * q)",
+}
+ENDED = {
+    "all of its items": "for q in cleaned(x, log):\n        log.append(q)",
+    "closed": "g = cleaned(x, log)\n    next(g)\n    g.close()",
+    "closed on both paths": "g = cleaned(x, log)\n    next(g)\n    if x > 0.3:\n        g.close()\n    else:\n        g.close()",
+    "not begun": "g = cleaned(x, log)",
+    "nothing to do": "next(other(x, log))",
+    "in a loop": "for i in range(int(x * 9)):\n        for q in cleaned(x, [x]):\n            x = x * q",
+    "unpacked": "p, *q = cleaned(x, log)",
+}
+
+
+def generating(lines):
+    text = f"{GENERATORS}def program(x):\n    log = [x]\n    {lines}\n    return x + sum(log) + log[-1]\n"
+    return module(text, f"<generators: {lines}>")["program"]
+
+
+@pytest.mark.parametrize("lines", LEFT.values(), ids=LEFT)
+def test_a_generator_that_python_would_close_is_refused(lines):
+    message = r"the generator (cleaned|caught) is left before its end(.|\n)*take all of its items, or call its close\(\)\n  in (cleaned|caught)"
+    with pytest.raises(mo.BadInput, match=message):
+        mo.jit(mo.value_and_grad(generating(lines)))(0.5)
+
+
+@pytest.mark.parametrize("lines", ENDED.values(), ids=ENDED)
+def test_a_generator_that_is_ended_or_has_nothing_to_do_is_compiled(lines):
+    f = generating(lines)
+    value, slope = mo.jit(mo.value_and_grad(f))(0.45)
+    assert value == pytest.approx(f(0.45), rel=1e-12)
+    assert slope == pytest.approx((f(0.45 + 1e-6) - f(0.45 - 1e-6)) / 2e-6, rel=1e-6)
