@@ -15,6 +15,7 @@ import numpy as np
 
 from .compiled import Compilation, calls_python, check_overlap
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
+from .specialise.outside import Source
 from .strong_zero import is_nan
 
 IDENTICAL = (type(None), bool, type, type(...))
@@ -159,6 +160,9 @@ class _Entry:
         return space["enter"]
 
     def guard(self, guard: Any) -> None:
+        if not isinstance(guard, Source):
+            self.tests.append(f"{self.constant(guard.holds)}()")
+            return
         self.namespace.setdefault("guards", [])
         found, holder = self.constant(guard.found), self.constant(guard.holder)
         place = (

@@ -40,7 +40,7 @@ def kind_of(x: object) -> str:
 
 
 FOR_PROGRAMS = frozenset(
-    "call_real _getitem _setitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
+    "call_real _getitem _setitem _delitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
     "eval_FormattedValue _repeated super_ iterate check settled".split()
 )
 """Functions that do what the program says with its own objects: what Python raises there is the program's."""

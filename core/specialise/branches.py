@@ -113,6 +113,7 @@ class Branches(Raising):
         """Refuse to read a whole dict where its keys depend on a traced condition, or, if it counts, their ``order``."""
         if isinstance(holder, VIEWS):
             (holder,) = gc.get_referents(holder)
+        self.outside.read_whole(holder)
         if order and id(holder) in self.disordered:
             raise BadInput(
                 "the order of the keys of a dict depends on a condition that is not known while compiling; put them in in one order on "

@@ -7,6 +7,7 @@ import functools
 import itertools
 import operator
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,14 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..surface.arguments import NUMBERS
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text
 from .arguments import has_traced
+from .contents import opened
 from .copying import deep, shallow
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
+from .items import is_index, item_at, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .scopes import Late
@@ -254,26 +256,8 @@ def _hash(trace: Any, x: Any) -> Any:
     return NotImplemented
 
 
-def _are_alike(items: Any) -> bool:
-    """Whether items are numbers, or arrays of one type: which one it is can be left open."""
-    if all(isinstance(e, Scalar) or isinstance(e, NUMBERS) for e in items):
-        return True
-    kinds = [
-        (e.dtype, e.type.shape if isinstance(e, Array) else e.shape)
-        for e in items
-        if isinstance(e, (Array, np.ndarray))
-    ]
-    return len(kinds) == len(items) and all(kind == kinds[0] for kind in kinds)
-
-
-def _one_of(trace: Any, items: Any, index: Scalar) -> Any:
-    """The item at an index that is not known while compiling, read from an array of them all."""
-    found = trace.call(operator.getitem, trace.call(np.array, items), index)
-    text = "an array may be any one of a list's, so writing to it or to them is refused; copy it first"
-    for x in (found, *items) if isinstance(found, Array) else ():
-        if isinstance(x, Array):
-            x.storage.tied = text
-    return found
+def _has_item(x: Any, index: Any) -> bool:
+    return isinstance(x, (list, tuple, deque)) and isinstance(index, int) and -len(x) <= index < len(x)
 
 
 def _of_index(trace: Any, x: Any, index: Any) -> Any:
@@ -299,12 +283,19 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
     index = _of_index(trace, x, index)
-    if isinstance(index, Scalar) and (index.type.dtype.kind in "iu" or isinstance(x, dict)):
-        if isinstance(x, (list, tuple)) and _are_alike(x):
-            return _one_of(trace, x, index)
+    if isinstance(index, Array) and not index.type.shape:
+        index = Scalar(trace.value(index))
+    if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
+        if isinstance(x, (list, tuple)):
+            return item_at(trace, x, index)
         raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}, which is not known while compiling")
+    if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
+        trace.outside.read_whole(x)
+        x = opened(trace, x)
     if isinstance(x, dict):
         refuse_as_key(trace, index)
+        if trace.outside.is_outside(x) and not dict.__contains__(x, index):
+            trace.outside.miss(x, index)
         if dict.__contains__(x, index):
             found = trace.settled(x, index, KeyError, str(index))
         else:
@@ -339,9 +330,8 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         return trace.call(method, x, index, value)
     index = _of_index(trace, x, index)
     if has_traced((index,)):
-        raise BadInput(
-            f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
-        )
+        put_at(trace, x, index, value)
+        return None
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
@@ -357,11 +347,9 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
     method = getattr(type(x), "__delitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
-    if has_traced((index,)):
-        raise BadInput(
-            f"compiled code deletes from a {kind_of(x)} at an index that is not known while compiling; use an array of bools that "
-            "says what is there"
-        )
+    if isinstance(index, Traced):
+        what = f"compiled code deletes from a {kind_of(x)} at an index that is not known while compiling; use an array of bools that "
+        raise NeedsConcrete(trace.value(index), what + "says what is there")
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
@@ -397,7 +385,7 @@ def take_dict(trace: Any, x: Any) -> None:
 
 def _vars(trace: Any, x: Any) -> Any:
     take_dict(trace, x)
-    return vars(x)
+    return trace.attributes_of(x)
 
 
 SPECIAL: dict[Any, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ import ast
 import copy
 import dis
 import functools
+import gc
 import itertools
 import operator
 import types
@@ -24,10 +25,11 @@ from ..surface.memory_order import elementwise, method_named, note_call
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
-from .containers import CONTAINERS
+from .containers import CHANGING, CONTAINERS, ENTRIES
+from .contents import opened
 from .identity import has_choice, identical
 from .instances import is_instance
-from .iterators import advance, iterator_of, refuse_endless
+from .iterators import VIEWS, advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
 from .recursion import Recursions
@@ -51,6 +53,7 @@ _COMPARISONS = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
+_INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 _OF_TRACES = tuple(f"{__name__.partition('.core.')[0]}.core.{name}" for name in ("surface", "specialise", "traced"))
 _UNARY = {
     operator.neg: "__neg__",
@@ -85,7 +88,7 @@ class Calls(Uninterpreted, Recursions):
             if k.arg is None:
                 more = self.expression(k.value)
                 self.refuse_unknown_entries(more)
-                kwargs.update(more)
+                kwargs.update(opened(self, more))
             else:
                 kwargs[k.arg] = self.expression(k.value)
         self.go_to(node)
@@ -108,6 +111,8 @@ class Calls(Uninterpreted, Recursions):
                 return self.call(method, function, *args, **kwargs)
             return self.call_real(function, args, kwargs)
         special = SPECIAL.get(function)
+        if self.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
+            function, args, kwargs = self.read_by(function, args, kwargs)
         body = FUNCTIONS.get(function)
         by_hand = self.level and function in ADJOINTS
         if by_hand:
@@ -184,6 +189,32 @@ class Calls(Uninterpreted, Recursions):
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
 
+    def read_by(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A call of what is not interpreted with what it reads of containers from outside."""
+        name = getattr(function, "__name__", "")
+        is_entry = function in (operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, id)
+        if is_entry or name in ENTRIES and isinstance(getattr(function, "__self__", None), dict):
+            return function, args, kwargs
+        is_deep = function not in SPECIAL or function in (str, repr, copy.copy, copy.deepcopy)
+        owner = getattr(function, "__self__", None)
+        for x in (owner, *args, *kwargs.values()):
+            self.note_whole(x, is_deep)
+        if not is_deep or name in CHANGING:
+            return function, args, kwargs
+        if isinstance(owner, CONTAINERS):
+            function = getattr(opened(self, owner), name)
+        return function, tuple(opened(self, x) for x in args), {k: opened(self, x) for k, x in kwargs.items()}
+
+    def note_whole(self, x: Any, is_deep: bool) -> None:
+        """A container is read; one from outside may be in one that the program has made."""
+        if isinstance(x, VIEWS):
+            (x,) = gc.get_referents(x)
+        if self.outside.is_outside(x):
+            self.outside.read_whole(x, is_deep)
+        elif is_deep and isinstance(x, (list, tuple, dict, deque)):
+            for e in x.values() if isinstance(x, dict) else x:
+                self.note_whole(e, is_deep)
+
     def from_outside(self, x: Any) -> Any:
         """What stands for the array or number of a bound method."""
         return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
@@ -212,7 +243,10 @@ class Calls(Uninterpreted, Recursions):
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
         if not always and module.partition(".")[0] in LIBRARIES and not has_traced(args) and not has_traced(kwargs):
-            return self.call_real(function, args, kwargs)
+            if self.outside.has_containers:
+                function, args, kwargs = self.read_by(function, args, kwargs)
+            if not has_traced(args) and not has_traced(kwargs):
+                return self.call_real(function, args, kwargs)
         if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):
             return function.__morula_trace__(self, *args, **kwargs)
         if module.startswith(_OF_TRACES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict, deque
 from typing import Any
 
@@ -14,11 +15,13 @@ from .objects import Objects
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
 
-_CHANGING = frozenset(
+CHANGING = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft extendleft rotate move_to_end "
     "__setitem__ __delitem__ __iadd__ __ior__".split()
 )
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
+ENTRIES = frozenset(("get", "__getitem__", "__contains__", "pop", "setdefault"))
+"""Methods of a dict that look at one entry."""
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
 CONTAINERS = (list, dict, set, deque)
 
@@ -65,7 +68,7 @@ class Containers(Objects):
                     f"{type(owner).__name__}.{name} of objects that may be one of two cannot be compiled; keep a number in the objects, "
                     "and compare that"
                 )
-            if name in _CHANGING:
+            if name in CHANGING:
                 self.touch(owner)
             if type(owner) is dict and name in ("values", "items") and self.outside.is_outside(owner):
                 return [(k, v) if name == "items" else v for k, v in self.read_all(owner)]
@@ -84,6 +87,9 @@ class Containers(Objects):
         held = dict.get(owner, key, UNBOUND)
         if isinstance(held, Conflict):
             raise BadInput(held.text)
+        if name == "get" and self.outside.is_outside(owner):
+            self.note_key(owner, key, held)
+            return (default[0] if default else None) if held is UNBOUND else self.call(operator.getitem, owner, key)
         if not isinstance(held, Late):
             return NotImplemented
         if name == "pop" and not default:

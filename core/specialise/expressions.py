@@ -18,6 +18,7 @@ from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text, braced
 from ..typed import Primitive
 from .branches import Branches
+from .contents import opened
 from .identity import has_choice, identical, refuse_as_key
 from .iterators import Iterator
 from .itertools_in_python import contains
@@ -214,7 +215,9 @@ class Expressions(Branches):
         if isinstance(container, dict) and not isinstance(x, Traced):
             refuse_as_key(self, x)
             held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
+            self.note_key(container, x, held)
             return self.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
+        self.outside.read_whole(container, is_deep=True)
         if isinstance(container, (list, tuple, deque)):
             one_by_one = any(isinstance(e, Traced) for e in (x, *container)) or has_choice(self, (x, container))
         else:
@@ -226,6 +229,14 @@ class Expressions(Branches):
         for e in container:
             found = self.either(found, self.alike(e, x))
         return found
+
+    def note_key(self, container: dict[Any, Any], key: Any, held: Any) -> None:
+        """Note whether a dict from outside has a key."""
+        if self.outside.is_outside(container):
+            if held is UNBOUND:
+                self.outside.miss(container, key)
+            else:
+                self.outside.read(self, container, key, held)
 
     def alike(self, x: Any, y: Any) -> Any:
         return x is y or self.call(bool, self.call(operator.eq, x, y))
@@ -243,6 +254,7 @@ class Expressions(Branches):
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
+        self.outside.read_whole(x)
         if isinstance(x, (dict, set, frozenset)):
             self.refuse_unknown_entries(x, order=False)
         kind = type(x)
@@ -322,7 +334,7 @@ class Expressions(Branches):
             if key is None:
                 other = self.expression(value)
                 self.refuse_unknown_entries(other)
-                made.update(other)
+                made.update(opened(self, other))
             else:
                 k = self.expression(key)
                 made[k] = self.expression(value)

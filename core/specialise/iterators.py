@@ -268,6 +268,7 @@ def iterator_of(trace: Any, x: Any) -> Any:
     """``iter(x)``."""
     if isinstance(x, Iterator):
         return x
+    trace.outside.read_whole(x)
     method = getattr(type(x), "__iter__", None)
     if isinstance(method, FunctionType) and not isinstance(x, (Array, Sequence)):
         return trace.call(method, x)

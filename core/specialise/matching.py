@@ -97,10 +97,10 @@ class Matching(Calls):
         if not type(x).__flags__ & IS_MAPPING:
             return False
         keys = [self.expression(k) for k in pattern.keys]
-        if any(k not in x for k in keys):
+        if any(self.contains(x, k) is False for k in keys):
             return False
         if pattern.rest is not None:
-            names[pattern.rest] = self.new({k: v for k, v in x.items() if k not in keys})
+            names[pattern.rest] = self.new({k: v for k, v in self.call(x.items) if k not in keys})
         return self.all_match(pattern.patterns, [self.call(operator.getitem, x, k) for k in keys], names)
 
     def match_MatchClass(self, pattern: ast.MatchClass, x: Any, names: dict[str, Any]) -> Any:

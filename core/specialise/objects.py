@@ -103,6 +103,11 @@ class Objects(LoopStatements):
         if isinstance(post, types.FunctionType):
             self.call_function(post, (made, *later), {})
 
+    def attributes_of(self, x: Any) -> dict[str, Any]:
+        """``vars(x)``, which is outside if x is."""
+        found = vars(x)
+        return self.outside.read(self, [found], 0, found) if self.outside.is_outside(x) else found
+
     def attribute(self, x: Any, name: str) -> Any:
         if isinstance(x, Traced):
             if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
@@ -129,6 +134,8 @@ class Objects(LoopStatements):
             return found
         if name == "__dict__":
             take_dict(self, x)
+            if self.outside.is_outside(x):
+                return self.attributes_of(x)
         held = getattr(x, "__dict__", None)
         static = inspect.getattr_static(type(x), name, UNBOUND)
         getter = getattr(type(static), "__get__", None)
@@ -146,6 +153,8 @@ class Objects(LoopStatements):
                     return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
                 found = self.settled(held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'")
                 return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
+        elif isinstance(held, dict) and self.outside.is_outside(x):
+            self.outside.miss(held, name)  # what the class has may be hidden by an attribute of the object's own
         if isinstance(static, property) and static.fget is not None:
             return self.call(static.fget, x)
         if isinstance(static, functools.cached_property):

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import Array, Traced
+from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
 from .instances import is_instance
 
 _SETTLED = (
@@ -31,7 +32,6 @@ _SETTLED = (
     type(None),
     type(...),
 )
-_NUMBERS = (bool, int, float, complex, np.generic)
 
 
 class Source:
@@ -53,16 +53,9 @@ class Source:
     def holds(self) -> bool:
         """Whether what was found is still there: the same object, or an equal number."""
         try:
-            now = self.read()
+            return is_unchanged(self.read(), self.found)
         except (LookupError, ValueError):
             return False
-        if now is self.found:
-            return True
-        return (
-            isinstance(now, _NUMBERS)
-            and type(now) is type(self.found)
-            and (now == self.found or now != now != self.found)
-        )
 
 
 _RULES = f"{__name__.split('.')[0]}.core.rules."
@@ -73,11 +66,12 @@ class Outside:
     """The guards and the hidden inputs of one program."""
 
     def __init__(self) -> None:
-        self.guards: dict[tuple[int, Any], Source] = {}
+        self.guards: dict[tuple[Any, ...], Source | Contents | Absent] = {}
         self.inputs: dict[int, tuple[Source, Array]] = {}
         self.objects: dict[int, Any] = {}
         self.attributes: dict[type, Any] = {}
         self.static: dict[int, Any] = {}
+        self.has_containers = False
         self.is_compared = False  # by ``is``, with an object of the program
         self.entered: dict[int, Any] = {}  # lists, dicts and objects that are being differentiated, by copies of them
 
@@ -97,26 +91,41 @@ class Outside:
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
         self.note_bound(x)
-        if not isinstance(x, (*_SETTLED, *_NUMBERS)):
+        if not isinstance(x, (*_SETTLED, *NUMBERS)):
             if id(x) in self.entered:
                 raise BadInput(
                     f"a {kind_of(x)} is read from outside (a global, a closure) by a function that is differentiated with respect to it; "
                     "read it from the function's argument alone"
                 )
             self.objects[id(x)] = x
+            self.has_containers |= isinstance(x, CONTAINERS)
         return x
+
+    def read_whole(self, x: Any, is_deep: bool = False) -> None:
+        """A container is read other than at a known key; ``is_deep``: the containers in it are read, too."""
+        if id(x) in self.objects and isinstance(x, CONTAINERS):
+            place = "contents", id(x)
+            known = self.guards.get(place)
+            if known is None or is_deep and not known.is_deep:  # type: ignore[union-attr]
+                self.guards[place] = Contents(x, is_deep)
+
+    def miss(self, holder: dict[Any, Any], key: Any) -> None:
+        """A dict from outside was found not to have a key."""
+        self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
 
     def note_bound(self, method: Any) -> None:
         """Note the list, dict, set or deque of a method that was bound before the program began."""
         if isinstance(method, BuiltinFunctionType) and isinstance(method.__self__, (list, dict, set, deque)):
             self.objects[id(method.__self__)] = method.__self__
+            self.has_containers = True
 
     def take_static(self, given: Iterable[Any]) -> None:
         """Note the static arguments: what they hold is read from outside, and cannot be changed."""
         for x in given:
             self.note_bound(x)
-            if not isinstance(x, (*_SETTLED, *_NUMBERS, tuple, frozenset, slice, range)):
+            if not isinstance(x, (*_SETTLED, *NUMBERS, tuple, frozenset, slice, range)):
                 self.objects[id(x)] = self.static[id(x)] = x
+                self.has_containers |= isinstance(x, CONTAINERS)
 
     def holders(self) -> dict[int, type]:
         """The lists, dicts and objects that were read, by identity; the guards keep them alive."""

@@ -15,7 +15,7 @@ from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import ArrayType
 from . import masks
-from .arguments import is_array_like, refuse, value, weak
+from .arguments import is_array_like, refuse, value
 from .slices import element, elements, slice_entry
 from .views import Part, reshape, view_of
 
@@ -178,20 +178,13 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 
 
 def _from_container(trace: Trace, x: Any, index: Any) -> Any:
-    """An item of a list or tuple at an index that is not known while compiling, if all items are numbers of one type."""
+    """An item of what is no array: of a NumPy number, or of a container at an index that has to be known."""
     if isinstance(x, Scalar):
         if x.type.weak:
             raise TypeError(f"{str(x.type)!r} object is not subscriptable")
         return getitem(
             trace, trace.call(np.asarray, x), index
         )  # NumPy's numbers are indexed as arrays of no dimensions
-    if isinstance(x, (list, tuple)) and isinstance(index, Traced) and len(x) and is_array_like(x):
-        parts = [trace.value(e) for e in x]
-        if all(p.type == parts[0].type for p in parts) and not parts[0].type.shape:
-            array = trace.builder.concatenate([trace.builder.full((1,), p) for p in parts], 0, len(parts))
-            i = element(trace.builder, trace.value(index), len(parts), None)
-            found = trace.builder.getitem(array, [i], ("i",), [])
-            return trace.wrap(weak(trace.builder, found, found.type.dtype) if parts[0].type.weak else found)
     if isinstance(index, slice):
         bounds = [trace.concrete(i, "a slice of a list") if isinstance(i, Traced) else i for i in _parts(index)]
         return x[slice(*bounds)]

@@ -24,9 +24,12 @@ def length_of(builder: Builder, n: int | Dim) -> Value:
     return n.value if isinstance(n, Dim) else builder.constant(n)
 
 
-def element(builder: Builder, i: Value, n: int | Dim, axis: int | None) -> Value:
-    """An index as an int64 from 0 to n - 1; checked when the program runs if it is not proved."""
-    text = "list index out of range" if axis is None else f"index {{}} is out of bounds for axis {axis} with size {{}}"
+def element(builder: Builder, i: Value, n: int | Dim, axis: int | None, text: str = "") -> Value:
+    """An index as an int64 from 0 to n - 1; checked when the program runs if it is not proved.
+
+    ``text`` is what the error says for a container of Python's, which has no ``axis``.
+    """
+    text = text or f"index {{}} is out of bounds for axis {axis} with size {{}}"
     if i.is_constant and isinstance(n, int):
         at = int(i.constant)
         if not -n <= at < n:

@@ -1,0 +1,89 @@
+"""Containers from outside that a program reads as a whole: their length, order and items, which may change between calls.
+
+An item that is read at a known key has a guard of its own (``outside.Source``), so that the others may change.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def is_unchanged(now: Any, found: Any) -> bool:
+    """Whether what was found is still there: the same object, or an equal number or text."""
+    if now is found:
+        return True
+    return isinstance(now, (*NUMBERS, str)) and type(now) is type(found) and (now == found or now != now != found)
+
+
+class Contents:
+    """The guard of a container: it holds what it held, in the same order, and so do the containers in it if ``is_deep``."""
+
+    def __init__(self, holder: Any, is_deep: bool, seen: frozenset[int] = frozenset()) -> None:
+        self.holder = holder
+        self.is_deep = is_deep
+        self.found = _items(holder)
+        seen |= {id(holder)}
+        inner = [e for e in self.found if is_deep and isinstance(e, CONTAINERS) and id(e) not in seen]
+        self.inner = [Contents(e, True, seen) for e in inner]
+
+    def holds(self) -> bool:
+        now = _items(self.holder)
+        return (
+            len(now) == len(self.found)
+            and all(map(is_unchanged, now, self.found))
+            and all(inner.holds() for inner in self.inner)
+        )
+
+
+class Absent:
+    """The guard of a dict that does not have a key."""
+
+    def __init__(self, holder: dict[Any, Any], key: Any) -> None:
+        self.holder = holder
+        self.key = key
+
+    def holds(self) -> bool:
+        return not dict.__contains__(self.holder, self.key)
+
+
+def _items(x: Any) -> list[Any]:
+    return [*x, *x.values()] if isinstance(x, dict) else list(x)
+
+
+def opened(trace: Any, x: Any) -> Any:
+    """What stands for a container from outside, or one that holds such: a copy in which arrays are inputs of the program.
+
+    The container itself if there is no array in it.
+    """
+    if isinstance(x, dict):
+        from .merging import of_entries
+
+        entries = {k: _inside(trace, x, k, e) for k, e in x.items()}
+        changed = any(entries[k] is not e for k, e in x.items())
+        return trace.new(of_entries(x, entries)) if changed else x
+    if not isinstance(x, (list, tuple, deque)):
+        return x
+    items = [_inside(trace, x, i, e) for i, e in enumerate(x)]
+    if all(a is b for a, b in zip(items, x)):
+        return x
+    if isinstance(x, tuple):
+        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    from .merging import of_items
+
+    return trace.new(of_items(x, items))
+
+
+def _inside(trace: Any, holder: Any, key: Any, x: Any) -> Any:
+    if isinstance(x, CONTAINERS):
+        if trace.outside.is_outside(holder):
+            trace.outside.objects[id(x)] = x
+        return opened(trace, x)
+    if type(x) is np.ndarray and trace.outside.is_outside(holder):
+        return trace.outside.read(trace, holder, key, x)
+    return x

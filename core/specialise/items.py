@@ -1,0 +1,82 @@
+"""Items of lists and tuples at an index that is not known while compiling: one operation for all of them."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..builder import Builder
+from ..faults import kind_of
+from ..ir import Value
+from ..surface.arguments import weak
+from ..surface.slices import element, int64
+from ..traced import Array, NeedsConcrete, Scalar
+from ..typed import ArrayType
+from .merging import NUMBERS, join
+
+
+def is_index(x: Any) -> bool:
+    """Whether a value is an integer, or a bool of Python's, which is one."""
+    return isinstance(x, Scalar) and (x.type.dtype.kind in "iu" or x.type.dtype.kind == "b" and x.type.weak)
+
+
+def item_at(trace: Any, x: Any, index: Scalar) -> Any:
+    """``x[index]`` of a list or tuple of numbers or of arrays of one type; of two items by a bool, whatever they are."""
+    i = trace.value(index)
+    if i.type.dtype.kind == "b" and len(x) == 2:
+        return trace.branch(i, lambda: trace.call(operator.getitem, x, 1), lambda: trace.call(operator.getitem, x, 0))
+    trace.outside.read_whole(x)
+    items = [trace.outside.read(trace, x, k, e) for k, e in enumerate(x)] if trace.outside.is_outside(x) else list(x)
+    are_numbers = all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
+    if not are_numbers and not _are_arrays_of_one_type(items):
+        raise NeedsConcrete(i, f"an index into a {kind_of(x)}, which is not known while compiling")
+    i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")
+    return _number_at(trace, items, i) if are_numbers else _array_at(trace, items, Scalar(i))
+
+
+def _are_arrays_of_one_type(items: list[Any]) -> bool:
+    if not all(isinstance(e, (Array, np.ndarray)) for e in items):
+        return False
+    return len({(e.dtype, e.type.shape if isinstance(e, Array) else e.shape) for e in items}) == 1
+
+
+def _number_at(trace: Any, items: list[Any], i: Value) -> Scalar:
+    """A number of Python's if all are, of the type that a branch would make of them."""
+    builder = trace.builder
+    parts = [trace.value(e) for e in items]
+    kind = reduce(join, (p.type for p in parts))  # type: ignore[arg-type]
+    row = builder.concatenate([builder.full((1,), builder.cast(p, kind.dtype)) for p in parts], 0, len(parts))
+    return Scalar(_of_kind(builder, builder.getitem(row, [i], ("i",), []), kind))
+
+
+def _of_kind(builder: Builder, x: Value, kind: ArrayType) -> Value:
+    """A number of that dtype, of Python's kind if the type says so."""
+    return weak(builder, x, kind.dtype) if kind.weak else x
+
+
+def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
+    found = trace.call(operator.getitem, trace.call(np.array, items), i)
+    text = "an array may be any one of a list's, so writing to it or to them is refused; copy it first"
+    for x in (found, *items):
+        if isinstance(x, Array):
+            x.storage.tied = text
+    return found
+
+
+def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
+    """``x[index] = new`` for a list of numbers: each of its items is the new number or what it was."""
+    if type(x) is not list or not is_index(index) or not all(isinstance(e, (Scalar, *NUMBERS)) for e in (*x, new)):
+        what = f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
+        raise NeedsConcrete(trace.value(index), what)
+    builder = trace.builder
+    i = element(builder, trace.value(index), len(x), None, "list assignment index out of range")
+    trace.touch(x)  # here, since what comes after a check is in a region of its own
+    given = trace.value(new)
+    for k, old in enumerate(x):
+        parts = [given, trace.value(old)]
+        kind: Any = join(parts[0].type, parts[1].type)
+        is_here = builder.ufunc(np.equal, int64(builder, i), builder.constant(k))
+        x[k] = Scalar(_of_kind(builder, builder.where(is_here, *(builder.cast(p, kind.dtype) for p in parts)), kind))
