@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .tape import attributes
 from .traced_text import Text
 
 Contexts = dict[int, tuple[BaseException, BaseException | None]]
@@ -23,7 +24,7 @@ class Recipe:
         self.text = ""
         self.contexts, self.is_traced = contexts, is_traced
         arg: Any = error.args[0] if len(error.args) == 1 else None
-        is_plain = type(arg) in (str, Text) and not error.__dict__ and not self.chain(error)
+        is_plain = type(arg) in (str, Text) and not attributes(error) and not self.chain(error)
         if is_plain and not isinstance(type(error).__init__, type(_new)):
             self.exception: Any = type(error)
             self.text = arg if isinstance(arg, str) else arg.template
@@ -41,7 +42,7 @@ class Recipe:
     def whole(self, error: BaseException, around: tuple[BaseException, ...]) -> Any:
         around = (*around, error)
         args = tuple(map(self.part, error.args))
-        attributes = tuple((k, self.part(x)) for k, x in error.__dict__.items())
+        held = tuple((k, self.part(x)) for k, x in attributes(error))
         led: tuple[Any, ...] = ()
         if self.chain(error):
             cause, context, is_suppressed = self.chain(error)
@@ -51,7 +52,7 @@ class Recipe:
             else:
                 of_context = "cause" if context is cause else self.whole(context, around)
             led = of_cause, of_context, is_suppressed
-        return "exception", type(error), args, attributes, led
+        return "exception", type(error), args, held, led
 
     def part(self, x: Any) -> Any:
         if isinstance(x, Text):
@@ -101,9 +102,10 @@ def _new(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
 
 
 def _whole(recipe: Any, values: Iterator[Any]) -> BaseException:
-    _, kind, args, attributes, led = recipe
+    _, kind, args, held, led = recipe
     made = _new(kind, tuple(_part(p, values) for p in args))
-    made.__dict__.update((k, _part(p, values)) for k, p in attributes)
+    for name, p in held:
+        object.__setattr__(made, name, _part(p, values))
     if led:
         cause, context, is_suppressed = led
         made.__cause__ = None if cause is None else _whole(cause, values)

@@ -19,6 +19,7 @@ from ..errors import BadInput, MorulaError
 from ..exceptions import Recipe
 from ..ir import Block, Value
 from ..places import calls_to
+from ..tape import attributes
 from ..traced import Trace, Traced
 from ..traced_text import Text
 from ..typed import raise_if
@@ -274,7 +275,8 @@ class Raising(Trace):
         """An exception with other numbers and arrays in it, and in those that led to it."""
         made = type(error).__new__(type(error))
         made.args = tuple(_changed(x, change) for x in error.args)
-        made.__dict__.update((k, _changed(x, change)) for k, x in error.__dict__.items())
+        for name, x in attributes(error):
+            object.__setattr__(made, name, _changed(x, change))
         cause, context = error.__cause__, self.context_of(error)
         made.__cause__ = self.with_parts(cause, change) if cause is not None else None
         made.__suppress_context__ = error.__suppress_context__
@@ -297,7 +299,7 @@ class Raising(Trace):
                 yield from self.parts(e)
         elif isinstance(x, BaseException):
             yield from self.parts(x.args)
-            yield from self.parts(tuple(x.__dict__.values()))
+            yield from self.parts(tuple(e for _, e in attributes(x)))
             cause, context = x.__cause__, self.context_of(x)
             yield from self.parts(cause)
             if context is not cause:
@@ -326,5 +328,5 @@ def _same(first: list[BaseException], second: list[BaseException]) -> bool:
     if a is b:
         return True
     plain = all(type(x) in (str, int, float, bool) for e in (a, b) for x in e.args)
-    plain = plain and not a.__dict__ and not b.__dict__ and a.__cause__ is b.__cause__ is None
+    plain = plain and not attributes(a) and not attributes(b) and a.__cause__ is b.__cause__ is None
     return plain and type(a) is type(b) and repr(a.args) == repr(b.args)
