@@ -28,8 +28,9 @@ from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
 from .special_methods import answer, special
 from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
+from .unasking import PLAIN
 from .values import NO_KEYWORDS
-from .watched import PLAIN, hashed
+from .watched import hashed
 
 Operation = Callable[..., Any]
 INDICES = PLAIN | {slice, tuple, list, np.ndarray}

@@ -18,8 +18,9 @@ from .call import CALLERS, call, handles
 from .known import MISSING
 from .reachable import reached
 from .tape import Tape
+from .unasking import is_plain_key
 from .values import differentiable
-from .watched import is_plain_key, watched
+from .watched import watched
 
 KIND: Any = functools._lru_cache_wrapper
 

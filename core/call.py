@@ -402,8 +402,15 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
 
 
 def _get(tape: Tape, x: Any, instance: Any, owner: Any = None) -> Any:
-    return x if instance is None else tape.call(x.fget, instance)
+    return property.__get__(x, instance, owner) if instance is None or x.fget is None else tape.call(x.fget, instance)
 
+
+PROPERTY: dict[str, Handler] = {
+    "__get__": _get,
+    "__set__": lambda tape, x, instance, v: tape.call(x.fset, instance, v),
+    "__delete__": lambda tape, x, instance: tape.call(x.fdel, instance),
+}
+"""The methods of a property, by name."""
 
 PAST_THE_CLASS: dict[tuple[Any, str], Handler] = {
     (object, "__setattr__"): store_attribute,
@@ -411,9 +418,7 @@ PAST_THE_CLASS: dict[tuple[Any, str], Handler] = {
     (object, "__delattr__"): remove_attribute,
     (type, "__setattr__"): store_attribute,
     (type, "__getattribute__"): lambda tape, cls, name: load_attribute(tape, cls, name, type.__getattribute__),
-    (property, "__get__"): _get,
-    (property, "__set__"): lambda tape, x, instance, v: tape.call(x.fset, instance, v),
-    (property, "__delete__"): lambda tape, x, instance: tape.call(x.fdel, instance),
+    **{(property, name): method for name, method in PROPERTY.items()},
 }
 """What ``super()`` gives of the methods by which Python gets and sets attributes, by class and name."""
 
@@ -422,6 +427,8 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
     """``float.__mul__(a, b)``, ``list.append(l, x)``, ``np.ndarray.sum(a)``."""
     x, *rest = args
     cls = function.__objclass__
+    if cls is property and isinstance(x, property) and function.__name__ in PROPERTY and not kwargs:
+        return PROPERTY[function.__name__](tape, *args)
     if issubclass(cls, (np.ndarray, np.generic)) and isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, function.__name__, tuple(rest), kwargs, overridden=True)
     if cls in (float, complex, int) and function.__name__ in OPERATOR_METHODS:

@@ -24,10 +24,9 @@ from .source import parse
 from .special_methods import answer, special
 from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Tape
-from .watched import HOLDING, PLAIN, calls_back, hashed, plainly, watched
+from .unasking import PLAIN, REFLECTED, compares_alone
+from .watched import HOLDING, calls_back, hashed, plainly, watched
 
-REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
-REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
 OPERATORS = {method: getattr(operator, method.strip("_")) for method in REFLECTED}
 
 
@@ -43,9 +42,10 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
                 return _in_turn(tape, method, a, b) if calls_back(a) or calls_back(b) else OPERATORS[method](a, b)
         if (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) and (overrides(a) or overrides(b)):
             return tape.call(OPERATOR_UFUNCS[method], a, b)
-        by_identity = ka.__eq__ is object.__eq__ and kb.__eq__ is object.__eq__
+        if compares_alone(method, a, b):
+            return OPERATORS[method](a, b)
         known_kinds = all(k in PLAIN or k in HOLDING or k is np.ndarray for k in (ka, kb))
-        return (plainly if by_identity or known_kinds else watched)(tape, OPERATORS[method], a, b)
+        return (plainly if known_kinds else watched)(tape, OPERATORS[method], a, b)
     if method == "__ne__" and (own is None or other is None):
         own, other = own or _negated(ka), other or _negated(kb)
     attempts = [(own, method, a, b), (other, REFLECTED[method], b, a)]

@@ -12,8 +12,9 @@ from .opaque import Recording
 from .sizes import listed
 from .tape import Tape
 from .text import format_method
+from .unasking import PLAIN, is_plain_key, runs_no_python
 from .values import evaluate
-from .watched import HOLDING, PLAIN, calls_back, hashed, is_plain_key, plainly, watched
+from .watched import HOLDING, calls_back, hashed, plainly, watched
 
 ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init__", "fromkeys", "difference"}
 ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
@@ -64,9 +65,13 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
             return search(tape, name, container, *args)
     if type(container) in (list, deque) and name in ENTERING:
         return evaluate(tape.parent, function, *args, **kwargs)
-    if type(container) in (set, dict) and name in KEYED and args and is_plain_key(args[0]):
-        return evaluate(tape.parent, function, *args, **kwargs)
-    if not isinstance(container, MOVING):  # an object in C, which may have kept what it calls now
+    if type(container) in (set, dict) and name in KEYED and args and not kwargs:
+        if is_plain_key(args[0]):
+            return evaluate(tape.parent, function, *args)
+        return hashed(tape, function, args[0], *args)
+    if not isinstance(container, MOVING) and (
+        kwargs or not runs_no_python(function, args)
+    ):  # an object in C, which may have kept what it calls now
         return watched(tape, function, *args, **kwargs)
     if isinstance(container, (list, tuple, str)) and name != "append":
         args = tuple(a if type(a) in PLAIN else place(tape, a) for a in args)

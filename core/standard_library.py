@@ -38,9 +38,10 @@ from .stores import delete_attribute, delete_item, set_attribute, store_attribut
 from .structure import same_number
 from .tape import Cotangents, Int, Record, Tape, pass_on
 from .text import as_ascii, formatted, represented, text
+from .unasking import PLAIN
 from .values import NUMBERS, differentiable, evaluate
 from .vocabulary import larger, largest, smaller, smallest
-from .watched import PLAIN, plainly
+from .watched import plainly
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 

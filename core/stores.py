@@ -35,8 +35,8 @@ from .opaque import call_opaque, is_foreign
 from .raw_memory import cut
 from .sizes import listed
 from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
+from .unasking import PLAIN
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
-from .watched import PLAIN
 
 Operation = Callable[..., Any]
 

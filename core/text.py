@@ -12,7 +12,8 @@ import numpy as np
 from .opaque import is_exact
 from .special_methods import answer, special
 from .tape import Tape
-from .watched import HOLDING, PLAIN, calls_back, watched
+from .unasking import PLAIN
+from .watched import HOLDING, calls_back, watched
 
 
 def shown_by(tape: Tape, function: Any, x: Any, *args: Any) -> Any:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar, Token
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -40,11 +42,9 @@ from .program_state import Reach, is_of_engine
 from .reachable import NUMBER_TYPES, contents, reached
 from .special_methods import special
 from .tape import Tape, attributes, owner, snapshot
-from .values import NUMBERS, PASSIVE, evaluate
+from .unasking import PLAIN, is_plain_key, runs_no_python
+from .values import PASSIVE, evaluate
 from .watching import Onlooker, innermost
-
-PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
-"""Classes of objects from which C calls nothing that is written in Python."""
 
 ASKED = {
     "__del__",
@@ -115,21 +115,11 @@ def is_data(x: Any, depth: int = 3) -> bool:
     if isinstance(x, type):
         return not x.__flags__ & HEAP_TYPE or issubclass(x, np.generic)
     if kind not in HOLDING or not depth:
-        return (kind.__module__ or "").startswith(RANDOM) or kind.__module__ == "numpy" and issubclass(kind, np.dtype)
+        return issubclass(kind, np.dtype) or (kind.__module__ or "").startswith(KEEPING_DATA)
     entries = (*x, *x.values()) if kind is dict else x
     if {*map(type, entries)} <= DATA:
         return True
     return all(is_data(e, depth - 1) for e in entries)
-
-
-def is_plain_key(key: Any) -> bool:
-    """Whether C code hashes and compares a key without any Python code: a key of its identity, or a tuple of such."""
-    kind = type(key)
-    if kind in PLAIN:
-        return True
-    if kind is tuple:
-        return all(map(is_plain_key, key))
-    return all(known.class_attribute(kind.__mro__, name) is vars(object)[name] for name in ("__hash__", "__eq__"))
 
 
 def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
@@ -143,7 +133,8 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)`` of a function that nothing is known of."""
     bound = getattr(function, "__self__", None)
     quiet = bound is None or is_data(bound) or isinstance(bound, (type, ModuleType))
-    if quiet and type(function) in CALLED and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
+    called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
+    if quiet and called and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
         return evaluate(tape.parent, function, *args, **kwargs)
     watch = Watch(tape, function, (args, kwargs))
     watch.noted = getattr(function, "__code__", None)
@@ -197,13 +188,21 @@ def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)`` of a function in C that only compares, hashes, shows or moves what it is given."""
     for x in (*args, *kwargs.values()) if kwargs else args:
         if type(x) not in PLAIN and calls_back(x):
+            if not kwargs and runs_no_python(function, args):
+                break
             return watched(tape, function, *args, **kwargs)
     return evaluate(tape.parent, function, *args, **kwargs)
 
 
 LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
 DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
+DATA |= {re.Pattern, re.Match, ContextVar, Token, type(np.zeros(1).flags), type(np.zeros(1).__array_struct__)}
 CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
+CALLED |= {type(re.compile("").match)}
+KEEPING_DATA = (*RANDOM, "_hashlib", "_blake2", "_md5", "_sha")
+"""Modules of objects that keep data in C and call nothing."""
+CALCULATING = ("numpy.random", "pandas._libs.lib")
+"""Modules of functions that are compiled from Cython and call nothing but what they are given."""
 
 
 HOLDING_NOTHING = PASSIVE - NUMBER_TYPES - {bytes, FunctionType, type, ModuleType} | {type(NotImplemented)}
