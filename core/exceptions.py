@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .errors import BadInput
+from .faults import kind_of
 from .tape import attributes
 from .traced_text import Text
 
@@ -66,11 +68,27 @@ class Recipe:
             return type(x).__name__, tuple(map(self.part, x))
         if x is None or type(x) in (bool, int, float, complex, str, bytes):
             return "constant", type(x).__name__, repr(x), x
+        if type(x) is dict:
+            return "dict", tuple(x), tuple(map(self.part, x.values()))
+        if _holds(x, self.is_traced, set()):
+            raise BadInput(
+                f"an exception holds a {kind_of(x)} in which there are numbers that are not known while compiling; give the numbers "
+                "themselves to the exception"
+            )
         return "held", Held(x)
 
 
 def _is_in(error: BaseException, around: tuple[BaseException, ...]) -> bool:
     return any(e is error for e in around)
+
+
+def _holds(x: Any, is_traced: Callable[[Any], bool], seen: set[int]) -> bool:
+    """Whether something traced is in an object."""
+    if id(x) in seen or isinstance(x, type):
+        return False
+    seen.add(id(x))
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else [e for _, e in attributes(x)]
+    return is_traced(x) or isinstance(x, Text) or any(_holds(e, is_traced, seen) for e in parts)
 
 
 class Held:
@@ -128,4 +146,7 @@ def _part(part: Any, values: Iterator[Any]) -> Any:
     if kind in ("tuple", "list"):
         made = [_part(p, values) for p in rest[0]]
         return tuple(made) if kind == "tuple" else made
+    if kind == "dict":
+        keys, parts = rest
+        return dict(zip(keys, [_part(p, values) for p in parts]))
     return rest[0].x if kind == "held" else rest[-1]

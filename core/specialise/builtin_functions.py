@@ -16,10 +16,10 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import Array, NeedsConcrete, Scalar, Traced
-from ..traced_text import Text
 from .arguments import has_traced
 from .contents import opened
 from .copying import deep, shallow
+from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
 from .items import is_index, item_at, put_at
@@ -28,11 +28,13 @@ from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, c
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
-from .texts import SHOWN, shown
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
-    return issubclass(python_type(x), kinds) if isinstance(x, Traced) else isinstance(x, kinds)
+    if not isinstance(x, Traced):
+        return isinstance(x, kinds)
+    isinstance(None, kinds)  # which raises TypeError if these are no classes
+    return issubclass(python_type(x), kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
@@ -241,13 +243,11 @@ def _extreme(function: Any) -> Any:
 
 
 def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], (Scalar, Text)):
-        return args[0] if isinstance(args[0], Text) else Text("{}", [args[0]])
-    return shown(args[0]) if len(args) == 1 and type(args[0]) in SHOWN else NotImplemented
+    return text_of(trace, *args) if len(args) == 1 and not kwargs else NotImplemented
 
 
-def _repr(trace: Any, x: Any) -> Any:
-    return shown(x) if isinstance(x, Scalar) or type(x) in SHOWN else NotImplemented
+def _mod(trace: Any, a: Any, b: Any) -> Any:
+    return by_percent(trace, a, b) if type(a) is str and is_told(b) else NotImplemented
 
 
 def _hash(trace: Any, x: Any) -> Any:
@@ -314,6 +314,8 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
                     raise KeyError(index)
                 dict.__setitem__(x, index, trace.call(factory))
             found = x[index]
+    elif not hasattr(type(x), "__getitem__") and not isinstance(x, type):
+        raise TypeError(f"'{kind_of(x)}' object is not subscriptable")
     else:
         found = x[index]
     if trace.outside.is_outside(x) and not isinstance(index, slice):
@@ -336,6 +338,8 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         refuse_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
             trace.disordered[id(x)] = x  # whether the new key is the next depends on whether another is there
+    if not hasattr(type(x), "__setitem__"):
+        raise TypeError(f"'{kind_of(x)}' object does not support item assignment")
     trace.touch(x)
     x[index] = value
     return None
@@ -354,6 +358,8 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
             trace.settled(x, index, KeyError, str(index))
+    if not hasattr(type(x), "__delitem__"):
+        raise TypeError(f"'{kind_of(x)}' object doesn't support item deletion")
     trace.touch(x)
     del x[index]
     return None
@@ -397,7 +403,9 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     setattr: _setattr,
     callable: _callable,
     str: _str,
-    repr: _repr,
+    repr: repr_of,
+    format: formatted,
+    operator.mod: _mod,
     hash: _hash,
     map: _map,
     filter: _filter,

@@ -19,6 +19,7 @@ import numpy as np
 from .. import surface
 from ..custom import ADJOINTS
 from ..errors import BadInput, MorulaError
+from ..faults import kind_of
 from ..source import NoSource, describe
 from ..surface.arguments import NUMBERS
 from ..surface.memory_order import elementwise, method_named, note_call
@@ -100,6 +101,8 @@ class Calls(Uninterpreted, Recursions):
         while root.parent is not None:
             root = root.parent
         first = next(iter(root.vars.values()))
+        if "__class__" not in root.cells:
+            raise RuntimeError("super(): __class__ cell not found")
         return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,6 +188,8 @@ class Calls(Uninterpreted, Recursions):
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)
         method = getattr(kind, "__call__", None)
+        if not callable(function):
+            raise TypeError(f"'{kind_of(function)}' object is not callable")
         if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
@@ -325,7 +330,7 @@ class Calls(Uninterpreted, Recursions):
         given = dict(zip(names, args))
         if len(args) > len(names):
             if a.vararg is None:
-                refuse_arguments(node, scope.name, args, kwargs)
+                refuse_arguments(node, _qualified(scope), args, kwargs)
             given[a.vararg.arg] = tuple(args[len(names) :])
         elif a.vararg is not None:
             given[a.vararg.arg] = ()
@@ -334,12 +339,12 @@ class Calls(Uninterpreted, Recursions):
         for k, x in kwargs.items():
             if k in allowed:
                 if k in given:
-                    refuse_arguments(node, scope.name, args, kwargs)
+                    refuse_arguments(node, _qualified(scope), args, kwargs)
                 given[k] = x
             elif a.kwarg is not None:
                 rest[k] = x
             else:
-                refuse_arguments(node, scope.name, args, kwargs)
+                refuse_arguments(node, _qualified(scope), args, kwargs)
         if a.kwarg is not None:
             given[a.kwarg.arg] = rest
         for place, (p, x) in enumerate(zip(names[len(names) - len(defaults) :], defaults)):
@@ -349,7 +354,7 @@ class Calls(Uninterpreted, Recursions):
             if p not in given:
                 given[p] = x
         if any(p not in given for p in (*names, *(k.arg for k in a.kwonlyargs))):
-            refuse_arguments(node, scope.name, args, kwargs)
+            refuse_arguments(node, _qualified(scope), args, kwargs)
         scope.vars.update(given)
 
     # Operators and built-in functions
@@ -465,6 +470,16 @@ def _has_objects(x: Any) -> bool:
 
 def _are_containers(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (list, tuple, dict, deque))
+
+
+def _qualified(scope: Scope) -> str:
+    """The qualified name of the function that a scope is of."""
+    names = [scope.name]
+    while scope.parent is not None:
+        scope = scope.parent
+        if scope.name != names[-1]:  # else a comprehension in the function
+            names.append(scope.name)
+    return ".<locals>.".join(reversed(names))
 
 
 def refuse_arguments(node: Any, name: str, args: Any, kwargs: Any) -> NoReturn:

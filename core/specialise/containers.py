@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..traced import NeedsConcrete, Scalar
+from .formatting import by_format, is_told, joined
 from .forms import same_entries
 from .identity import has_choice, refuse_as_key
 from .instances import is_instance
@@ -55,6 +56,10 @@ class Containers(Objects):
 
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = getattr(function, "__self__", None), function.__name__
+        if type(owner) is str and name == "join" and len(args) == 1:
+            return joined(self, owner, *args)
+        if type(owner) is str and name == "format" and any(map(is_told, (*args, *kwargs.values()))):
+            return by_format(self, owner, args, kwargs)
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"

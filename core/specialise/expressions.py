@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..ir import Operation
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text, braced
 from ..typed import Primitive
 from .branches import Branches
 from .contents import opened
+from .formatting import formatted
 from .identity import has_choice, identical, refuse_as_key
 from .iterators import Iterator
 from .itertools_in_python import contains
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
 from .suspended import Generator
-from .texts import SHOWN, shown
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -333,6 +334,8 @@ class Expressions(Branches):
         for key, value in zip(node.keys, node.values):
             if key is None:
                 other = self.expression(value)
+                if not hasattr(other, "keys"):
+                    raise TypeError(f"'{kind_of(other)}' object is not a mapping")
                 self.refuse_unknown_entries(other)
                 made.update(opened(self, other))
             else:
@@ -357,15 +360,7 @@ class Expressions(Branches):
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
         x = self.expression(node.value)
         style = self.expression(node.format_spec) if node.format_spec is not None else ""
-        if isinstance(x, Traced):
-            conversion = f"!{chr(node.conversion)}" if node.conversion > 0 else ""
-            return Text("{" + conversion + (f":{style}" if style else "") + "}", [x])
-        if isinstance(x, Text) and not style and node.conversion in (-1, 115):
-            return x
-        if type(x) in SHOWN and not style and node.conversion != 97:
-            return shown(x)
-        convert: Callable[[Any], Any] = {115: str, 114: repr, 97: ascii}.get(node.conversion, lambda x: x)
-        return format(convert(x), style)
+        return formatted(self, x, style, chr(node.conversion) if node.conversion > 0 else "")
 
     # Comprehensions
 

@@ -65,9 +65,20 @@ class Objects(LoopStatements):
 
     def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
         own_call = type(cls).__call__ is not type.__call__  # a metaclass that makes objects in a way of its own
-        if cls.__module__ in ("builtins", "numpy") or issubclass(cls, (tuple, BaseException)) or own_call:
+        is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
+        is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
+        of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
+        if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
             return self.call_real(cls, args, kwargs)
         new, init = cls.__new__, cls.__init__
+        if is_error:
+            made = cls.__new__(cls, *args, **kwargs)
+            self.new(made)
+            if dataclasses.is_dataclass(cls) and _is_generated(init):
+                self.fill_dataclass(made, cls, args, kwargs)
+            else:
+                self.call_function(init, (made, *args), kwargs)
+            return made
         if isinstance(new, types.FunctionType):
             made = self.call_function(new, (cls, *args), kwargs)
             if not isinstance(made, cls):
@@ -196,7 +207,11 @@ class Objects(LoopStatements):
                 return
             if name == "shape":
                 raise BadInput("compiled code cannot set the shape of an array; use reshape")
-            raise AttributeError(f"cannot set {name}")
+            kind = python_type(x)
+            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            if not hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
+                raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
+            raise BadInput(f"compiled code cannot set {name} of a {module}{kind.__name__}")
         static = inspect.getattr_static(type(x), name, None)
         if isinstance(static, property) and static.fset is not None:
             self.call(static.fset, x, value)
@@ -214,6 +229,8 @@ class Objects(LoopStatements):
             self.call_function(setter, (x, name, value), {})
             return
         if not is_instance(x) and not hasattr(x, "__dict__"):
+            if static is None:
+                setattr(x, name, value)  # which raises what Python does
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
         self.touch(x)
         setattr(x, name, value)

@@ -294,8 +294,8 @@ class Raising(Trace):
             yield x
         elif isinstance(x, Text):
             yield from x.values
-        elif type(x) in (tuple, list):
-            for e in x:
+        elif type(x) in (tuple, list, dict):
+            for e in x.values() if type(x) is dict else x:
                 yield from self.parts(e)
         elif isinstance(x, BaseException):
             yield from self.parts(x.args)
@@ -317,6 +317,8 @@ def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
         return Text(x.template, [_changed(e, change) for e in x.values])
     if type(x) in (tuple, list):
         return type(x)(_changed(e, change) for e in x)
+    if type(x) is dict:
+        return {k: _changed(e, change) for k, e in x.items()}
     return x
 
 

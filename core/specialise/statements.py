@@ -237,7 +237,12 @@ class StatementsOf(Handlers):
         names = [alias.name for alias in node.names]
         module = __import__(node.module or "", self.scope.globals, None, names, node.level)
         for alias in node.names:
-            self.store(alias.asname or alias.name, getattr(module, alias.name))
+            try:
+                found = getattr(module, alias.name)
+            except AttributeError:
+                where = getattr(module, "__file__", None) or "unknown location"
+                raise ImportError(f"cannot import name {alias.name!r} from {module.__name__!r} ({where})") from None
+            self.store(alias.asname or alias.name, found)
 
     def run_FunctionDef(self, node: ast.FunctionDef) -> None:
         made: Any = self.closure(node)
@@ -279,8 +284,9 @@ class StatementsOf(Handlers):
             parts = [*parts[:i], parts[i : len(parts) - after], *parts[len(parts) - after :]]
             targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
         if len(parts) != len(targets):
-            many = "too many" if len(parts) > len(targets) else "not enough"
-            raise ValueError(f"{many} values to unpack (expected {len(targets)})")
+            if len(parts) > len(targets):
+                raise ValueError(f"too many values to unpack (expected {len(targets)})")
+            raise ValueError(f"not enough values to unpack (expected {len(targets)}, got {len(parts)})")
         for target, part in zip(targets, parts):
             self.assign(target, part)
 

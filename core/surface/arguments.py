@@ -153,11 +153,12 @@ def reduced_axes(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
 
 def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
     """One length of a shape: known, or known to be bounded."""
-    if not isinstance(n, Traced):
-        return operator.index(n)
-    v = trace.value(n)
-    if v.is_constant:
-        return int(v.constant)
+    v = None if not isinstance(n, Traced) else trace.value(n)
+    if v is None or v.is_constant:
+        known = operator.index(n) if v is None else int(v.constant)
+        if known < 0:
+            raise ValueError("negative dimensions are not allowed")
+        return known
     if v.type.shape or v.type.dtype.kind not in "iu":
         raise TypeError(f"'{v.type.dtype}' object cannot be interpreted as an integer")
     low, high = trace.builder.integers.interval(v)

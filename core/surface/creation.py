@@ -14,6 +14,7 @@ from ..ir import Value
 from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import ArrayType, Dim
 from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
+from .indexing import fitted
 from .views import derived, permuted, read_only, reshape
 
 
@@ -95,7 +96,7 @@ def full(trace: Trace, shape: Any, fill_value: Any, dtype: Any = None, order: st
 def _filled(trace: Trace, shape: Any, x: Any, dtype: Any) -> Array:
     v = value(trace, x)
     v = trace.builder.cast(v, v.type.dtype if dtype is None else dtype)
-    return new_array(trace.builder.broadcast_to(v, shape_of(trace, shape)))
+    return new_array(fitted(trace.builder, v, shape_of(trace, shape)))
 
 
 def _like(x: Any) -> Any:

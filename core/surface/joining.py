@@ -36,16 +36,22 @@ def joined(trace: Trace, parts: Sequence[Value], axis: Any, dtype: Any = None) -
     if any(not p.type.shape for p in parts):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = axis_of(trace, axis, parts[0].type.ndim)
-    for p in parts[1:]:
+    for k, p in enumerate(parts[1:], 1):
         if p.type.ndim != parts[0].type.ndim:
-            raise BadInput(
-                f"all the input array dimensions must match: there are arrays of {parts[0].type.ndim} and {p.type.ndim}"
+            text = (
+                "all the input arrays must have same number of dimensions, but the array at index 0 has "
+                f"{parts[0].type.ndim} dimension(s) and the array at index {k} has {p.type.ndim} dimension(s)"
             )
+            raise BadInput(text, in_python=ValueError(text))
         for i, (n, m) in enumerate(zip(parts[0].type.shape, p.type.shape)):
             if i == axis or n == m:
                 continue
             if not isinstance(n, Dim) and not isinstance(m, Dim):
-                raise BadInput(f"arrays to be joined along axis {axis} have the lengths {n} and {m} along axis {i}")
+                text = (
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along dimension "
+                    f"{i}, the array at index 0 has size {n} and the array at index {k} has size {m}"
+                )
+                raise BadInput(text, in_python=ValueError(text))
             builder.same_length(n, m)
     common = np.result_type(*(p.type.dtype for p in parts)) if dtype is None else dtype
     lengths = [p.type.shape[axis] for p in parts]

@@ -123,7 +123,8 @@ def _sampled(name: str, function: Any, operands: list[Value], constants: dict[st
         except (ValueError, TypeError, np.linalg.LinAlgError) as error:
             if scale > 1:
                 kinds = ", ".join(str(v.type) for v in operands)
-                raise BadInput(f"{name} cannot take arguments of the types {kinds}: {error}") from error
+                text = f"{name} cannot take arguments of the types {kinds}: {error}"
+                raise BadInput(text, in_python=error) from error
     found = _shell(found)
     if is_kept:
         _known[key] = found

@@ -24,7 +24,11 @@ def inner_length(trace: Trace, what: str, n: int | Dim, m: int | Dim) -> None:
     """The two lengths that are summed over have to be one."""
     if isinstance(n, int) and isinstance(m, int):
         if n != m:
-            raise BadInput(f"{what}: the lengths that are summed over are {n} and {m}")
+            signature = "(n?,k),(k,m?)->(n?,m?)"
+            text = f"Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} (size {m} is different from {n})"
+            raise BadInput(
+                f"{what}: the lengths that are summed over are {n} and {m}", in_python=ValueError(f"{what}: {text}")
+            )
     elif n != m:
         trace.builder.same_length(n, m)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import Builder, Shape, text_of_shape
+from ..builder import Builder, Shape
 from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import Array, Trace, Traced, length, traces
@@ -66,6 +66,12 @@ def _one(builder: Builder, array: Array, trace: Trace) -> Any:
     return v if v.type.shape else builder.full((1,), v)
 
 
+def _no_shape(size: int, items: Any) -> BadInput:
+    written = ",".join("newaxis" if n == -1 else str(n) for n in items)
+    text = f"cannot reshape array of size {size} into shape ({written}{',' if len(items) == 1 else ''})"
+    return BadInput(text, in_python=ValueError(text))
+
+
 def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
     """The shape that ``reshape`` is asked for, -1 replaced."""
     items = list(new) if isinstance(new, (tuple, list)) else [new]
@@ -81,7 +87,7 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
     if unknown:
         if isinstance(size, int) and isinstance(rest, int):
             if rest == 0 or size % rest:
-                raise BadInput(f"cannot reshape array of size {size} into shape {tuple(items)}")
+                raise _no_shape(size, items)
             missing: int | Dim = size // rest
         elif rest == 1:
             missing = size
@@ -92,7 +98,7 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
         found.insert(unknown[0], missing)
     elif isinstance(size, int) and isinstance(rest, int):
         if size != rest:
-            raise BadInput(f"cannot reshape array of size {size} into shape {text_of_shape(tuple(found))}")
+            raise _no_shape(size, found)
     if tuple(found) != shape and not (isinstance(size, int) and isinstance(rest, int)) and not unknown:
         builder.same_length(size, rest)
     return tuple(found)
