@@ -314,10 +314,10 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
                     raise KeyError(index)
                 dict.__setitem__(x, index, trace.call(factory))
             found = x[index]
-    elif not hasattr(type(x), "__getitem__") and not isinstance(x, type):
+    elif not isinstance(x, type) and not hasattr(type(x), "__getitem__"):
         raise TypeError(f"'{kind_of(x)}' object is not subscriptable")
     else:
-        found = x[index]
+        found = operator.getitem(x, index)
     if trace.outside.is_outside(x) and not isinstance(index, slice):
         return trace.outside.read(trace, x, index, found)
     return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found

@@ -6,7 +6,6 @@ import ast
 import copy
 import dis
 import functools
-import gc
 import itertools
 import operator
 import types
@@ -26,11 +25,11 @@ from ..surface.memory_order import elementwise, method_named, note_call
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
-from .containers import CHANGING, CONTAINERS, ENTRIES
-from .contents import opened
+from .containers import CONTAINERS
+from .contents import opened, read_by
 from .identity import has_choice, identical
 from .instances import is_instance
-from .iterators import VIEWS, advance, iterator_of, refuse_endless
+from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
 from .recursion import Recursions
@@ -115,7 +114,7 @@ class Calls(Uninterpreted, Recursions):
             return self.call_real(function, args, kwargs)
         special = SPECIAL.get(function)
         if self.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
-            function, args, kwargs = self.read_by(function, args, kwargs)
+            function, args, kwargs = read_by(self, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
         by_hand = self.level and function in ADJOINTS
         if by_hand:
@@ -194,32 +193,6 @@ class Calls(Uninterpreted, Recursions):
             return self.call(method, function, *args, **kwargs)
         return self.call_real(function, args, kwargs)
 
-    def read_by(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A call of what is not interpreted with what it reads of containers from outside."""
-        name = getattr(function, "__name__", "")
-        is_entry = function in (operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, id)
-        if is_entry or name in ENTRIES and isinstance(getattr(function, "__self__", None), dict):
-            return function, args, kwargs
-        is_deep = function not in SPECIAL or function in (str, repr, copy.copy, copy.deepcopy)
-        owner = getattr(function, "__self__", None)
-        for x in (owner, *args, *kwargs.values()):
-            self.note_whole(x, is_deep)
-        if not is_deep or name in CHANGING:
-            return function, args, kwargs
-        if isinstance(owner, CONTAINERS):
-            function = getattr(opened(self, owner), name)
-        return function, tuple(opened(self, x) for x in args), {k: opened(self, x) for k, x in kwargs.items()}
-
-    def note_whole(self, x: Any, is_deep: bool) -> None:
-        """A container is read; one from outside may be in one that the program has made."""
-        if isinstance(x, VIEWS):
-            (x,) = gc.get_referents(x)
-        if self.outside.is_outside(x):
-            self.outside.read_whole(x, is_deep)
-        elif is_deep and isinstance(x, (list, tuple, dict, deque)):
-            for e in x.values() if isinstance(x, dict) else x:
-                self.note_whole(e, is_deep)
-
     def from_outside(self, x: Any) -> Any:
         """What stands for the array or number of a bound method."""
         return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
@@ -249,7 +222,7 @@ class Calls(Uninterpreted, Recursions):
         module = function.__module__ or ""
         if not always and module.partition(".")[0] in LIBRARIES and not has_traced(args) and not has_traced(kwargs):
             if self.outside.has_containers:
-                function, args, kwargs = self.read_by(function, args, kwargs)
+                function, args, kwargs = read_by(self, function, args, kwargs, True)
             if not has_traced(args) and not has_traced(kwargs):
                 return self.call_real(function, args, kwargs)
         if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..traced import NeedsConcrete, Scalar
+from .contents import CHANGING
 from .formatting import by_format, is_told, joined
 from .forms import same_entries
 from .identity import has_choice, refuse_as_key
@@ -16,13 +17,7 @@ from .objects import Objects
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
 
-CHANGING = frozenset(
-    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft extendleft rotate move_to_end "
-    "__setitem__ __delitem__ __iadd__ __ior__".split()
-)
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
-ENTRIES = frozenset(("get", "__getitem__", "__contains__", "pop", "setdefault"))
-"""Methods of a dict that look at one entry."""
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
 CONTAINERS = (list, dict, set, deque)
 

@@ -5,12 +5,16 @@ An item that is read at a known key has a guard of its own (``outside.Source``),
 
 from __future__ import annotations
 
+import copy
+import gc
+import operator
 from collections import deque
 from typing import Any
 
 import numpy as np
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
@@ -87,3 +91,41 @@ def _inside(trace: Any, holder: Any, key: Any, x: Any) -> Any:
     if type(x) is np.ndarray and trace.outside.is_outside(holder):
         return trace.outside.read(trace, holder, key, x)
     return x
+
+
+ENTRIES = frozenset(("get", "__getitem__", "__contains__", "pop", "setdefault"))
+"""Methods of a dict that look at one entry."""
+CHANGING = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft extendleft rotate move_to_end "
+    "__setitem__ __delitem__ __iadd__ __ior__".split()
+)
+_OF_ITEMS = (operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, id)
+
+
+def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) -> Any:
+    """A call of what is not interpreted, with what it reads of containers from outside.
+
+    ``is_of_c``: the interpreter does not take the items one by one.
+    """
+    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+    if function in _OF_ITEMS or name in ENTRIES and isinstance(owner, dict):
+        return function, args, kwargs
+    is_deep = is_of_c or function in (str, repr, copy.copy, copy.deepcopy)
+    for x in (owner, *args, *kwargs.values()):
+        _note(trace, x, is_deep)
+    if not is_deep or name in CHANGING:
+        return function, args, kwargs
+    if isinstance(owner, CONTAINERS):
+        function = getattr(opened(trace, owner), name)
+    return function, tuple(opened(trace, x) for x in args), {k: opened(trace, x) for k, x in kwargs.items()}
+
+
+def _note(trace: Any, x: Any, is_deep: bool) -> None:
+    """A container is read; one from outside may be in one that the program has made."""
+    if isinstance(x, _VIEWS):
+        (x,) = gc.get_referents(x)
+    if trace.outside.is_outside(x):
+        trace.outside.read_whole(x, is_deep)
+    elif is_deep and isinstance(x, (list, tuple, dict, deque)):
+        for e in x.values() if isinstance(x, dict) else x:
+            _note(trace, e, is_deep)

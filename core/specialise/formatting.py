@@ -55,7 +55,7 @@ def repr_of(trace: Any, x: Any) -> Any:
     if method is not None:
         return trace.call(method, x)
     if isinstance(x, BaseException) and type(x).__repr__ is BaseException.__repr__ and has_traced(x.args):
-        args = shown(x.args) if len(x.args) > 1 else Text.joined(["(", shown(x.args[0]), ")"])
+        args = shown(x.args) if len(x.args) > 1 else Text.joined(["(", *map(shown, x.args), ")"])
         return Text.joined([type(x).__name__, args])
     return shown(x)
 

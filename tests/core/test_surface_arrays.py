@@ -318,7 +318,7 @@ def test_shapes_that_do_not_fit_are_errors_at_once():
         (lambda a: a + a[:, :3], BadInput, "could not be broadcast"),
         (lambda a: a @ a, BadInput, "summed over are 4 and 3"),
         (lambda a: a.reshape(5, -1), BadInput, "cannot reshape array of size 12"),
-        (lambda a: np.concatenate([a, a.T]), BadInput, "joined along axis 0"),
+        (lambda a: np.concatenate([a, a.T]), BadInput, "must match exactly, but along dimension 1"),
         (lambda a: a.sum(2), np.exceptions.AxisError, "out of bounds"),
         (lambda a: np.linalg.cholesky(a), BadInput, "cannot take arguments"),
     ):
