@@ -16,7 +16,7 @@ from .apply import apply_rule, pull_back, record_rule
 from .destination import apply_universal, leave_result, named_out
 from .dispatch import dispatched
 from .integers import carries
-from .object_arrays import by_entries, computes, is_by_entries, is_computing
+from .object_arrays import by_entries, by_operators, computes, is_by_entries, is_computing
 from .opaque import call_opaque, is_exact, note
 from .operate import OPERATORS, is_sequence
 from .overwrite import apply_overwriting, overwritten
@@ -84,6 +84,9 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if flags or rule.writes:
             return apply_overwriting(tape, rule, args, kwargs, flags)
     if any(map(calls_back, args)) or kwargs and any(map(calls_back, kwargs.values())):
+        y = by_operators(tape, rule, args, kwargs)
+        if y is not NotImplemented:
+            return y
         return record_rule(tape, rule, watched(tape, rule.function, *args, **kwargs), args, kwargs)
     return apply_rule(tape, rule, args, kwargs)
 
@@ -116,6 +119,8 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
         return x
     if isinstance(x, (Iterator, set, frozenset, deque, ValuesView)) or function in ITERATING and _is_iterable(type(x)):
         return list(iterate(tape, x))
+    if function in COUNTING:
+        return place(tape, x)
     numeric = isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").startswith("numpy")
     names = ("__float__", "__complex__")
     if getattr(function, "__module__", None) == "cmath" or isinstance(function, type) and issubclass(function, COMPLEX):
@@ -132,6 +137,9 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
             return x
     return place(tape, x)
 
+
+COUNTING = {math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt}
+"""Functions that ask an object for its ``__index__``, whatever other conversions it has."""
 
 COMPLEX = (complex, np.complexfloating)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import mmap
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .access import place, special
+from .access import iterate, place, special
 from .call import HANDLERS, call, handles
 from .opaque import call_opaque
 from .raw_memory import FLOATS, compose, expose
@@ -65,6 +66,16 @@ def pack(tape: Tape, form: str | bytes, *numbers: Any) -> bytes:
     if any(type(x) is int for x in numbers):
         return compose(tape, struct.pack, form, *numbers)
     return call_opaque(tape, struct.pack, (form, *numbers), {})
+
+
+@handles(struct.iter_unpack)
+def iter_unpack(tape: Tape, form: Any, buffer: Any) -> Iterator[tuple[Any, ...]]:
+    return iter(iterate(tape, call_opaque(tape, struct.iter_unpack, (form, buffer), {})))
+
+
+@handles(struct.Struct.iter_unpack)
+def iter_unpack_of(tape: Tape, form: struct.Struct, buffer: Any) -> Iterator[tuple[Any, ...]]:
+    return iter_unpack(tape, form.format, buffer)
 
 
 @handles(int.to_bytes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .access import iterate, pairs
-from .call import HANDLERS, handles
+from .call import HANDLERS, call_method, handles
 from .comparison import BISECTIONS, HEAPS, contains, equal, heap_operation, holds
 from .containers import entries_of
 from .opaque import Recording as recording
@@ -69,6 +69,11 @@ def chain_of(tape: Tape, iterables: Any) -> Iterator[Any]:
     return itertools.chain.from_iterable(map(functools.partial(iterate, tape), iterate(tape, iterables)))
 
 
+@handles(itertools.tee)
+def tee_(tape: Tape, iterable: Any, *count: Any) -> tuple[Iterator[Any], ...]:
+    return itertools.tee(iterate(tape, iterable), *count)
+
+
 @handles(itertools.compress)
 def compress_(tape: Tape, data: Any, selectors: Any) -> Iterator[Any]:
     return itertools.compress(iterate(tape, data), map(functools.partial(holds, tape), iterate(tape, selectors)))
@@ -81,9 +86,25 @@ def count_(tape: Tape, start: Any = 0, step: Any = 1) -> Iterator[Any]:
     return itertools.accumulate(itertools.chain([start], itertools.repeat(step)), recording(tape, operator.add))
 
 
+class _Key:
+    """A key in the hands of ``groupby``: compared on the tape."""
+
+    __slots__ = ("tape", "x")
+
+    def __init__(self, tape: Tape, x: Any) -> None:
+        self.tape, self.x = tape, x
+
+    def __eq__(self, other: Any) -> bool:
+        return equal(self.tape, self.x, other.x)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @handles(itertools.groupby)
 def groupby_(tape: Tape, iterable: Any, key: Any = None) -> Any:
-    return itertools.groupby(iterate(tape, iterable), None if key is None else recording(tape, key))
+    recorded = None if key is None else recording(tape, key)
+    groups = itertools.groupby(iterate(tape, iterable), lambda x: _Key(tape, x if recorded is None else recorded(x)))
+    return ((key.x, group) for key, group in groups)
 
 
 def _iterating(function: Any) -> Any:
@@ -136,6 +157,7 @@ for _function in (all, any):
 HANDLERS[operator.contains] = lambda tape, container, x: contains(tape, x, container)
 for _name, _recorded in COMPARISONS.items():
     HANDLERS[getattr(operator, _name)] = _recorded
+HANDLERS[operator.iconcat] = lambda tape, a, b: call_method(tape, a, "__iadd__", b)
 for _function in (*HEAPS, *BISECTIONS):
     HANDLERS[_function] = heap_operation(_function)
 

@@ -42,6 +42,8 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
                 return _in_turn(tape, method, a, b) if calls_back(a) or calls_back(b) else OPERATORS[method](a, b)
         if (isinstance(a, np.ndarray) or isinstance(b, np.ndarray)) and (overrides(a) or overrides(b)):
             return tape.call(OPERATOR_UFUNCS[method], a, b)
+        if (ka is np.ndarray or kb is np.ndarray) and (calls_back(a) or calls_back(b)):
+            return tape.call(OPERATOR_UFUNCS[method], a, b)
         if compares_alone(method, a, b):
             return OPERATORS[method](a, b)
         known_kinds = all(k in PLAIN or k in HOLDING or k is np.ndarray for k in (ka, kb))
@@ -52,6 +54,8 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
     if kb is not ka and issubclass(kb, ka):
         attempts.reverse()
     for function, name, x, y in attempts:
+        if isinstance(x, np.ndarray) and not overrides(x):
+            return tape.call(OPERATOR_UFUNCS[name], x, y)
         z = tape.call(function, x, y) if function is not None else getattr(type(x), name, _not_implemented)(x, y)
         if z is not NotImplemented:
             return z

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections import defaultdict
 from collections.abc import Callable
@@ -44,7 +45,7 @@ def maker(cls: type) -> Callable[..., Any]:
 def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make an instance of a class, its ``__new__`` and ``__init__`` recorded."""
     meta_call = getattr(type(cls), "__call__", None)
-    if isinstance(meta_call, FunctionType) and type(cls).__module__ != "enum":
+    if isinstance(meta_call, FunctionType):
         return tape.call(meta_call, cls, *args, **kwargs)
     return make(tape, cls, args, kwargs)
 
@@ -97,6 +98,17 @@ def _reading(cls: type) -> Any:
     return listed if issubclass(cls, (list, tuple)) else iterate
 
 
+ONE_ITERABLE = {itertools.islice, itertools.permutations, itertools.combinations, getattr(itertools, "batched", None)}
+ONE_ITERABLE.add(itertools.combinations_with_replacement)
+
+
+def _iterables(cls: type) -> tuple[int, int]:
+    """Where the arguments of a container's or an iterator's class begin and end that it iterates."""
+    if issubclass(cls, defaultdict):
+        return 1, 2
+    return 0, 0 if cls is itertools.repeat else 1 if cls in ONE_ITERABLE else 64
+
+
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A built-in container or iterator, over arguments whose entries are on the tape and functions that record."""
     cls = function if isinstance(function, type) else getattr(function, "__self__", None)
@@ -104,7 +116,8 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
     ):
         read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else _reading(cls)
-        args = tuple(read(tape, a) for a in args)
+        first, end = _iterables(cls)
+        args = tuple(read(tape, a) if first <= i < end else a for i, a in enumerate(args))
     if not isinstance(cls, type):
         return plainly(tape, function, *args, **kwargs)
     if issubclass(cls, weakref.ref):
@@ -117,7 +130,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         made = function(callback(tape, args[0]), *args[1:], **kwargs)
         tape.lent.append(made)
         return made
-    if cls.__module__ == "itertools":
+    if cls.__module__ == "itertools" and cls is not itertools.repeat:
         args = tuple([callback(tape, a) for a in args])
         kwargs = {name: callback(tape, a) for name, a in kwargs.items()}
     return plainly(tape, function, *args, **kwargs)  # the others only hold what they are given

@@ -18,7 +18,7 @@ from .watched import HOLDING, calls_back, hashed, plainly, watched
 
 ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init__", "fromkeys", "difference"}
 ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
-ITERATING |= {"isdisjoint", "issubset", "issuperset"}
+ITERATING |= {"isdisjoint", "issubset", "issuperset", "__iadd__"}
 ENTERING = {"append", "appendleft"}
 """Methods of lists that ask nothing of what they are given."""
 KEYED = {"add", "discard", "get", "pop", "remove", "setdefault", "__contains__", "__getitem__", "__setitem__"}
@@ -53,7 +53,9 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
         return function(*args, **kwargs)
     if kwargs.get("key") is not None:
         kwargs = {**kwargs, "key": Recording(tape, kwargs["key"])}
-    if args and isinstance(container, dict) and name in ("update", "__init__"):
+    if name == "__setitem__" and isinstance(container, list) and len(args) == 2 and isinstance(args[0], slice):
+        args = args[0], listed(tape, args[1])
+    if args and isinstance(container, dict) and name in ("update", "__init__", "__ior__"):
         args = tuple(entries_of(tape, pairs(tape, a)) for a in args)
     elif args and name in ITERATING:
         read = listed if isinstance(container, list) else iterate

@@ -23,6 +23,15 @@ from .values import NUMBERS, PASSIVE
 OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
 OPERATOR_OF |= {np.power: operator.pow, np.negative: operator.neg, np.positive: operator.pos, np.absolute: abs}
 OPERATOR_OF |= {np.invert: operator.invert, np.floor: math.floor, np.ceil: math.ceil, np.trunc: math.trunc}
+OPERATOR_OF |= {np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.bitwise_and: operator.and_}
+OPERATOR_OF |= {np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor, np.left_shift: operator.lshift}
+OPERATOR_OF |= {
+    np.right_shift: operator.rshift,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.equal: operator.eq,
+}
+OPERATOR_OF |= {np.greater: operator.gt, np.greater_equal: operator.ge, np.not_equal: operator.ne}
 CONVERSIONS = ("__array__", "__float__", "__complex__")
 FOLDS = {np.sum: ("reduce", operator.add), np.prod: ("reduce", operator.mul)}
 FOLDS |= {np.cumsum: ("accumulate", operator.add), np.cumprod: ("accumulate", operator.mul)}
@@ -52,12 +61,7 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         tape.records.append((_pull_objects, y, rule, args, kwargs, {id(e) for e in made}))
         return y
     if rule.function in FOLDS and args and isinstance(args[0], np.ndarray):
-        fold, function = FOLDS[rule.function]
-        x, *rest = args
-        named = {"axis": rest[0] if rest else None, **kwargs}
-        if named["axis"] is None and fold == "accumulate":
-            return record_objects(tape, y, rule, (x.ravel(), 0), kwargs)
-        return getattr(_recorded(tape, function, 2), fold)(x, **named)
+        return _folded(tape, rule.function, *args, **kwargs)
     if own and not kwargs and is_by_entries(rule):
         return by_entries(tape, rule.function, args)
     function = OPERATOR_OF.get(rule.function, rule.function)
@@ -65,6 +69,13 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         note(tape, [*made, *(v for e in made for _, v in attributes(e))], rule.function, args)
         return y
     return _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
+
+
+def _folded(tape: Tape, function: Any, x: np.ndarray, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+    how, operation = FOLDS[function]
+    if axis is None and how == "accumulate":
+        x, axis = x.ravel(), 0
+    return getattr(_recorded(tape, operation, 2), how)(x, axis, *rest, **kwargs)
 
 
 def computes(x: Any) -> bool:
@@ -103,7 +114,23 @@ def by_entries(tape: Tape, function: Any, args: tuple[Any, ...]) -> Any:
         function = method
     if not any(isinstance(x, np.ndarray) for x in args):
         return tape.call(function, *args)
-    return _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
+    y = _recorded(tape, function, len(args))(*(as_objects(tape, x) for x in args))
+    return y.astype(bool) if function in TESTS and isinstance(y, np.ndarray) else y
+
+
+TESTS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+
+
+def by_operators(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call for which NumPy asks operators and methods that the objects in arrays have in Python, or ``NotImplemented``."""
+    function = rule.function
+    if not any(_is_of_objects(x) and any(map(computes, _leaves(x))) for x in args):
+        return NotImplemented
+    if function in FOLDS and _is_of_objects(args[0]):
+        return _folded(tape, function, *args, **kwargs)
+    if kwargs or not is_by_entries(rule) or function not in OPERATOR_OF and len(args) > 1:
+        return NotImplemented
+    return by_entries(tape, function, args)
 
 
 def holds_objects(x: Any) -> bool:

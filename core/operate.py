@@ -28,7 +28,7 @@ from .subclasses import OPERATOR_UFUNCS, overrides
 from .tape import Int, Tape
 from .text import percent
 from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL
-from .watched import plainly
+from .watched import calls_back, plainly
 
 Operation = Callable[..., Any]
 
@@ -42,6 +42,13 @@ def of_real_numbers(function: Operation) -> Callable[..., Any]:
     return site(call(function, leaf(0), leaf(1)), 2)
 
 
+def _of_objects(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype is OBJECT
+
+
+OBJECT = np.dtype(object)
+
+
 def _binary(function: Operation, method: str, reflected: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
         ka, kb = type(a), type(b)
@@ -50,6 +57,10 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
                 y = of_real_numbers(function)(tape, a, b)
                 if y is not AGAIN:
                     return y
+            if (ka is np.ndarray and a.dtype is OBJECT or kb is np.ndarray and b.dtype is OBJECT) and (
+                calls_back(a) or calls_back(b)  # the operators of their classes are called on the tape
+            ):
+                return tape.call(OPERATOR_UFUNCS[method], a, b)
             if ka in PASSIVE and kb in PASSIVE and (tape.integers is None or not carries(tape, (a, b))):
                 return function(a, b)
             y = function(a, b) if tape.parent is None else operation(tape.parent, a, b)
@@ -165,7 +176,10 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
 
 def _comparison(function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
-        if type(a) in NUMBERS and type(b) in NUMBERS:
+        ka, kb = type(a), type(b)
+        if ka in REAL and kb in REAL:
+            return function(a, b)
+        if ka in NUMBERS and kb in NUMBERS and not (_of_objects(a) or _of_objects(b)):
             return function(a, b)
         return compare(tape, method, a, b)
 
@@ -211,7 +225,7 @@ def _unary(function: Operation, method: str) -> Operation:
         own = special(type(a), method)
         if own is not None and not is_exact(type(a)):
             return tape.call(own, a)
-        if isinstance(a, np.ndarray) and overrides(a):
+        if isinstance(a, np.ndarray) and (a.dtype is OBJECT or overrides(a)):
             return tape.call(OPERATOR_UFUNCS[method], a)
         if isinstance(a, VALUES):
             return apply_rule(tape, RULES[function], (a,), NO_KEYWORDS)

@@ -13,6 +13,7 @@ import math
 import operator
 import sys
 import weakref
+from collections.abc import Iterator
 from types import FunctionType, GeneratorType
 from typing import Any
 
@@ -22,7 +23,7 @@ from . import known
 from .access import get_attribute, getitem, iterate, load_attribute, next_entry, place, special
 from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, call_method, handles
-from .comparison import holds, sorting
+from .comparison import equal, holds, sorting
 from .construct import class_made
 from .cotangents import conform
 from .frames import LAZY, take
@@ -30,6 +31,7 @@ from .instrument import instrument
 from .integers import carries, enlist, lose
 from .opaque import Recording as recording, call_opaque
 from .operate import OPERATORS
+from .reachable import is_foreign
 from .rules.table import RULES
 from .sizes import UNASKED, listed
 from .source import program_frame, user_module
@@ -237,14 +239,24 @@ def reversed_(tape: Tape, x: Any) -> Any:
     own = special(type(x), "__reversed__")
     if own is not None:
         return call(tape, own, x)
-    if isinstance(x, np.ndarray) or special(type(x), "__getitem__") is not None:
+    kind = type(x)
+    in_c = kind is memoryview or is_foreign(kind) and not hasattr(kind, "__reversed__")  # which hands out raw memory
+    if in_c or isinstance(x, np.ndarray) or special(kind, "__getitem__") is not None:
         return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
     return reversed(x)
 
 
 @handles(iter)
 def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
-    return iter(recording(tape, x), *sentinel) if sentinel else iter(iterate(tape, x))
+    return (
+        _until(tape, recording(tape, x), *sentinel) if sentinel and callable(x) else iter(iterate(tape, x), *sentinel)
+    )
+
+
+def _until(tape: Tape, function: Any, sentinel: Any) -> Iterator[Any]:
+    """``iter(function, sentinel)``, which compares on the tape."""
+    while not equal(tape, sentinel, y := function()):
+        yield y
 
 
 @handles(next)

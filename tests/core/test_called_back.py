@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import itertools
 import logging
 import os
 import sys
@@ -321,3 +322,35 @@ def test_what_it_computes_from_an_integer_is_recorded_or_refused_too(programs, c
             if g != pytest.approx(slope):
                 wrong[entry] = g, slope
     assert not wrong
+
+
+class Kept:
+    """Keeps what its ``__eq__`` has computed."""
+
+    def __init__(self, v):
+        self.v, self.kept = v, 0.0
+
+    def __eq__(self, other):
+        self.kept = self.v * other.v
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [
+        lambda p, q: [key for key, _ in itertools.groupby([p, q])],
+        lambda p, q: [list(group) for _, group in itertools.groupby([1, 2], key=lambda i: (p, q)[i - 1])],
+        lambda p, q: list(iter(lambda: p, q)),
+        lambda p, q: next(iter(lambda: q, p), None),
+    ],
+    ids=["groupby", "groupby with a key", "iter until", "next until"],
+)
+def test_what_an_iterator_compares_later_is_recorded(compared):
+    def f(v):
+        p, q = Kept(v), Kept(2 * v + 1)
+        compared(p, q)
+        return p.kept + q.kept
+
+    assert mo.value_and_grad(f)(1.5) == (6.0, 7.0)
