@@ -356,6 +356,8 @@ KINKS: dict[str, list[Kink]] = {
     ],
     "`np.interp` at a node": [
         at("np.interp", lambda x: np.interp(x, A([0.0, 1.0, 2.0]), A([0.0, 1.0, 3.0])), 1.0, gives=2.0),
+        at("the first", lambda x: np.interp(x, A([0.0, 1.0, 2.0]), A([0.0, 1.0, 3.0])), 0.0, gives=1.0),
+        at("the last", lambda x: np.interp(x, A([0.0, 1.0, 2.0]), A([0.0, 1.0, 3.0])), 2.0, gives=2.0),
     ],
     "`x ** 0`, also at zero": [
         at("x ** 0", lambda x: x**0, 0.0, gives=0.0),
