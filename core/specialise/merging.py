@@ -12,7 +12,7 @@ from ..faults import kind_of
 from ..holders import blank
 from ..ir import Block, Operation, Value
 from ..tracebacks import ENGINE
-from ..traced import Array, Scalar, Storage, Trace, current
+from ..traced import Array, Scalar, Storage, Trace, Traced, current
 from ..typed import STACK, ArrayType
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -67,6 +67,8 @@ class Merger:
         self.results: list[Value] = []
         self.known: dict[tuple[int, int], Any] = {}
         self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the storage that has become of it
+        self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: what has become of it
+        self.blanks: dict[tuple[int, int], Any] = {}  # and what stands for it on the other side, where it is not there
         self.kept: list[Any] = []  # what is known by identity must live as long
 
     def finish(self) -> None:
@@ -164,6 +166,9 @@ class Merger:
         """A container or object that is one of two.  Those that are older than the branches have other names too."""
         choose(self, made, a, b)
         older = [x for x, region in zip((a, b), self.regions) if self.trace.made_in(x) is not region]
+        for side, x in enumerate((a, b)):
+            other = self.objects.setdefault((side, id(x)), made)
+            older += [other] if other is not made else []  # on this path, the two are one
         if older:
             self.trace.uneven()
         text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
@@ -237,7 +242,13 @@ class Merger:
         return self.merge(*((x, other) if side == 0 else (other, x)))
 
     def zeros(self, x: Any, side: int, to: int) -> Any:
-        """Zeros of the form of x, for the branch in which nothing stands for it."""
+        """Zeros of the form of x, for the branch in which nothing stands for it: one object for each."""
+        if isinstance(x, Traced) or (side, id(x)) not in self.blanks:
+            self.blanks[side, id(x)] = self.new_zeros(x, side, to)
+            self.kept.append(x)
+        return self.blanks[side, id(x)]
+
+    def new_zeros(self, x: Any, side: int, to: int) -> Any:
         trace = self.trace
         if isinstance(x, Scalar):
             return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()

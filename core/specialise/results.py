@@ -17,6 +17,7 @@ from ..layout import STATIC, held_by
 from ..traced import Array, Trace, Traced
 from ..traced_text import Text
 from ..values import PASSIVE
+from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .merging import of_entries
@@ -63,7 +64,7 @@ class Results:
 
     def plan_of_result(self, y: Any) -> Plan:
         """How the result is made; an object that stands in two of its places is one object in what is made."""
-        seen: set[int] = set()
+        seen: dict[int, Any] = {}
         waiting = [y]
         while waiting:
             x = waiting.pop()
@@ -73,11 +74,24 @@ class Results:
                 if id(x) in seen:
                     self.shared.setdefault(id(x), _Shared())
                     continue
-                seen.add(id(x))
+                seen[id(x)] = x
             elif not isinstance(x, tuple):
                 continue
             waiting += x if isinstance(x, (list, tuple)) else x.values() if isinstance(x, dict) else _parts(x).values()
+        self.refuse_names_on_a_path(seen)
         return self.plan(y)
+
+    def refuse_names_on_a_path(self, returned: dict[int, Any]) -> None:
+        """Refuse to return two objects that are one, or an argument, on one path only."""
+        trace: Any = self.trace
+        places: dict[int, int] = {}  # which of these may be an object: the first that may
+        for x in {**trace.given_objects, **returned}.values() if trace.candidates else ():
+            for key in candidates(trace, x) or ():
+                if places.setdefault(key, id(x)) != id(x):
+                    raise BadInput(
+                        f"compiled code returns a {kind_of(x)} that is an argument, or another part of the result, on one path only; "
+                        "return a copy of it (copy.copy)"
+                    )
 
     def plan_of_holder(self, x: Any) -> Plan:
         if isinstance(x, (list, tuple)):

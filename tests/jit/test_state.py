@@ -17,7 +17,7 @@ from morula.core.specialise import iterators
 EVERY = {**PROGRAMS, **HELD_OUT, **MORE}
 REFUSED = frozenset(
     """
-    append_to_one_of_two argument_lists_exchanged argument_reordered_in_a_branch
+    append_to_one_of_two arg_alias_result argument_lists_exchanged argument_reordered_in_a_branch
     attributes_in_the_order_of_their_assignment cache_called_in_a_branch cached_property
     class_attribute_changed_in_a_branch class_list closure_made_in_a_loop counter_class_attribute
     counter_most_common dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned dict_with_traced_key
