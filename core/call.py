@@ -34,7 +34,7 @@ from .rules import find_model, find_rule
 from .source import InIntegers, NoSource
 from .stores import remove_attribute, setitem, store_attribute
 from .structured import compiled_for, is_structured
-from .tape import Cotangents, Int, Record, Tape, pull_again
+from .tape import Cotangents, Int, Record, Tape, pull_again, snapshot
 from .ufunc_methods import ufunc_method
 from .unread import call_unread
 from .values import NUMBERS, REAL, evaluate
@@ -230,7 +230,8 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                 if fits:
                     if any(type(x) is Int for x in values):
                         y = enlist_all(tape, y, function)
-                    tape.records.append((_pull_compiled, y, compiled, saved, values, function))
+                    kept = snapshot(y) if compiled.result.kind == "tuple" else y
+                    tape.records.append((_pull_compiled, kept, compiled, saved, values, function))
                     of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
                     if deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
                         rest = values[len(args) :]
@@ -274,6 +275,7 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
     if whole is not None:
         return whole
     forward = compiled.forward
+    several = compiled.result.kind == "tuple"  # or a list, which the program may change afterwards
 
     def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
@@ -281,7 +283,8 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
                 try:
                     y, saved = forward(*args, *rest)
                     if compiled.fits(y):
-                        tape.records.append((_pull_compiled, y, compiled, saved, (*args, *rest), function))
+                        kept = snapshot(y) if several else y
+                        tape.records.append((_pull_compiled, kept, compiled, saved, (*args, *rest), function))
                         return y
                 except Exception:
                     pass  # the recorded form raises it again, on the user's lines

@@ -227,7 +227,7 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     body = _renamed(last, names)
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
     namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
-    text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements))
+    text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements), result.is_list)
     # Part of the engine, as it stands between the user's lines in a traceback.
     return load("expression", text, {**namespace, "__name__": "morula.core.generated"})["run"]
 
@@ -300,6 +300,7 @@ def _text(
     guarded: bool,
     arrays: bool,
     elements: int,
+    is_list: bool,
 ) -> str:
     leaves = [f"p{i}" for i in range(len(active))]
     functions = [f"f{i}" for i in range(len(site_.functions))]
@@ -342,7 +343,8 @@ def _text(
     result = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
     apart = f"other(tape, ({', '.join(leaves)},), more, named)" if isinstance(site_, Body) else "AGAIN"
     result = ["try:", *_indented(result), "except Exception:", f"    return {apart}"]
-    record = ", ".join(["back", "y", *leaves, *kept])
+    given = "tuple(y)" if is_list else "y"  # which the program may change afterwards
+    record = ", ".join(["back", given, *leaves, *kept])
     recorded = [*result, f"tape.records.append(({record}))", "return y"]
     if not guarded:
         run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]

@@ -441,9 +441,11 @@ def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[
     before = {name: id(value) for name, value in scopes[-1].items()}
     code = source if isinstance(source, types.CodeType) else compile(source.strip(), "<text>", function.__name__)
     used = [s[name] for name in _names(code) for s in scopes if name in s]
+    values: list[Any] = []  # what these hold by now: the text may store something else
+    reached(used, set(), values=values)
     y = run_opaque(tape, function, source, *scopes)
     made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
-    note(tape, (y, made), function, tuple(used))
+    note(tape, (y, made), function, (*used, *values))
     return y
 
 

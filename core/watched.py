@@ -132,7 +132,7 @@ def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
 def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)`` of a function that nothing is known of."""
     bound = getattr(function, "__self__", None)
-    quiet = bound is None or is_data(bound) or isinstance(bound, (type, ModuleType))
+    quiet = not runs_text(function) and (bound is None or is_data(bound) or isinstance(bound, (type, ModuleType)))
     called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
     if quiet and called and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
         return evaluate(tape.parent, function, *args, **kwargs)
@@ -342,6 +342,9 @@ class Watch(Onlooker):
             elif isinstance(x, ModuleType):
                 for own in () if Reach.is_elsewhere(x.__name__) else code.co_names:
                     self.add_variable(vars(x), own, own in stores.attributes)
+            elif add == self.add_later and not code.co_flags & inspect.CO_OPTIMIZED:
+                add(x)  # a text, for which those before it may have made the variables
+                self.roots.append(lambda name=name: [space.get(name)])
             else:
                 self.add_variable(space, name, name in stores.globals)
 
@@ -370,13 +373,17 @@ class Watch(Onlooker):
 
     def add_later(self, x: Any) -> None:
         """A variable of a frame that others have preceded, which may have computed and made what it is given."""
-        if type(x) in NUMBER_TYPES or id(x) in self.seen:
+        if type(x) in NUMBER_TYPES:
+            self.values.append(x)
+            return
+        if id(x) in self.seen:
             return
         if id(x) not in self.made and not isinstance(x, (*HOLDING, np.ndarray)):
             self.add(x)
             return
         held: list[Any] = []
         reached(x, set(), None, held)
+        self.values += held  # not known, but what is stored may depend on it
         self.copy(a for a in held if isinstance(a, np.ndarray) and id(owner(a)) not in self.known)
         if not isinstance(x, np.ndarray):
             self.roots.append(lambda: x)
