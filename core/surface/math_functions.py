@@ -233,7 +233,7 @@ def _ulp(trace: Trace, x: Any, /) -> Any:
 
 @traces(math.ldexp)
 def _ldexp(trace: Trace, x: Any, i: Any, /) -> Any:
-    power = python_power(trace.builder, trace.builder.constant(2.0), real_number(trace, i))
+    power = python_power(trace, trace.builder.constant(2.0), real_number(trace, i))
     return trace.wrap(trace.builder.ufunc(np.multiply, real_number(trace, x), power))
 
 
