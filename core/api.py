@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -15,7 +15,17 @@ from .errors import BadInput
 from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
-from .pullback import Back, CompiledBack, check_function, kind_of, no_pair, no_scalar, nothing_returned, record
+from .pullback import (
+    Back,
+    CompiledBack,
+    check_function,
+    kind_of,
+    no_pair,
+    no_scalar,
+    nothing_returned,
+    out_of_range,
+    record,
+)
 from .recomputed import checkpoint
 from .source import describe, name_of
 from .structure import is_structure_of_numbers, map_container, plain
@@ -184,10 +194,12 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
     (8.0, 12.0)
     """
     check_function(f)
-    single = isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool)
-    positions = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
-    if not all(isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in positions):
-        raise BadInput(f"argnums must be an integer or a sequence of integers, not {argnums!r}")
+    single = not isinstance(argnums, Iterable)
+    positions = (argnums,) if single else tuple(argnums)
+    if not all(map(_is_integer, positions)):
+        raise BadInput(
+            f"argnums must be an integer or a sequence of integers, not {argnums!r}; at a point x the gradient is grad(f)(x)"
+        )
 
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
         y, gradients = _value_and_gradients(parent, f, args, kwargs, positions, has_aux)
@@ -223,16 +235,24 @@ def _value_and_gradients(
     return y, gradients
 
 
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
 def _positions(f: Function, argnums: Sequence[int], args: tuple[Any, ...]) -> list[int]:
     for i in argnums:
         if not -len(args) <= i < len(args):
-            raise BadInput(
-                f"argnums {i} is out of range: {describe(f)} was called with {len(args)} positional argument(s)"
-            )
+            raise out_of_range(f, i, args)
         if not is_structure_of_numbers(args[i]):
+            x = args[i]
+            is_counts = isinstance(x, np.ndarray) and x.dtype.kind in "iu"
             raise BadInput(
-                f"argument {i} of {describe(f)} is {kind_of(args[i])}, which has no derivative; differentiate with respect "
-                "to floats, complex numbers, inexact arrays, or containers and objects that hold them"
+                f"argument {i} of {describe(f)} is {kind_of(x)}, which has no derivative; differentiate with respect to "
+                + (
+                    "x.astype(float)"
+                    if is_counts
+                    else "floats, complex numbers, inexact arrays, or containers and objects that hold them"
+                )
             )
     return [i % len(args) for i in argnums]
 
@@ -266,6 +286,10 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
     [[2.0, 0.0], [0.0, 4.0]]
     """
     check_function(f)
+    if not _is_integer(argnums):
+        raise BadInput(
+            f"argnums of jacobian and hessian must be an integer, not {argnums!r}; at a point x it is jacobian(f)(x)"
+        )
 
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
         (position,) = _positions(f, (argnums,), args)

@@ -85,5 +85,5 @@ class _Run:
                 found = op.callee(*values, **constants)
         if not op.results:
             return []
-        several = isinstance(found, tuple) and (len(op.results) > 1 or op.callee.__name__ == "stack_pop")
-        return list(found) if several else [found]
+        is_stack = len(op.results) == 1 and op.results[0].type is STACK  # a stack is a tuple of what was pushed
+        return list(found) if isinstance(found, tuple) and not is_stack else [found]

@@ -338,8 +338,18 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
 def kind_of(x: Any) -> str:
     if isinstance(x, np.ndarray):
         return f"an array of dtype {x.dtype}"
-    return (
-        "None" if x is None else f"{type(x).__name__} {x!r}" if isinstance(x, (str, bool)) else f"a {type(x).__name__}"
+    name = type(x).__name__
+    if x is None or isinstance(x, (str, bool)):
+        return "None" if x is None else f"{name} {x!r}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def out_of_range(f: Any, position: int, args: tuple[Any, ...]) -> BadInput:
+    """The error for an ``argnums`` that names no argument of a call."""
+    n = len(args)
+    return BadInput(
+        f"argnums {position} is out of range: {describe(f)} was called with {n} positional argument{'' if n == 1 else 's'}; what is "
+        "differentiated is given by position"
     )
 
 

@@ -19,7 +19,7 @@ from .errors import BadInput, two_arguments
 from .inline import Copy, inline
 from .ir import Block, Function, Operation, Value, walk
 from .layout import Describe
-from .pullback import check_function, no_pair, no_scalar, nothing_returned, result_is_none
+from .pullback import check_function, no_pair, no_scalar, nothing_returned, out_of_range, result_is_none
 from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
@@ -227,9 +227,7 @@ def trace_value_and_grad(
 def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int]:
     for i in argnums:
         if not -len(args) <= i < len(args):
-            raise BadInput(
-                f"argnums {i} is out of range: {describe(f)} was called with {len(args)} positional argument(s)"
-            )
+            raise out_of_range(f, i, args)
         if not Entered(trace, args[i]).is_active:
             raise BadInput(
                 f"argument {i} of {describe(f)} has no derivative; differentiate with respect to floats, complex numbers, "

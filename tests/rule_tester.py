@@ -13,12 +13,31 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from interpreted import interpreted
 from strong_zero_tester import check_strong_zero
 
+from morula.core.errors import BadInput, NoDerivative
 from morula.core.rules.table import RULES, pull
 from morula.core.testing import check_pullback, gradient_program, leaves, numerical_vjp, rebuild
 
 ENGINE = find_spec("morula.core.api") is not None
+REFUSED_IN_PART = {
+    "_operator": "getitem",
+    "math": "frexp modf remainder",
+    "morula.core.rules.methods": "add_reduceat view",
+    "numpy": "arange bincount compress delete diff ediff1d extract histogram insert interp logspace matmul nan_to_num nanpercentile nanquantile pad quantile real_if_close repeat unique unique_all unique_counts unique_inverse unique_values",
+    "numpy.linalg": "eig eigvals norm",
+    "scipy.fft._pocketfft.pypocketfft": "c2c c2r dct dst r2c r2r_fftpack",
+    "scipy.linalg._basic": "solve_banded solve_toeplitz solveh_banded",
+    "scipy.linalg._decomp": "eig eigvals",
+    "scipy.linalg._decomp_lu": "lu_factor",
+    "scipy.linalg._matfuncs": "fractional_matrix_power logm sqrtm",
+    "scipy.linalg._special_matrices": "block_diag",
+    "scipy.special._logsumexp": "logsumexp",
+}
+"""Functions, by module, of which a form in these tests does not compile."""
+OF_ANY_ORDER = {np.partition}
+"""What leaves the order of its results open: compiled programs sort."""
 
 
 def check_rule(
@@ -78,6 +97,7 @@ def check_rule(
 
         if ENGINE and order:
             _check_engine(f, args, kwargs, expected, dy, order, rtol, atol)
+            _check_compiled(f, args, kwargs, expected, dy, order, rtol, atol)
             _check_lists(f, args, kwargs, expected, dy, rtol, atol)
 
 
@@ -168,6 +188,49 @@ def _check_engine(
     for times in range(1, order):
         program, slack = gradient_program(program, dy, {}), 10.0 ** (times + 1)
         dy = check_pullback(program, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False)
+
+
+def _check_compiled(
+    f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, order: int, rtol: float, atol: float
+) -> None:
+    """What ``jit`` makes of ``f``, of its gradient and of the gradient of that, run by the interpreter.
+
+    Compiled programs refuse some forms of the functions in ``REFUSED_IN_PART``, and of no others.
+    """
+    from morula.core.api import pullback
+
+    active = [i for i in expected if any(not isinstance(x, int) for _, x in leaves(args[i]))]
+    if not active or f in OF_ANY_ORDER:
+        return
+    place = {i: k for k, i in enumerate(active)}
+    fixed = [None if i in place else x for i, x in enumerate(args)]
+    point = copy.deepcopy(tuple(args[i] for i in active))
+
+    def program(*xs: Any) -> Any:
+        return f(*[xs[place[i]] if i in place else x for i, x in enumerate(fixed)], **kwargs)
+
+    def first(dy: Any, *xs: Any) -> Any:
+        y, back = pullback(program, *xs)
+        return y, back(dy)
+
+    def second(dy: Any, dg: Any, *xs: Any) -> Any:
+        return pullback(lambda *xs: pullback(program, *xs)[1](dy), *xs)[1](dg)
+
+    try:
+        y, gs = interpreted(first)(dy, *point)
+    except (BadInput, NoDerivative):
+        if getattr(f, "__name__", "") in REFUSED_IN_PART.get(getattr(f, "__module__", ""), "").split():
+            return
+        raise
+    for (_, a), (_, b) in zip(leaves(f(*args, **kwargs)), leaves(y), strict=True):
+        np.testing.assert_allclose(b, a, rtol=max(rtol, 1e-9), atol=1e-12, err_msg=f"{f}: the compiled primal")
+    for i, g in zip(active, gs, strict=True):
+        assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the compiled gradient of argument {i}")
+    if order > 1:
+        dg = _cotangent(gs, np.random.default_rng(3))
+        found, wanted = interpreted(second)(dy, dg, *point), second(dy, dg, *point)
+        for i, g, h in zip(active, found, wanted, strict=True):
+            assert_close(g, h, args[i], 100 * rtol, 100 * atol, f"{f}: the compiled second derivative in argument {i}")
 
 
 def _check_lists(f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, rtol: float, atol: float) -> None:

@@ -80,8 +80,15 @@ def write(builder: Builder, function: Callable[..., Any], arguments: Sequence[An
     found = lowered(function) if isinstance(function, FunctionType) else None
     if found is None:
         raise NoDerivative(f"the derivative of a compiled program needs {function}, which has no formula that compiles")
-    known: dict[Value, Any] = dict(zip(found.parameters, arguments))
+    known: dict[Value, Any] = dict(zip(found.parameters, _all_arguments(function, arguments), strict=True))
     return _block(builder, found.block, known, function)[0]
+
+
+def _all_arguments(function: Any, arguments: Sequence[Any]) -> list[Any]:
+    """Arguments by position, with the defaults of those left out and the free variables."""
+    left_out = function.__code__.co_argcount - len(arguments)
+    defaults = (function.__defaults__ or ())[-left_out:] if left_out else ()
+    return [*arguments, *defaults, *(cell.cell_contents for cell in function.__closure__ or ())]
 
 
 def _value(builder: Builder, x: Any) -> Value:

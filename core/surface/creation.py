@@ -62,7 +62,7 @@ def ascontiguousarray(trace: Trace, a: Any, dtype: Any = None, **options: Any) -
 
 @traces(np.asfortranarray)
 def asfortranarray(trace: Trace, a: Any, dtype: Any = None, **options: Any) -> Any:
-    return asarray(trace, a, dtype, "F")
+    return trace.call(np.atleast_1d, asarray(trace, a, dtype, "F"))
 
 
 @traces(np.require)
@@ -250,8 +250,10 @@ def tri(trace: Trace, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, **o
 def _triangle(lower: bool) -> Any:
     def apply(trace: Trace, m: Any, k: Any = 0) -> Any:
         builder, x = trace.builder, value(trace, m)
-        rows, columns = (builder.iota(n) for n in x.type.shape[-2:])
-        rows = builder.reshape(rows, (x.type.shape[-2], 1))
+        if not x.type.shape:
+            raise TypeError("tri() missing 1 required positional argument: 'N'")
+        height, width = (x.type.shape * 2)[-2:]  # of a vector, a square of its length
+        rows, columns = builder.reshape(builder.iota(height), (height, 1)), builder.iota(width)
         gap = builder.ufunc(np.subtract, columns, rows)
         k = value(trace, k)
         keep = builder.ufunc(np.less_equal if lower else np.greater_equal, gap, k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -163,19 +164,27 @@ def delete(trace: Trace, arr: Any, obj: Any, axis: Any = None) -> Any:
 def insert(trace: Trace, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     array = trace.call(np.ravel, arr) if axis is None else arr
     v = static(value(trace, array), "np.insert")
-    axis = axis_of(trace, axis or 0, v.type.ndim)
+    axis = axis_of(trace, 0 if axis is None else axis, v.type.ndim)
+    shape, n = v.type.shape, v.type.shape[axis]
     obj = _positions(trace, obj, "where np.insert inserts")
-    n = v.type.shape[axis]
-    new = value(trace, values)
-    if np.ndim(obj) == 0 and new.type.ndim and axis < v.type.ndim:
-        count = new.type.shape[axis] if new.type.ndim == v.type.ndim else 1
-        places = np.insert(np.arange(n), [obj] * count, -1)
-    else:
-        places = np.insert(np.arange(n), obj, -1)
-    spec = (slice(None),) * axis
-    result = trace.call(np.empty, (*v.type.shape[:axis], len(places), *v.type.shape[axis + 1 :]), v.type.dtype)
-    trace.call(operator.setitem, result, (*spec, np.flatnonzero(places >= 0)), array)
-    trace.call(operator.setitem, result, (*spec, np.flatnonzero(places < 0)), trace.wrap(new))
+    np.insert(np.arange(n), obj, -1)  # raises what NumPy raises
+    places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.array(obj)
+    if places.dtype == bool:
+        places = np.flatnonzero(places)
+    if places.size == 1:
+        new = value(trace, trace.call(np.array, values, dtype=v.type.dtype))
+        new = reshape(trace.builder, new, (1,) * (len(shape) - new.type.ndim) + new.type.shape)
+        values = trace.call(np.moveaxis, trace.wrap(new), 0, axis) if places.ndim == 0 else trace.wrap(new)
+        places = np.repeat(places, value(trace, values).type.shape[axis])
+    elif places.size == 0:
+        places = places.astype(int)
+    kept = np.insert(np.arange(n), places, -1) >= 0
+    places[places < 0] += n
+    places[places.argsort(kind="stable")] += np.arange(len(places))
+    whole = (slice(None),) * axis
+    result = trace.call(np.empty, (*shape[:axis], len(kept), *shape[axis + 1 :]), v.type.dtype)
+    trace.call(operator.setitem, result, (*whole, places), values)
+    trace.call(operator.setitem, result, (*whole, np.flatnonzero(kept)), array)
     return result
 
 
@@ -186,9 +195,12 @@ def _split(function: Any) -> Any:
         sections = indices_or_sections
         if isinstance(sections, Traced):
             sections = trace.concrete(sections, "the sections of a split")
-        parts = function(np.arange(v.type.shape[axis]), sections)
-        starts = np.cumsum([0, *map(len, parts)])
-        index = [(slice(None),) * axis + (slice(int(a), int(a) + len(p)),) for a, p in zip(starts, parts)]
+        n = v.type.shape[axis]
+        if np.ndim(sections):
+            points = [0, *(integer(trace, i, "a section of a split") for i in sections), n]
+        else:
+            points = np.cumsum([0, *map(len, function(np.arange(n), sections))]).tolist()
+        index = [(slice(None),) * axis + (slice(a, b),) for a, b in itertools.pairwise(points)]
         return [trace.call(operator.getitem, ary, i) for i in index]
 
     return apply

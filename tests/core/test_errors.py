@@ -80,6 +80,29 @@ def test_argnums_must_be_integers():
         mo.grad(lambda x: x, argnums="x")(1.0)
 
 
+@pytest.mark.parametrize("transform", [mo.grad, mo.value_and_grad, mo.jacobian, mo.hessian])
+@pytest.mark.parametrize("point", [2.0, np.ones(2), None, [1.0]], ids=str)
+def test_a_point_in_the_place_of_argnums_is_told(transform, point):
+    with pytest.raises(
+        mo.BadInput, match=r"(?s)argnums.*; at a point x (the gradient is grad|it is jacobian)\(f\)\(x\)"
+    ):
+        transform(lambda x: x, point)
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+def test_what_is_differentiated_is_given_by_position(path):
+    gradient = mo.grad(lambda *, x: x * x)
+    with pytest.raises(
+        mo.BadInput, match="was called with 0 positional arguments; what is differentiated is given by position"
+    ):
+        (gradient if path == "eager" else mo.jit(gradient, target=path))(x=2.0)
+
+
+def test_an_array_of_ints_is_to_be_made_floats():
+    with pytest.raises(mo.BadInput, match=r"differentiate with respect to x.astype\(float\)"):
+        mo.grad(np.sum)(np.arange(3))
+
+
 @pytest.mark.parametrize(
     ("argument", "name"), [("text", "str"), (None, "None"), (True, "bool"), (np.array(["a"]), "array.*<U1")]
 )
