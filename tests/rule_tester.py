@@ -25,7 +25,8 @@ REFUSED_IN_PART = {
     "_operator": "getitem",
     "math": "frexp modf remainder",
     "morula.core.rules.methods": "add_reduceat view",
-    "numpy": "arange bincount compress delete diff ediff1d extract histogram insert interp logspace matmul nan_to_num nanpercentile nanquantile pad quantile real_if_close repeat unique unique_all unique_counts unique_inverse unique_values",
+    "numpy": "arange bincount compress delete diff ediff1d extract histogram insert interp logspace matmul nan_to_num nanpercentile "
+    "nanquantile pad quantile real_if_close repeat unique unique_all unique_counts unique_inverse unique_values",
     "numpy.linalg": "eig eigvals norm",
     "scipy.fft._pocketfft.pypocketfft": "c2c c2r dct dst r2c r2r_fftpack",
     "scipy.linalg._basic": "solve_banded solve_toeplitz solveh_banded",
