@@ -55,7 +55,8 @@ Any other Python (objects, in-place writes, generators, exceptions) is *recorded
 operation in the syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do,
 ``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says
 where these leave a result that is given memory, ``comparison``, ``containers`` and ``text`` record the methods that C would
-call, ``watched`` notices those that it calls all the same (``effects`` reads from bytecode which of them can store nothing),
+call, ``watched`` notices those that it calls all the same (``effects`` reads from bytecode which of them can store nothing,
+``unasking`` and ``keys`` know calls of C code that reach none of them),
 ``fused`` makes one operation of an expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which
 arrays share theirs, and ``structure`` brings arguments in and gradients out. ``pullback`` picks the tier for a call, ``held``
 keeps for it what others may overwrite, ``strong_zero`` has the products of the second sweep that follows a gradient of NaN,

@@ -31,7 +31,7 @@ from .opaque import call_opaque, is_exact, is_foreign
 from .operate import OPERATORS
 from .recursion import DeepRecursion, deep
 from .rules import find_model, find_rule
-from .source import InIntegers, NoSource
+from .source import InIntegers, NoSource, is_of_exact
 from .stores import remove_attribute, setitem, store_attribute
 from .structured import compiled_for, is_structured
 from .tape import Cotangents, Int, Record, Tape, pull_again, snapshot
@@ -106,6 +106,8 @@ def _how(function: Any) -> Handler:
         model = find_model(function)
         if model is not None:
             return lambda tape, /, *args, **kwargs: call_model(tape, model, args, kwargs)
+        if is_of_exact(function):
+            return lambda tape, /, *args, **kwargs: call_opaque(tape, function, args, kwargs)
         return lambda tape, /, *args, **kwargs: _call_python(tape, function, args, kwargs)
     if isinstance(function, type):
         return maker(function)
@@ -244,9 +246,10 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
     except InIntegers:
         return call_opaque(tape, function, args, kwargs)
     except NoSource:
-        if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
-            return initialise_dataclass(tape, function, args, kwargs)
-        return call_unread(tape, function, args, kwargs)
+        # Its source is not looked for again in this run.
+        if function in known.functions:
+            known.functions[function] = lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs)
+        return _call_unread(tape, function, args, kwargs)
     if deep:
         # What has no compiled form for one call has none for the next.
         known.functions.settle(function, recorded, template_of(function).is_current)
@@ -262,6 +265,12 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         except BaseException:
             undo(ending)
             raise
+
+
+def _call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
+        return initialise_dataclass(tape, function, args, kwargs)
+    return call_unread(tape, function, args, kwargs)
 
 
 def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:

@@ -16,7 +16,7 @@ import inspect
 import math
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dis import Instruction
 from types import (
     BuiltinFunctionType,
@@ -112,6 +112,9 @@ class Effects:
         self.is_path = False  # whether an attribute that is loaded now belongs to the path of the last of the functions
         self.is_read = bool(code.co_flags & inspect.CO_OPTIMIZED)  # else a body of a class, or text that is run
         self.loud = {*self._loud(code)} if self.is_read else set()
+        self.called = [(name, tuple(rest), False) for name, *rest in {*self.functions} - {*self.mapped}]
+        self.called += [(name, tuple(rest), True) for name, *rest in {*self.mapped}]
+        self.stores_nothing = self.is_read and not self.loud and not self.attributes
 
     def _loud(self, code: CodeType) -> Iterator[int | None]:
         found = [*instructions(code)]
@@ -161,21 +164,21 @@ class Effects:
             return type(of) is int
         return name in COMPUTING or name == "CALL_INTRINSIC_1" and i.argrepr in INTRINSICS
 
-    def are_known(self, frame: FrameType) -> bool:
-        """Whether a frame that starts now stores in no more than those attributes, and a profile function sees its calls."""
-        local, space = frame.f_locals, frame.f_globals
-        for path in {*self.functions, *self.mapped}:
-            name, *attributes = path
-            function = space[name] if name in space else frame.f_builtins.get(name)
-            for attribute in attributes:
+    def are_known(self, frame: FrameType, local: Mapping[str, Any]) -> bool:
+        """Whether a frame that starts now, with these variables, stores in no more than those attributes, and a profile
+        function sees its calls."""
+        space, outside = frame.f_globals, frame.f_builtins
+        for name, path, is_mapped in self.called:
+            function = space[name] if name in space else outside.get(name)
+            for attribute in path:
                 function = _method(function, attribute)
             if function in (map, filter) and name not in ("map", "filter") or not shows(function):
                 return False
-            if path in self.mapped and type(function) is not FunctionType and not isinstance(function, type):
+            if is_mapped and type(function) is not FunctionType and not isinstance(function, type):
                 if not changes_nothing(function):
                     return False
         for name, method in self.methods:
-            x = local[name] if name in local else space[name] if name in space else frame.f_builtins.get(name)
+            x = local[name] if name in local else space[name] if name in space else outside.get(name)
             if not shows(_method(x, method)):
                 return False
         return all(_is_stored_in(local[name], attribute) for name, attribute in self.attributes)
@@ -195,7 +198,7 @@ def attributes_stored(frame: FrameType, by_lines: bool = False) -> list[tuple[An
         x, name = variables["instance"], variables["self"].attrname
         return [] if x is None or name is None else [(x, name)]
     effects = effects_of(code)
-    if not effects.is_read or effects.loud and not by_lines or not effects.are_known(frame):
+    if not effects.is_read or effects.loud and not by_lines or not effects.are_known(frame, variables):
         return None
     return [(variables[argument], name) for argument, name in effects.attributes]
 

@@ -12,7 +12,7 @@ import gc
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from types import FrameType, FunctionType, GeneratorType
+from types import CodeType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from .opaque import Recording, note
@@ -66,9 +66,27 @@ def is_recorded(tape: Tape, x: Any) -> bool:
 def runs_recorded(tape: Tape, frame: FrameType) -> bool:
     """Whether the code of a frame was rewritten to record on ``tape``, which is then one of its variables."""
     code = frame.f_code
-    names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
-    tapes = [x for x in map(frame.f_locals.get, names) if type(x) is Tape] if names else []
-    return any(leads_to(x, tape) for x in tapes) if tapes else code.co_consts[-1:] == (REWRITTEN,)
+    entry = _named_like_tapes.get(id(code))
+    names = _names_like_tapes(code) if entry is None else entry[1]
+    if names:
+        variables = frame.f_locals
+        tapes = [x for x in map(variables.get, names) if type(x) is Tape]
+        if tapes:
+            return tapes[0] is tape or any(leads_to(x, tape) for x in tapes)
+    return code.co_consts[-1:] == (REWRITTEN,)
+
+
+_named_like_tapes: dict[int, tuple[CodeType, list[str]]] = {}
+MOST_CODES = 4096
+
+
+def _names_like_tapes(code: CodeType) -> list[str]:
+    """The variables of a piece of code that may be the tape on which it records."""
+    if len(_named_like_tapes) >= MOST_CODES:
+        _named_like_tapes.clear()
+    found = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
+    _named_like_tapes[id(code)] = code, found
+    return found
 
 
 def _parts(x: Any) -> list[Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, ModuleType, NoneType
 from typing import Any
 
@@ -128,6 +127,9 @@ def enter(name: str, cls: type, method: Any) -> None:
 answering: dict[type, bool] = {}
 """Classes, and whether C code that compares, hashes, shows or iterates an instance may run code written in Python."""
 
+hashing: dict[type, Callable[[Any], Any]] = {}
+"""Classes, and how the hash of an instance is found without running code of the class; see ``keys``."""
+
 MISSING = object()
 
 
@@ -142,9 +144,13 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
 def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
     answering.clear()
+    hashing.clear()
     while _filled:
-        with suppress(IndexError):  # another thread forgets too
-            _filled.pop().clear()
+        try:
+            found = _filled.pop()
+        except IndexError:  # another thread forgets too
+            return
+        found.clear()
 
 
 def forget() -> None:

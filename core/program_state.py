@@ -27,6 +27,8 @@ LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
 
 CONTAINERS = {list, dict, set, frozenset, deque, CellType}
 
+ENGINE = f"{__package__}."
+
 LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType, type}
 
 
@@ -129,7 +131,7 @@ def referents(iterator: Any) -> list[Any]:
 
 
 def is_of_engine(module: str | None) -> bool:
-    return (module or "").startswith(f"{__package__}.")
+    return module is not None and module.startswith(ENGINE)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -299,6 +299,7 @@ def _forget(x: Any, name: str) -> None:
         known.forget_classes()
     elif type(x) is FunctionType and name in ("__code__", "__defaults__", "__kwdefaults__"):
         known.functions.pop(x, None)
+        known.hashing.clear()
 
 
 def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:

@@ -39,9 +39,6 @@ COMPARISONS = {getattr(operator, method.strip("_")): method for method in REFLEC
 BY_THEMSELVES = {object, int, float, complex, str, bytes}
 """Classes in C whose comparisons look at nothing but the identity or the value of the two objects."""
 
-MEMBERS_HASH = vars(enum.Enum)["__hash__"]
-"""That of the members of an enumeration, which is written in Python and hashes their name."""
-
 MOVED = {list, tuple, str, bytes}
 """Sequences in C, whose entries are moved without being asked anything."""
 
@@ -51,17 +48,17 @@ BOUND_BY_TYPE = {MemberDescriptorType, WrapperDescriptorType, MethodDescriptorTy
 
 def compares_alone(method: str, a: Any, b: Any) -> bool:
     """Whether a comparison runs nothing written in Python; ``method`` is that of ``a``."""
-    own, other = _compared_by(type(a), method), _compared_by(type(b), REFLECTED[method])
+    own, other = compared_by(type(a), method), compared_by(type(b), REFLECTED[method])
     if own in BY_THEMSELVES and other in BY_THEMSELVES:
         return True
     return own is np.dtype and _is_type_of_numbers(b) or other is np.dtype and _is_type_of_numbers(a)
 
 
-def _compared_by(kind: type, method: str) -> Any:
+def compared_by(kind: type, method: str) -> Any:
     """The class in C that compares the instances of a class; None if it is none in C."""
     found = getattr(known.class_attribute(kind.__mro__, method), "__objclass__", None)
     # The inequality of ``object`` asks the equality of the class.
-    return _compared_by(kind, "__eq__") if found is object and method == "__ne__" else found
+    return compared_by(kind, "__eq__") if found is object and method == "__ne__" else found
 
 
 def _is_type_of_numbers(x: Any) -> bool:
@@ -69,18 +66,6 @@ def _is_type_of_numbers(x: Any) -> bool:
     if isinstance(x, type):
         return x in PLAIN
     return isinstance(x, np.dtype) or type(x) in (str, NoneType)
-
-
-def is_plain_key(key: Any) -> bool:
-    """Whether C code hashes and compares a key without any Python code: by identity, as a number or text, or a tuple of such."""
-    kind = type(key)
-    if kind in PLAIN:
-        return True
-    if kind is tuple:
-        return all(map(is_plain_key, key))
-    hashing = known.class_attribute(kind.__mro__, "__hash__")
-    by_itself = hashing is MEMBERS_HASH or getattr(hashing, "__objclass__", None) in BY_THEMSELVES
-    return by_itself and _compared_by(kind, "__eq__") in BY_THEMSELVES
 
 
 def runs_no_python(function: Any, args: tuple[Any, ...]) -> bool:
@@ -99,6 +84,25 @@ Asks = Callable[..., bool]
 
 def _moves(*args: Any) -> bool:
     return all(type(x) in MOVED for x in args)
+
+
+def is_plain_key(key: Any) -> bool:
+    """Whether C code hashes and compares a key without Python code: by identity, as a number or text, or a tuple of such."""
+    kind = type(key)
+    if kind in PLAIN:
+        return True
+    if kind is tuple:
+        return all(map(is_plain_key, key))
+    return is_hashed_in_c(kind) and compared_by(kind, "__eq__") in BY_THEMSELVES
+
+
+def is_hashed_in_c(kind: type) -> bool:
+    hashing = known.class_attribute(kind.__mro__, "__hash__")
+    return hashing is MEMBERS_HASH or getattr(hashing, "__objclass__", None) in BY_THEMSELVES
+
+
+MEMBERS_HASH = vars(enum.Enum)["__hash__"]
+"""That of the members of an enumeration, which is written in Python and hashes their name."""
 
 
 def _holds_plain_keys(*args: Any) -> bool:

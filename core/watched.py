@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import re
 import sys
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, Token
 from types import (
@@ -33,9 +34,19 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .effects import CACHED_PROPERTY, HEAP_TYPE, attribute, attributes_stored, changes_nothing, loud_lines, stored
+from .effects import (
+    CACHED_PROPERTY,
+    HEAP_TYPE,
+    attribute,
+    attributes_stored,
+    changes_nothing,
+    effects_of,
+    loud_lines,
+    stored,
+)
 from .frames import runs_recorded
 from .integers import carries, lose
+from .keys import meets_no_other
 from .memory import identity
 from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
 from .program_state import Reach, is_of_engine
@@ -126,7 +137,18 @@ def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
     """``function(*args)``, which looks for a key, or enters it."""
     if is_plain_key(key) or not calls_back(key):
         return function(*args)
+    container = getattr(function, "__self__", None)
+    if not isinstance(container, (dict, set, frozenset)):
+        container = args[0]
+    if type(container) in LOOKED_UP or type(container) is defaultdict and function in PAST_THE_FACTORY:
+        if meets_no_other(container, key):
+            return function(*args)
     return watched(tape, function, *args)
+
+
+LOOKED_UP = {dict, set, frozenset}
+PAST_THE_FACTORY = {operator.contains, operator.setitem, dict.__contains__, dict.__getitem__, dict.__setitem__}
+"""Functions by which a ``defaultdict`` is asked only for keys that it has, or is given one."""
 
 
 def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -274,6 +296,11 @@ class Watch(Onlooker):
         """Take down what a frame reaches, before it stores anything; or what it stores, if that is known."""
         code, variables = frame.f_code, frame.f_locals
         self.running.append(frame)
+        if self.first is None and self.sees_calls and code.co_name != "__init__":
+            effects = effects_of(code)
+            if effects.stores_nothing and effects.are_known(frame, variables):
+                self.entered.append((frame, [*variables.values()]))
+                return
         local = variables.values() if code.co_flags & inspect.CO_OPTIMIZED else map(variables.get, code.co_names)
         if code.co_name == "__init__" and code.co_argcount and code.co_varnames[0] in variables:
             x = variables[code.co_varnames[0]]

@@ -16,6 +16,7 @@ import pytest
 
 import morula as mo
 from morula.core import watched
+from morula.core.keys import hash_of
 from morula.core.testing import ridders
 from morula.core.unasking import runs_no_python
 
@@ -68,8 +69,49 @@ class Length(float):
 
 A, B = Answering(), Answering()
 VARIABLE = contextvars.ContextVar("variable", default=None)
+
+
+class Named:
+    """A key whose hash is an attribute, and whose equality asks for the name."""
+
+    def __init__(self, name, number):
+        self.name, self.number = name, number
+
+    def __hash__(self):
+        return self.number
+
+    def __eq__(self, other):
+        raise AssertionError("compared")
+
+
+class Unique:
+    def __hash__(self):
+        return id(self)
+
+    def __eq__(self, other):
+        raise AssertionError("compared")
+
+
+class Distinct(Unique):
+    def __hash__(self):
+        return hash(id(self))
+
+
+NUMBERS = (1, -1, 2**62, 2**63 - 1, 2**63, 2**100, -(2**63), -(2**70))
+KEYS = [Named("a", n) for n in NUMBERS[:5]], [Unique(), Unique()], [Distinct(), "a", Unit.FOOT], [Named("b", 3), 4, A]
 PATTERN = re.compile("a+")
 SLOT = inspect.getattr_static(type, "__mro__")
+
+
+def _stored(x, keys):
+    found = collections.defaultdict(float, {})
+    plain, entered = {}, set()
+    for i, key in enumerate(keys):
+        found[key] += x * i
+        plain[key] = found[key]
+        entered.add(key)
+    return sum([plain[key] * plain.get(key, 0.0) for key in keys if key in entered])
+
 
 UNWATCHED = {
     "members of an enumeration": lambda x: x * (2.0 if Unit.METRE == Unit.FOOT else 3.0),
@@ -91,6 +133,7 @@ UNWATCHED = {
     "a descriptor": lambda x: x * len(SLOT.__get__(Unit)),
     "a view of a mapping": lambda x: x * len(types.MappingProxyType({"a": A}).values()),
     "a pattern": lambda x: x * PATTERN.match("aab").end(),
+    **{f"keys {i}": lambda x, keys=keys: _stored(x, keys) for i, keys in enumerate(KEYS)},
     "a context variable": lambda x: x * (2.0 if VARIABLE.get() is None else 3.0),
     "a cast": lambda x: x * (2.0 if np.can_cast(np.dtype("i4"), np.float64) else 3.0),
 }
@@ -137,6 +180,45 @@ class Keeper:
 
     def __getitem__(self, key):
         return key
+
+
+class Alike:
+    """All have one hash, so that C asks whether they are equal, and ``kept`` is stored."""
+
+    number = 7
+
+    def __init__(self, x):
+        self.x, self.kept, self.number = x, 0.0, 7
+
+    def __hash__(self):
+        return self.number
+
+    def __eq__(self, other):
+        self.kept = self.x**2
+        return self is other
+
+
+class Changing(Alike):
+    """The hash is an attribute by its name, which a property computes and stores."""
+
+    @property
+    def number(self):
+        self.kept = self.x**2
+        return 7
+
+    @number.setter
+    def number(self, value):
+        pass
+
+
+class Looking(Alike):
+    def __hash__(self):
+        return self.number
+
+    def __getattribute__(self, name):
+        if name == "number":
+            self.kept = self.x**2
+        return object.__getattribute__(self, name)
 
 
 class Shown(property):
@@ -192,6 +274,10 @@ ASKING = {
     "an added object": _called(Keeper, lambda c: (1,) + c),
     "a tuple of an iterable": _called(Keeper, lambda c: tuple.__new__(Point, c)),
     "a property": _called(Lazy, lambda c: c.energy),
+    "a key with the hash of another": _called(Alike, lambda c: {Alike(1.0): 1, c: 2}),
+    "a key that computes its hash": _called(Changing, lambda c: {}.get(c)),
+    "a key that stores where its hash is read": _called(Looking, lambda c: c in {"a": 1}),
+    "a key among many": _called(Keeper, lambda c: {**dict.fromkeys(range(20)), c: 1}),
     "a dtype": _called(Dtype, lambda c: np.dtype("f8") == c),
 }
 
@@ -249,3 +335,14 @@ def test_a_property_that_cannot_be_read_raises_what_python_raises():
 )
 def test_what_is_not_known_to_ask_nothing_is_not_taken_for_it(function, args):
     assert not runs_no_python(function, args)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_hash_of_a_key_is_that_of_python(number):
+    for key in (Named("a", number), Unique(), Distinct(), Unit.METRE, Length(2.0), "a", A):
+        assert hash_of(key) == hash(key)
+
+
+@pytest.mark.parametrize("key", [Named("a", 1.0), Named("a", True), Keeper(1.0), Changing(1.0), Looking(1.0), (1, A)])
+def test_a_hash_that_code_of_the_class_computes_is_not_known(key):
+    assert hash_of(key) is None
