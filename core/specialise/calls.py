@@ -26,7 +26,7 @@ from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, 
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
 from .containers import CONTAINERS
-from .contents import opened, read_by
+from .contents import bound_by, opened, read_by
 from .identity import has_choice, identical
 from .instances import is_instance
 from .iterators import advance, iterator_of, refuse_endless
@@ -157,7 +157,9 @@ class Calls(Uninterpreted, Recursions):
         if kind is functools.partial:
             if id(getattr(function.func, "__self__", None)) not in self.made:
                 self.outside.note_bound(function.func)
-            return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+            bound = [bound_by(self, function.args, i, x) for i, x in enumerate(function.args)]
+            by_name = {k: bound_by(self, function.keywords, k, x) for k, x in function.keywords.items()}
+            return self.call(function.func, *bound, *args, **{**by_name, **kwargs})
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
         if kind is np.vectorize:
@@ -220,7 +222,10 @@ class Calls(Uninterpreted, Recursions):
 
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
-        if not always and module.partition(".")[0] in LIBRARIES and not has_traced(args) and not has_traced(kwargs):
+        of_library = module.partition(".")[0] in LIBRARIES and not (
+            module == "collections" and args and self.outside.is_outside(args[0])  # a ChainMap: its dicts may change
+        )
+        if not always and of_library and not has_traced(args) and not has_traced(kwargs):
             if self.outside.has_containers:
                 function, args, kwargs = read_by(self, function, args, kwargs, True)
             if not has_traced(args) and not has_traced(kwargs):
@@ -325,7 +330,7 @@ class Calls(Uninterpreted, Recursions):
                 given[p] = x if function is None else self.outside.read(self, function.__defaults__, place, x)
         for p, x in by_name.items():
             if p not in given:
-                given[p] = x
+                given[p] = x if function is None else self.outside.read(self, function.__kwdefaults__, p, x)
         if any(p not in given for p in (*names, *(k.arg for k in a.kwonlyargs))):
             refuse_arguments(node, _qualified(scope), args, kwargs)
         scope.vars.update(given)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import copy
 import gc
 import operator
+from array import array
 from collections import deque
 from typing import Any
 
 import numpy as np
 
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, bytearray, array)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -46,14 +47,14 @@ class Contents:
 
 
 class Absent:
-    """The guard of a dict that does not have a key."""
+    """The guard of a dict, or of an object's slots, that does not have a key."""
 
-    def __init__(self, holder: dict[Any, Any], key: Any) -> None:
+    def __init__(self, holder: Any, key: Any) -> None:
         self.holder = holder
         self.key = key
 
     def holds(self) -> bool:
-        return not dict.__contains__(self.holder, self.key)
+        return self.key not in self.holder if not isinstance(self.holder, dict) else not dict.__contains__(self.holder, self.key)
 
 
 def _items(x: Any) -> list[Any]:
@@ -91,6 +92,12 @@ def _inside(trace: Any, holder: Any, key: Any, x: Any) -> Any:
     if type(x) is np.ndarray and trace.outside.is_outside(holder):
         return trace.outside.read(trace, holder, key, x)
     return x
+
+
+def bound_by(trace: Any, holder: Any, key: Any, x: Any) -> Any:
+    """An argument that a partial holds; a container or an array that the program has not made is outside."""
+    is_outside = isinstance(x, (*CONTAINERS, np.ndarray)) and id(x) not in trace.made
+    return trace.outside.read(trace, holder, key, x) if is_outside else x
 
 
 ENTRIES = frozenset(("get", "__getitem__", "__contains__", "pop", "setdefault"))

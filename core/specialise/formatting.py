@@ -70,6 +70,7 @@ def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
         return Text("{" + (f"!{conversion}" if conversion else "") + (f":{style}" if style else "") + "}", [x])
     if conversion == "a":
         return format(ascii(x), style)
+    trace.outside.read_whole(x, is_deep=True)
     own = _own(x, "__format__") if not conversion and not isinstance(x, Text) else None
     if own is not None:
         return trace.call(own, x, style)

@@ -139,6 +139,8 @@ class Objects(LoopStatements):
         if isinstance(x, (types.ModuleType, type)):
             if isinstance(x, type):
                 return self.of_class(x, name)
+            if name not in x.__dict__ and not hasattr(x, name):
+                self.outside.miss(x.__dict__, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.outside.read(self, x.__dict__, name, found)
@@ -164,6 +166,9 @@ class Objects(LoopStatements):
                     return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
                 found = self.settled(held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'")
                 return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
+        elif isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x):
+            if name not in Slots(x):
+                self.outside.miss(Slots(x), name)
         elif isinstance(held, dict) and self.outside.is_outside(x):
             self.outside.miss(held, name)  # what the class has may be hidden by an attribute of the object's own
         if isinstance(static, property) and static.fget is not None:
@@ -175,6 +180,8 @@ class Objects(LoopStatements):
             if isinstance(lookup, types.FunctionType):
                 return self.call_function(lookup, (x, name), {})
         found = self.of_class(x, name)
+        if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()) and self.outside.is_outside(x):
+            return self.outside.read(self, x, type(x)._fields.index(name), found)  # type: ignore[attr-defined]
         is_slot = isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x)
         return self.outside.read(self, Slots(x), name, found) if is_slot else found
 

@@ -109,8 +109,8 @@ class Outside:
             if known is None or is_deep and not known.is_deep:  # type: ignore[union-attr]
                 self.guards[place] = Contents(x, is_deep)
 
-    def miss(self, holder: dict[Any, Any], key: Any) -> None:
-        """A dict from outside was found not to have a key."""
+    def miss(self, holder: Any, key: Any) -> None:
+        """A dict, or the slots of an object, was found not to have a key."""
         self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
 
     def note_bound(self, method: Any) -> None:

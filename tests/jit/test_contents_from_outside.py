@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import statistics
-from collections import Counter, OrderedDict, defaultdict, deque
+from array import array
+from collections import ChainMap, Counter, OrderedDict, defaultdict, deque, namedtuple
+from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -28,7 +31,28 @@ COUNTS = Counter(a=1)
 FALLING_BACK = defaultdict(list, a=[1.0])
 NESTED = ([1.0], {"k": [2.0]})
 SETTINGS = Settings()
-PLACES = ["NUMBERS", "ROWS", "ARRAYS", "TABLE", "NAMED", "MEMBERS", "QUEUE", "ORDERED", "COUNTS", "FALLING_BACK", "NESTED"]  # fmt: skip
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+SLOTTED = Slotted()
+SLOTTED.a = 1.0
+PAIR = namedtuple("Pair", "first second")(1.0, [2.0])
+CHAINED = ChainMap({"a": 1.0}, {"b": 2.0})
+BYTES = bytearray(b"ab")
+DOUBLES = array("d", [1.0, 2.0])
+MODULE = ModuleType("of_the_test")
+MODULE.items = [1.0]
+BOUND = partial(lambda x, k, v: x * k + sum(v), k=2.0, v=[1.0])
+
+
+def of_defaults(x, *, weights=[1.0]):  # noqa: B006 - it is changed
+    return x * sum(weights)
+
+
+PLACES = ["NUMBERS", "ROWS", "ARRAYS", "TABLE", "NAMED", "MEMBERS", "QUEUE", "ORDERED", "COUNTS", "FALLING_BACK", "NESTED", "CHAINED", "BYTES", "DOUBLES"]  # fmt: skip
 
 
 def grown():
@@ -49,6 +73,15 @@ def grown():
     NESTED[1]["k"].append(9.0)
     SETTINGS.rate = 3.0
     SETTINGS.more = 4.0
+    SLOTTED.b = 2.0
+    PAIR.second.append(3.0)
+    CHAINED["b"] = 9.0
+    BYTES.append(3)
+    DOUBLES[0] = 7.0
+    MODULE.more = 3.0
+    MODULE.items.append(2.0)
+    BOUND.keywords["v"].append(2.0)
+    of_defaults.__kwdefaults__["weights"].append(2.0)
 
 
 def shrunk():
@@ -150,6 +183,10 @@ READS = [
     lambda x: np.array(NESTED[0]) * x, lambda x: list(NESTED[1].values()), lambda x: len(NESTED[0]) * x,
     lambda x: SETTINGS.rate * x, lambda x: getattr(SETTINGS, "more", x), lambda x: hasattr(SETTINGS, "more"),
     lambda x: vars(SETTINGS).get("more", x), lambda x: len(SETTINGS.__dict__) * x,
+    of_defaults, BOUND, lambda x: BOUND(x), lambda x: of_defaults(x), lambda x: hasattr(SLOTTED, "b"), lambda x: getattr(SLOTTED, "b", x),
+    lambda x: len(PAIR.second) * x, lambda x: sum(PAIR.second) * x, lambda x: CHAINED["b"] * x, lambda x: len(BYTES) * x,
+    lambda x: sum(DOUBLES) * x, lambda x: np.asarray(DOUBLES) * x, lambda x: hasattr(MODULE, "more"), lambda x: sum(MODULE.items) * x,
+    lambda x: f"{NUMBERS} {ROWS}" == "[1.0, 2.0, 3.0] [[1.0, 2.0], [3.0, 4.0]]", lambda x: str(NUMBERS) == "[1.0, 2.0, 3.0]",
     unpacked, looped, while_long, matched, matched_key, starred, chosen, missing, too_far,
 ]  # fmt: skip
 
@@ -170,6 +207,11 @@ def outside():
     yield
     globals().update(before)
     vars(SETTINGS).clear()
+    MODULE.items[:] = BOUND.keywords["v"][:] = of_defaults.__kwdefaults__["weights"][:] = [1.0]
+    PAIR.second[:] = [2.0]
+    for holder, name in ((SLOTTED, "b"), (MODULE, "more")):
+        if hasattr(holder, name):
+            delattr(holder, name)
 
 
 @pytest.mark.parametrize("f", READS)
