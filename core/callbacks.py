@@ -42,26 +42,37 @@ def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
     [1.0, 3.0]
     """
     check_function(f)
-    return fitted(f, f(*args), result_like)
+    y = f(*args)
+    checked_leaves(f, y, result_like)
+    return y
 
 
 @handles(callback)
 def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
     check_function(f)
     y = call(tape, f, *args) if f in HANDLERS else call_opaque(tape, f, args, {})
-    fitted(f, y, result_like)
+    checked_leaves(f, y, result_like)
     return y
 
 
-def fitted(f: Any, y: Any, like: Any) -> Any:
-    """The result of a callback, if it has the structure, the shapes and the dtypes of ``like``."""
-    (found, form), (told, expected) = scan(y), scan(like)
+def plain(x: Any) -> Any:
+    """A structure in which each array stands in C order and has memory of its own."""
+    if type(x) is np.ndarray:
+        return np.array(x, order="C")
+    if type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    return {k: plain(e) for k, e in x.items()} if type(x) is dict else x
+
+
+def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
+    """The leaves of the result of a callback, if it has the structure, the shapes and the dtypes of ``like``."""
+    (found, form), (told, expected) = scan(plain(y)), scan(plain(like))
     if form != expected:
         raise BadInput(
             f"callback: {describe(f)} returned {_text(found)}, where result_like says {_text(told)}; let result_like have the "
             "structure, shapes and dtypes of what the function returns"
         )
-    return y
+    return found
 
 
 def _text(leaves: Sequence[Any]) -> str:
@@ -95,7 +106,7 @@ class Call:
         return build(self.layout, [native_form(np.array(x), form) for x, form in zip(values, self.forms)])
 
     def __call__(self, *values: Any) -> Any:
-        leaves = scan(fitted(self.f, self.f(*self.arguments(values)), self.like))[0]
+        leaves = checked_leaves(self.f, self.f(*self.arguments(values)), self.like)
         results = [np.asarray(x) for x in leaves]
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -128,6 +139,7 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
 
     check_function(f)
     f = python_function(f)
+    result_like = plain(result_like)
     leaves, _ = scan(args, Traced)
     told, _ = scan(result_like, Traced)
     types = [x.type if isinstance(x, Traced) else type_of(x) for x in told]

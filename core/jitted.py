@@ -254,6 +254,8 @@ class Jitted:
             form = self.forms.get(key)
         except Unhashable as error:
             raise BadInput(f"{describe(self.function)}: {error}") from None
+        except BadInput as error:
+            raise BadInput(f"{error}\n  in {_refused(args, kwargs, self.function)}") from None
         found = None if form is None else form.programs.get(form.values(leaves))
         if found is not None and found.is_current():
             return found, leaves
@@ -288,6 +290,17 @@ class Jitted:
 
 _HOLDERS = (np.ndarray, list, dict)
 """What is an argument of its own method: the method may change it."""
+
+
+def _refused(args: tuple[Any, ...], kwargs: dict[str, Any], f: Function) -> str:
+    """Which argument cannot be compiled, for messages."""
+    names = getattr(getattr(f, "__code__", None), "co_varnames", ())
+    for name, x in [*((names[i] if i < len(names) else str(i), x) for i, x in enumerate(args)), *kwargs.items()]:
+        try:
+            scan(x)
+        except BadInput:
+            return f"the argument {name} of {describe(f)}"
+    return f"the arguments of {describe(f)}"
 
 
 def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:

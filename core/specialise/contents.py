@@ -54,7 +54,11 @@ class Absent:
         self.key = key
 
     def holds(self) -> bool:
-        return self.key not in self.holder if not isinstance(self.holder, dict) else not dict.__contains__(self.holder, self.key)
+        return (
+            self.key not in self.holder
+            if not isinstance(self.holder, dict)
+            else not dict.__contains__(self.holder, self.key)
+        )
 
 
 def _items(x: Any) -> list[Any]:

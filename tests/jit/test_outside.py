@@ -216,3 +216,34 @@ def test_what_is_known_is_printed_at_each_call_too(path, capfd):
     g = run_on(path)(f)
     assert [g(1.5), g(2.5)] == [1.5, 2.5]
     assert capfd.readouterr().out == "hello 3\n[4]\n" * 2
+
+
+def turned(x):
+    return np.asfortranarray(x).T[::-1]
+
+
+def twice(x):
+    y = 2 * x
+    return y, y
+
+
+def in_a_dict(x):
+    return {"a": x.T, "b": [x[:, 0], 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("f", "like"),
+    [
+        (turned, np.zeros((3, 2))),
+        (turned, np.zeros((2, 3)).T),
+        (twice, (np.zeros((2, 3)), np.zeros((2, 3)))),
+        (twice, (WEIGHTS * np.zeros((2, 1)),) * 2),
+        (in_a_dict, {"a": np.zeros((3, 2)), "b": [np.zeros(2), 1.0]}),
+    ],
+)
+def test_the_result_of_a_callback_may_stand_in_any_order(path, f, like):
+    def call(x):
+        return mo.callback(f, like, x)
+
+    x = np.arange(6.0).reshape(2, 3)
+    assert repr(run_on(path)(call)(x)) == repr(f(x))
