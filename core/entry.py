@@ -15,7 +15,7 @@ import numpy as np
 
 from .compiled import Compilation, calls_python, check_overlap
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
-from .specialise.outside import Source
+from .specialise.outside import Code, Source
 from .strong_zero import is_nan
 
 IDENTICAL = (type(None), bool, type, type(...))
@@ -165,6 +165,9 @@ class _Entry:
             return
         self.namespace.setdefault("guards", [])
         found, holder = self.constant(guard.found), self.constant(guard.holder)
+        if isinstance(guard, Code):
+            self.tests.append(f"{holder}.{guard.name} is {found}")
+            return
         place = (
             f"{holder}.cell_contents"
             if hasattr(guard.holder, "cell_contents")

@@ -11,6 +11,7 @@ from .emit import typed_python
 from .errors import BadInput
 from .ir import Block, Function
 from .layout import layout_of, names_of_arguments
+from .specialise.outside import Code
 from .typed import stack_push
 
 LANGUAGES = ("ir", "python", "llvm", "stablehlo", "hlo")
@@ -89,9 +90,10 @@ def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[st
     program = compilation.program
     if program.hidden:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s)")
-    if program.guards:
-        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in program.guards if isinstance(guard.key, str)))
-        lines.append(f"read from outside while compiling: {constants or len(program.guards)}")
+    guards = [guard for guard in program.guards if not isinstance(guard, Code)]
+    if guards:
+        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))
+        lines.append(f"read from outside while compiling: {constants or len(guards)}")
     lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
     if compilation.program.differentiates:
         again = (

@@ -12,7 +12,7 @@ import gc
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, FunctionType, GeneratorType
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
 from .opaque import Recording, note
@@ -48,6 +48,8 @@ def is_recorded(tape: Tape, x: Any) -> bool:
     kind = type(x)
     if kind is GeneratorType:
         return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # or it has ended
+    if kind is CoroutineType:
+        return False
     if kind is Recording:
         return leads_to(x.tape, tape)
     if kind is functools.partial and x.args and type(x.args[0]) is Tape:  # a function of the engine
@@ -128,10 +130,19 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
     if not outside:
         return step(*sent)
     reached = tuple(Reach(iterator, sent).values)
-    where = _where(iterator)
-    y = step(*sent)
-    for enclosing in outside:
-        note(enclosing, y, iterator, reached, functools.partial(_refused, where, user_frame()))
+    says = functools.partial(_refused, _where(iterator), user_frame())
+    from .watched import advanced
+
+    def come_out(y: Any) -> None:
+        for enclosing in outside:
+            note(enclosing, y, iterator, reached, says)
+
+    try:
+        y = advanced(tape, says, step, *sent)  # which notices what the frame stores
+    except StopIteration as end:
+        come_out(end.value)
+        raise
+    come_out(y)
     return y
 
 
@@ -160,7 +171,7 @@ def _where(iterator: Any) -> str:
 
 def _refused(what: str, taken: tuple[str, int]) -> str:
     return (
-        f"{what} was made before the function that is differentiated ran, so what it computes is not recorded; a value taken "
-        f"from it at {taken[0]}:{taken[1]} depends on what is differentiated and influences the output. Make it inside of that "
+        f"{what} was made before the function that is differentiated ran, so what it computes is not recorded; what it "
+        f"gave or stored at {taken[0]}:{taken[1]} depends on what is differentiated and influences the output. Make it inside of that "
         "function, or let it read only morula.stop_gradient of what is differentiated."
     )

@@ -7,7 +7,7 @@ import gc
 import sys
 from collections import deque
 from collections.abc import Iterator
-from types import CellType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import CellType, CodeType, CoroutineType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class Reach:
                 if x.gi_frame is not None:
                     waiting += [*x.gi_frame.f_locals.values(), x.gi_yieldfrom]
                     self.visit_globals(x.gi_code, x.gi_frame.f_globals, waiting)
+            elif isinstance(x, CoroutineType):
+                if x.cr_frame is not None:
+                    waiting += [*x.cr_frame.f_locals.values(), x.cr_await]
+                    self.visit_globals(x.cr_code, x.cr_frame.f_globals, waiting)
             elif isinstance(x, Iterator) or kind.__module__ == "itertools":
                 self.iterators.append(x)
                 waiting += referents(x)

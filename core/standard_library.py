@@ -14,7 +14,7 @@ import operator
 import sys
 import weakref
 from collections.abc import Iterator
-from types import FunctionType, GeneratorType
+from types import CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -276,7 +276,7 @@ def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
 
 for _kind in LAZY:
     HANDLERS[_kind.__next__] = lambda tape, x: take(tape, x, next, x)
-for _step in (GeneratorType.send, GeneratorType.throw):
+for _step in (GeneratorType.send, GeneratorType.throw, CoroutineType.send, CoroutineType.throw):
     HANDLERS[_step] = lambda tape, x, *args, _step=_step: take(tape, x, _step, x, *args)
 
 

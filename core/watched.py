@@ -184,6 +184,13 @@ def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return y
 
 
+def advanced(tape: Tape, says: Callable[[], str], step: Any, /, *args: Any) -> Any:
+    """``step(*args)`` of a frame that already runs; ``says`` gives the error where a cotangent reaches what it has stored."""
+    watch = Watch(tape, step, (args, {}))
+    watch.says = says
+    return _run(watch, args, {})
+
+
 def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call that is watched."""
     enclosing = sys.getprofile()
@@ -248,6 +255,7 @@ class Watch(Onlooker):
 
     def __init__(self, tape: Tape, function: Any, given: Any) -> None:
         self.tape, self.function = tape, function
+        self.says: Callable[[], str] | None = None  # the text of the error, where it is not that of a call
         self.given = getattr(function, "__self__", None), given
         self.begun = len(tape.records)
         self.noted: CodeType | None = None  # code, the result of which is noted by the caller
@@ -455,7 +463,7 @@ class Watch(Onlooker):
         """Note those numbers and arrays that were not there before."""
         made = [x for x in values if identity(x) not in self.known]
         for tape, opaque in self.origins() if made else ():
-            note(tape, made, opaque.function, opaque.inputs)
+            note(tape, made, opaque.function, opaque.inputs, self.says)
             if carries(tape, self.values):
                 lose(tape, [x for x in made if isinstance(x, (np.ndarray, np.integer))], opaque.function)
 
@@ -463,15 +471,15 @@ class Watch(Onlooker):
         """The tapes that record the call, each with the code that it called as the origin of what is new."""
         assert self.first is not None
         function, inputs = Unrecorded(self.first, self.function), snapshot(tuple(self.values))
-        yield self.tape, Opaque(function, inputs)
+        yield self.tape, Opaque(function, inputs, says=self.says)
         parent = self.tape.parent if runs_text(self.function) else None
         while parent is not None:
-            yield parent, Opaque(function, inputs)
+            yield parent, Opaque(function, inputs, says=self.says)
             parent = parent.parent
         outer = self.outer
         while isinstance(outer, Watch):  # the run of an inner derivative, whose operations this tape records
             if outer.tape is not self.tape:
-                yield outer.tape, Opaque(function, inputs)
+                yield outer.tape, Opaque(function, inputs, says=self.says)
             outer = outer.outer
 
 

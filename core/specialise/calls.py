@@ -53,6 +53,9 @@ _COMPARISONS = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
+_SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
+"""Packages whose functions nobody replaces."""
+
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 _OF_TRACES = tuple(f"{__name__.partition('.core.')[0]}.core.{name}" for name in ("surface", "specialise", "traced"))
 _UNARY = {
@@ -249,6 +252,9 @@ class Calls(Uninterpreted, Recursions):
                 f"{describe(function)} is an async function, which cannot be compiled: nothing in a compiled program can wait; "
                 "compile the functions that it calls"
             )
+
+        if (function.__module__ or "").partition(".")[0] not in _SETTLED:
+            self.outside.run(function)
 
         def run(args: Any, kwargs: Any) -> Any:
             scope = Scope(local_names(node), None, function, function.__qualname__)

@@ -58,6 +58,20 @@ class Source:
             return False
 
 
+class Code(Source):
+    """What a function runs: its code, or its defaults, which may be replaced (a module that is loaded again in place does so)."""
+
+    def __init__(self, function: FunctionType, name: str) -> None:
+        super().__init__(function, None, getattr(function, name))
+        self.name = name
+
+    def read(self) -> Any:
+        return getattr(self.holder, self.name)
+
+    def holds(self) -> bool:
+        return self.read() is self.found
+
+
 _RULES = f"{__name__.split('.')[0]}.core.rules."
 """Modules whose arrays never change: nodes and coefficients of the derivative rules, which are a part of the program."""
 
@@ -108,6 +122,13 @@ class Outside:
             known = self.guards.get(place)
             if known is None or is_deep and not known.is_deep:  # type: ignore[union-attr]
                 self.guards[place] = Contents(x, is_deep)
+
+    def run(self, function: FunctionType) -> None:
+        """A function is traced: the program holds for its code and its defaults."""
+        if ("code", id(function)) not in self.guards:
+            self.guards["code", id(function)] = Code(function, "__code__")
+            if function.__defaults__:
+                self.guards["defaults", id(function)] = Code(function, "__defaults__")
 
     def miss(self, holder: Any, key: Any) -> None:
         """A dict, or the slots of an object, was found not to have a key."""

@@ -207,3 +207,89 @@ def test_a_function_that_compiles_itself_at_its_first_call(check):
             first.__code__ = original
 
     check(f, 0.7)
+
+
+def twice(x):
+    return x * 2
+
+
+def five_squares(x):
+    return x * x * 5
+
+
+class Doubling:
+    def method(self, x):
+        return x * 2
+
+
+def called_by_name():
+    f = types.FunctionType(twice.__code__, globals())
+    return f, lambda x: f(x) + x
+
+
+def called_in_a_loop():
+    f = types.FunctionType(twice.__code__, globals())
+
+    def program(x):
+        total = x
+        for _ in range(1):
+            total = total + f(x)
+        return total
+
+    return f, program
+
+
+def called_as_a_method():
+    own = type("Own", (Doubling,), {"method": types.FunctionType(twice.__code__, globals())})
+    own.method = lambda self, x: x * 2
+    return own.method, lambda x: own().method(x) + x
+
+
+def called_by_a_partial():
+    f = types.FunctionType(twice.__code__, globals())
+    held = functools.partial(f)
+    return f, lambda x: held(x) + x
+
+
+def differentiated_itself():
+    f = lambda x: x * 2 + x  # noqa: E731
+    return f, f
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+@pytest.mark.parametrize("call", [called_by_name, called_in_a_loop, called_by_a_partial])
+def test_code_that_is_replaced_after_the_first_call_is_run(call, path):
+    """As a module that is loaded again in place does it."""
+    f, program = call()
+    gradient = mo.grad(program)
+    run = gradient if path == "eager" else mo.jit(gradient, target=path)
+    assert run(3.0) == 3.0
+    f.__code__ = five_squares.__code__
+    assert run(3.0) == 31.0
+    f.__code__ = twice.__code__
+    assert run(3.0) == 3.0
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+def test_code_of_a_method_and_of_the_function_itself_that_is_replaced_is_run(path):
+    for f, program, code in (
+        (*called_as_a_method(), (lambda self, x: x * x * 5).__code__),
+        (*differentiated_itself(), (lambda x: x * x * 5 + x).__code__),
+    ):
+        gradient = mo.grad(program)
+        run = gradient if path == "eager" else mo.jit(gradient, target=path)
+        assert run(3.0) == 3.0
+        f.__code__ = code
+        assert run(3.0) == 31.0
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+def test_defaults_that_are_replaced_after_the_first_call_count(path):
+    def scaled(x, k=2.0):
+        return x * k
+
+    gradient = mo.grad(lambda x: scaled(x) * x)
+    run = gradient if path == "eager" else mo.jit(gradient, target=path)
+    assert run(3.0) == 12.0
+    scaled.__defaults__ = (7.0,)
+    assert run(3.0) == 42.0
