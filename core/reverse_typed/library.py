@@ -30,7 +30,7 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     dy: Any = tuple(dys) if several else dys[0]
     y: Any = tuple(op.results) if several else op.results[0]
     options = {k: v.constant for k, v in op.named.items()}
-    args = [dy, y, *op.positional]
+    args = [dy, y, *(v.constant if v.is_constant else v for v in op.positional)]
 
     def traced(pullback: Any) -> Any:
         asked = {"read": tuple(_read(builder, g) for g in dys)} if "read" in signature(pullback).parameters else {}

@@ -10,7 +10,7 @@ import numpy as np
 from ..ir import Value
 from ..traced import Trace, traces
 from ..typed import Dim
-from .arguments import axis_of, integer, refuse, refuse_given, value
+from .arguments import axis_of, integer, refuse, value
 
 
 def at(x: Value, axis: int, i: Any) -> tuple[Any, ...]:
@@ -18,14 +18,25 @@ def at(x: Value, axis: int, i: Any) -> tuple[Any, ...]:
 
 
 @traces(np.diff)
-def diff(trace: Trace, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    call = trace.call
-    given = [x for x in (prepend, append) if x is not None and x is not np._NoValue]  # type: ignore[attr-defined]
-    if given:
-        raise refuse("np.diff(prepend=, append=)", "join the arrays before")
+def diff(
+    trace: Trace, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    call, n = trace.call, integer(trace, n, "the order of np.diff")
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     x = call(np.asanyarray, a)
-    for _ in range(integer(trace, n, "the order of np.diff")):
-        i = axis_of(trace, axis, value(trace, x).type.ndim)
+    shape = value(trace, x).type.shape
+    if not shape:
+        raise ValueError("diff requires input that is at least one dimensional")
+    i = axis_of(trace, axis, len(shape))
+    parts = [e if e is x else call(np.asanyarray, e) for e in (prepend, x, append) if e is not np._NoValue]
+    if len(parts) > 1:
+        edge = tuple(1 if j == i else m for j, m in enumerate(shape))
+        parts = [e if value(trace, e).type.shape else call(np.broadcast_to, e, edge) for e in parts]
+        x = call(np.concatenate, parts, i)
+    for _ in range(n):
         pair = [call(operator.getitem, x, at(value(trace, x), i, s)) for s in (slice(1, None), slice(None, -1))]
         is_bool = value(trace, x).type.dtype.kind == "b"
         x = call(np.not_equal if is_bool else np.subtract, *pair)
@@ -34,8 +45,17 @@ def diff(trace: Trace, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, 
 
 @traces(np.ediff1d)
 def ediff1d(trace: Trace, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    refuse_given("np.ediff1d", to_end=to_end, to_begin=to_begin)
-    return diff(trace, trace.call(np.ravel, ary))
+    call = trace.call
+    between = diff(trace, call(np.ravel, ary))
+    dtype = value(trace, between).type.dtype
+    parts: list[Any] = []
+    for name, x in (("to_begin", to_begin), (None, between), ("to_end", to_end)):
+        if name is not None and x is not None:
+            if not np.can_cast(value(trace, x).type.dtype, dtype, "same_kind"):
+                raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+            x = call(np.asarray, call(np.ravel, call(np.asarray, x)), dtype=dtype)
+        parts += [] if x is None else [x]
+    return call(np.concatenate, parts) if len(parts) > 1 else between
 
 
 @traces(np.trapezoid)

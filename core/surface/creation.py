@@ -197,9 +197,21 @@ def _row(x: Value) -> tuple[str, ...]:
 
 @traces(np.logspace)
 def logspace(
-    trace: Trace, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+    trace: Trace,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: Any = 0,
 ) -> Any:
-    found = trace.call(np.power, base, linspace(trace, start, stop, num, endpoint))
+    shapes = [value(trace, x).type.shape for x in (start, stop, base)]
+    shape = trace.builder.broadcast_shape(shapes)
+    if shape:
+        start, stop, base = (trace.call(np.broadcast_to, x, shape) for x in (start, stop, base))
+        base = trace.call(np.expand_dims, base, axis)
+    found = trace.call(np.power, base, linspace(trace, start, stop, num, endpoint, axis=axis))
     return found if dtype is None else trace.call(np.asarray, found, dtype)
 
 

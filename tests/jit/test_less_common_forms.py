@@ -1,4 +1,4 @@
-"""What reductions of NumPy do with a single number, with weights of fewer axes, and with initial values, compiled as in NumPy."""
+"""Less common forms of NumPy's functions, compiled as in NumPy: a single number's axes, weights, initial values, edges, places."""
 
 from __future__ import annotations
 
@@ -97,3 +97,49 @@ def test_running_sums_from_their_initial_value(path):
 def test_one_row_is_taken_along_for_each_row_of_indices(path):
     check_value(path, along, np.arange(3.0)[None], np.array([[0, 1], [2, 1]]))
     check_value(path, along, np.arange(6.0).reshape(2, 3), np.array([[0, 2]]))
+
+
+def edges(x, m):
+    return (
+        np.diff(x, prepend=0.0),
+        np.diff(x, append=x[0]),
+        np.diff(m, n=2, axis=0, prepend=np.ones((1, 3)), append=7),
+        np.diff(x > 3, prepend=True),
+        np.ediff1d(m, to_end=[1.0, 2.0], to_begin=m[0, 1]),
+        np.logspace(m / 10, 0.5, 3, axis=-1),
+        np.logspace(0.5, 1.5, 3, base=x[:2]),
+    )
+
+
+def places(x, m):
+    return (
+        np.insert(x, [3, 1], m[0, :2]),
+        np.insert(x, 2, m[0]),
+        np.insert(x, [-1, 0], m[1, :2]),
+        np.insert(x, slice(0, 4, 2), 7.0),
+        np.insert(m, 1, m[:, 0], 1),
+        np.insert(m, 1, m[:, :2].T, 1),
+        np.insert(m, [1], m[:, :1], 1),
+        np.split(x, [3, 1]),
+        np.split(x, [-2]),
+        np.tril(x),
+        np.asfortranarray(m[0, 0]),
+    )
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+@pytest.mark.parametrize("program", [edges, places])
+def test_edges_and_places(program, path):
+    check_value(path, program, np.array([1.0, 4.0, 9.0, 16.0]), np.arange(1.0, 7.0).reshape(2, 3) ** 2)
+
+
+def test_what_np_insert_and_np_diff_raise():
+    x = np.arange(4.0)
+    for f in (
+        lambda a: np.insert(a, 9, 1.0),
+        lambda a: np.insert(a, [1, -9], 1.0),
+        lambda a: np.diff(a, n=-1),
+        lambda a: np.diff(a[0]),
+        lambda a: np.ediff1d(a[:2].astype(int), to_end=0.5),
+    ):
+        assert outcome(mo.jit(f, target="native"), x) == outcome(f, x)
