@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..ir import Block, Value, walk
 from ..places import Line
 from ..traced import Array, NeedsConcrete, Storage, Traced
-from .called_back import held_with, storing
+from .called_back import held_outside, held_with, storing
 from .identity import Candidates
 from .instances import held_by_instance, is_instance
 from .iterators import VIEWS, Iterator
@@ -22,7 +22,7 @@ from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
-from .state import Changes, put
+from .state import Changes, content, put
 from .ways import Fork, Ways, reachable
 
 
@@ -66,6 +66,8 @@ class Branches(Raising):
     scopes: list[Scope]
     called_back: dict[int, Any]
     """Objects that special methods which are called by C change."""
+    seen_outside: dict[int, tuple[Any, Any]]
+    """What such methods can change outside, with what it held."""
     owners: dict[int, Any]
     """The objects whose ``__dict__`` the program has taken, by the identity of that: a change of one is a change of the other."""
     suspended: list[Any]
@@ -155,6 +157,8 @@ class Branches(Raising):
             self.made[id(x)] = x, region
             if is_instance(x) and storing(type(x)):
                 self.called_back[id(x)] = x
+                for held in held_outside(type(x)):
+                    self.seen_outside.setdefault(id(held), (held, content(held)))
 
     def new(self, x: Any) -> Any:
         """Note that an object was made here."""

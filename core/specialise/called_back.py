@@ -7,12 +7,13 @@ counts as changed in every region (``Branches.run_region``): what it and its con
 from __future__ import annotations
 
 import dis
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import BadInput
 from .instances import held_by_instance
+from .state import content, put
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"))
 _CHANGING = frozenset(
@@ -56,6 +57,42 @@ def _stores(name: str, functions: dict[str, FunctionType], seen: set[str]) -> bo
 def held_with(x: Any) -> list[Any]:
     """An object, and the containers that it holds."""
     return [x, *(e for e in held_by_instance(x).values() if type(e) in (list, dict, set))]
+
+
+def held_outside(cls: type) -> list[Any]:
+    """The lists, dicts and sets that special methods of a class which store something find in their globals and closures."""
+    found: list[Any] = []
+    for base in cls.__mro__:
+        for function in (f for name in storing(cls) for f in _functions(vars(base).get(name))):
+            found += [function.__globals__.get(name) for name in function.__code__.co_names]
+            found += [x for x in map(_content_of_cell, function.__closure__ or ())]
+    return [x for x in found if type(x) in (list, dict, set)]
+
+
+def _content_of_cell(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _entries(held: Any) -> list[Any]:
+    return (
+        [*held, *held.values()] if isinstance(held, dict) else sorted(held, key=id) if isinstance(held, set) else held
+    )
+
+
+def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
+    """Put back what lists, dicts and sets from outside held before a program was interpreted; the refusal if they have changed."""
+    refusal = None
+    for x, held in outside.values():
+        if list(map(id, _entries(content(x)))) != list(map(id, _entries(held))):
+            put(x, held)
+            refusal = BadInput(
+                f"a special method of an object changes a {type(x).__name__} that is not one of the function's arguments, and is called by "
+                "Python's own C code, while compiling; let it only compute, or call it by its name"
+            )
+    return refusal
 
 
 def refuse_stored_by_hash(x: Any) -> None:

@@ -355,8 +355,12 @@ class Calls(Uninterpreted, Recursions):
         a, b = args
         if function in _IN_PLACE:
             plain, name = _IN_PLACE[function]
+            if isinstance(a, Array):
+                raise BadInput(
+                    f"an array that a {kind_of(b)} changes in place cannot be compiled; write to a new array, or to a[:]"
+                )
             method = getattr(type(a), name, None)
-            if isinstance(method, types.FunctionType):
+            if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
                 return self.call(method, a, b)
             if isinstance(a, CONTAINERS):
                 self.touch(a)

@@ -24,6 +24,7 @@ from ..surface.overflow import too_large
 from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from ..traced_text import Text
 from .arguments import traced_leaf, type_of
+from .called_back import restore
 from .identity import Candidates
 from .instances import is_instance
 from .matching import Matching
@@ -51,6 +52,7 @@ class Interpreter(Matching):
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.called_back: dict[int, Any] = {}
+        self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []
         self.scopes = []
@@ -254,7 +256,13 @@ def specialise(
     trace = Interpreter(options.pop("is_numbered", False))
     vars(trace).update(options)
     try:
-        return _traced(trace, f, args, kwargs, static, read_only)
+        try:
+            return _traced(trace, f, args, kwargs, static, read_only)
+        finally:
+            refusal = restore(trace.seen_outside)
+            if refusal is not None:
+                trace.locate_in(refusal, f)
+                raise refusal
     except BadInput as error:
         error.is_uneven = trace.is_uneven  # type: ignore[attr-defined]
         raise

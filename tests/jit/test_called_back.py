@@ -291,3 +291,80 @@ def test_a_generator_that_is_ended_or_has_nothing_to_do_is_compiled(lines):
     value, slope = mo.jit(mo.value_and_grad(f))(0.45)
     assert value == pytest.approx(f(0.45), rel=1e-12)
     assert slope == pytest.approx((f(0.45 + 1e-6) - f(0.45 - 1e-6)) / 2e-6, rel=1e-6)
+
+
+OUTSIDE = """\
+LOG, TABLE, SEEN = [], {}, set()
+
+
+class Logs:
+    def __init__(self, w): self.w = w
+
+    def __repr__(self):
+        LOG.append(self.w)
+        return "logs"
+
+    def __lt__(self, other):
+        TABLE["last"] = self.w
+        return True
+
+    def __float__(self):
+        SEEN.add(len(SEEN))
+        return 1.0
+
+    def note(self): LOG.append(1.0)
+
+    def __len__(self):
+        self.note()
+        return 2
+
+"""
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["repr([a])", "f'{[a]}'", "'%s' % [a]", "min([a, a])", "math.sin(a)", "math.floor(float(a))", "len([*a.pair])"],
+)
+def test_what_c_lets_a_special_method_store_outside_is_refused_and_undone(form):
+    text = (
+        f"{PRELUDE}{OUTSIDE}def program(x):\n    a = Logs(x)\n    a.pair = (a, a)\n    y = {form}\n    return x * x\n"
+    )
+    scope = module(text, f"<outside: {form}>")
+    compiled = mo.jit(mo.value_and_grad(scope["program"]))
+    if form == "len([*a.pair])":
+        assert compiled(0.5) == (0.25, 1.0)
+    else:
+        with pytest.raises(mo.BadInput, match=r"(list|dict|set) that is not one of the function's arguments"):
+            compiled(0.5)
+    assert (scope["LOG"], scope["TABLE"], scope["SEEN"]) == ([], {}, set())
+
+
+IN_PLACE = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"]
+
+
+@pytest.mark.parametrize("op", IN_PLACE)
+def test_a_number_is_changed_by_an_object_of_the_users(op):
+    name = dict(zip(IN_PLACE, "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()))[op]
+    text = f"""\
+class Other:
+    def __init__(self, w): self.w = w
+    def __r{name}__(self, other): return other * self.w + 1.0
+
+
+class Bare: pass
+
+
+def program(x):
+    y = x * 1.0
+    y {op}= Other(x)
+    return y
+
+
+def without(x):
+    x {op}= Bare()
+    return x
+"""
+    scope = module(text, f"<in place {op}>")
+    assert mo.jit(mo.value_and_grad(scope["program"]))(0.5) == (1.25, 1.0)
+    with pytest.raises((TypeError, mo.BadInput)):
+        mo.jit(scope["without"])(0.5)
