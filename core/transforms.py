@@ -135,6 +135,8 @@ def differentiated(
     made.settle(found[:count])
     y, shown, written = made.outcome  # type: ignore[misc]
     _put_back(trace, written)
+    for one in trace.candidates.values():
+        one.restore(own)
     pull = Pull(trace, f, shown, parameters, entered)
     pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
     return Restore(own)(y), pull

@@ -18,6 +18,7 @@ from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, walk
 from ..traced import Array, Scalar, Storage, Trace
 from ..typed import STACK, ArrayType, Dim, custom
+from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended
 from .state import put
@@ -64,7 +65,7 @@ class Captured:
             )
         block: Block = region.block
         inner = {r for op in block.operations for r in op.results} | set(parameters)
-        self.left = _Left(inner, region.after)
+        self.left = _Left(inner, region.after, trace.candidates)
         self.left.walk(self.outcome)
         if raised is not None:
             self.left.walk([raised.which, *(x for e in raised.errors for x in trace.parts(e))])
@@ -137,8 +138,11 @@ def _free(block: Block, parameters: set[Value]) -> list[Value]:
 class _Left:
     """The numbers and arrays of a region that objects outside refer to after it."""
 
-    def __init__(self, inner: set[Value], after: dict[int, tuple[Any, Any]]) -> None:
+    def __init__(self, inner: set[Value], after: dict[int, tuple[Any, Any]], candidates: dict[int, Candidates]) -> None:
         self.inner = inner
+        self.candidates = candidates
+        self.negated: dict[int, Not] = {}
+        self.options: list[tuple[dict[int, Option], int]] = []  # of objects that may be one of several
         self.scalars: list[Scalar] = []
         self.arrays: list[Array] = []
         self.written: list[Value] = []
@@ -156,6 +160,9 @@ class _Left:
             if x is None or isinstance(x, _LEAVES) or id(x) in self.seen:
                 continue
             self.seen[id(x)] = x
+            found = self.candidates.get(id(x))
+            if found is not None and found.objects is not None:
+                waiting += self.choices(found.objects)
             if isinstance(x, Scalar):
                 if x.ir in self.inner:
                     self.scalars.append(x)
@@ -170,6 +177,15 @@ class _Left:
             elif hasattr(x, "__dict__") or is_instance(x):
                 waiting += held_by_instance(x).values()
 
+    def choices(self, objects: dict[int, Option]) -> list[Any]:
+        """The objects that one may be, with the conditions for them and the places of views."""
+        for key, (_, on, numbers) in objects.items():
+            if isinstance(on, Not) and on.condition in self.inner:
+                self.negated[id(on)] = on
+            if any(n in self.inner for n in numbers):
+                self.options.append((objects, key))
+        return [x for option, on, _ in objects.values() for x in (option, on) if not isinstance(x, (Not, bool))]
+
     def note(self, x: Array) -> None:
         if x.storage.value not in self.inner:
             return
@@ -181,11 +197,18 @@ class _Left:
 
     def values(self) -> list[Value]:
         found = [*(x.ir for x in self.scalars), *(x.storage.value for x in self.arrays)]
+        found += [x.condition for x in self.negated.values()]
+        found += [n for objects, key in self.options for n in objects[key][2] if n in self.inner]
         return list(dict.fromkeys([*found, *(v for v in self.written if v in self.inner)]))
 
     def rename(self, new: dict[Value, Value]) -> None:
         for scalar in self.scalars:
             scalar.ir = new[scalar.ir]
+        for x in self.negated.values():
+            x.condition = new[x.condition]
+        for objects, key in self.options:
+            option, on, numbers = objects[key]
+            objects[key] = option, on, [new.get(n, n) for n in numbers]
         for storage in {id(x.storage): x.storage for x in self.arrays}.values():
             storage.value = new[storage.value]
         for array in self.arrays:

@@ -82,6 +82,12 @@ class Candidates:
         self.x = x
         self.objects = objects
 
+    def restore(self, originals: dict[int, Any]) -> None:
+        """Let the objects be those in whose place others stood, by the identities of these."""
+        if self.objects is not None and not originals.keys().isdisjoint(self.objects):
+            options = [(originals.get(key, x), on, numbers) for key, (x, on, numbers) in self.objects.items()]
+            self.objects = {id(option[0]): option for option in options}
+
 
 def candidates(trace: Any, x: Any) -> dict[int, Option] | None:
     found = trace.candidates.get(id(x))
