@@ -35,7 +35,7 @@ from .raising import Ended
 from .recursion import Recursions
 from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
-from .suspended import Suspended, may_clean_up
+from .suspended import started
 from .uninterpreted import Uninterpreted
 from .vectorized_in_python import call_vectorized
 
@@ -281,10 +281,7 @@ class Calls(Uninterpreted, Recursions):
                 self.go_to(node.body)
                 return self.body_of_lambda(node)
             if is_generator(node):
-                made = self.new(Suspended(scope, [("block", node.body, 0)], scope.name))
-                if may_clean_up(node):
-                    self.suspended.append(made)
-                return made
+                return started(self, node, scope)
             jump = self.run(node.body) if self.ways is not None or not self.may_fork else self.run_forking(node.body)
         finally:
             self.scopes.pop()

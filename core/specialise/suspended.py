@@ -378,6 +378,14 @@ def may_clean_up(node: Any) -> bool:
     return any(cleans_up(n) and has_yield(n) for n in tries)
 
 
+def started(trace: Any, node: Any, scope: Scope) -> Suspended:
+    """The generator of a call of the function ``node``."""
+    made = trace.new(Suspended(scope, [("block", node.body, 0)], scope.name))
+    if may_clean_up(node):
+        trace.suspended.append(made)
+    return made
+
+
 _loops: WeakKeyDictionary[ast.GeneratorExp, ast.For] = WeakKeyDictionary()
 
 
