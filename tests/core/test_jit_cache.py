@@ -92,6 +92,20 @@ def test_a_program_that_was_compiled_is_loaded(target, folder, monkeypatch):
         targets.compile_for(target, program(constant=7.0), True)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8", "?"])
+def test_a_loaded_program_takes_arrays_as_quickly_as_the_one_that_was_saved(dtype, monkeypatch):
+    kind = ArrayType(np.dtype(dtype), (3,))
+    x = np.ones(3, dtype)
+    saved = targets.compile_for("native", program(ufunc=np.equal, constant=x, kind=kind), True)
+
+    def never(*args):
+        raise AssertionError("the arguments are converted one by one, in Python")
+
+    monkeypatch.setattr(type(saved), "_converted", never)
+    loaded = type(saved).from_bytes(saved.to_bytes())
+    assert loaded([x])[0].tolist() == [True] * 3
+
+
 PROGRAM = """
 import sys
 from importlib import import_module

@@ -285,7 +285,8 @@ def built_in(program: Any, loaded: Any, objects: list[Any], slow: Any, fail: Any
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = pointer(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
     ctypes.c_void_p.from_address(loaded.variable("numpy")).value = table
-    kept = [slow, fail, *objects]
+    # NumPy has one object for each of its own dtypes, which the program compares by identity: a pickled one is a copy.
+    kept = [slow, fail, *(np.dtype(x.type) if isinstance(x, np.dtype) else x for x in objects)]
     place = loaded.variable("objects")
     for k, x in enumerate(kept):
         ctypes.c_void_p.from_address(place + 8 * k).value = id(x)
