@@ -25,6 +25,7 @@ from .instances import held_by_instance, is_instance
 from .items import is_index, item_at, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
+from .lists_in_python import BISECTIONS, in_order, largest, smallest
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
@@ -156,6 +157,9 @@ def _cmp_to_key(trace: Any, mycmp: Any) -> Any:
     return functools.partial(ByComparison, mycmp)
 
 
+_SORTED_BY_INSERTION = 16  # the number of comparisons is that of pairs
+
+
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if isinstance(iterable, Array):
         return NotImplemented
@@ -164,12 +168,14 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     items = list(iterable if isinstance(iterable, dict) else trace.iterate(iterable))
     keys = items if key is None else [trace.call(key, x) for x in items]
     traced = next((k for k in keys if has_traced((k,))), None)
-    if traced is None:
+    if traced is None and not (any(map(is_instance, keys)) and len(items) <= _SORTED_BY_INSERTION):
         asked = keys if not any(map(is_instance, keys)) else [_Compared(trace, k) for k in keys]
         order = sorted(range(len(items)), key=asked.__getitem__, reverse=reverse)
         return trace.new([items[i] for i in order])
     if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
         return NotImplemented
+    if len(items) <= _SORTED_BY_INSERTION:
+        return trace.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
     raise BadInput(
         "the order of objects by numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
     )
@@ -235,9 +241,17 @@ def _extreme(function: Any) -> Any:
     """``max`` and ``min`` of what is not an array, a list or a tuple: a generator, say."""
 
     def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or isinstance(args[0], (Traced, np.ndarray, list, tuple)):
+        if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
+            return trace.call(function, list(trace.iterate(args[0])), **kwargs)
+        key, items = kwargs.get("key"), args if len(args) > 1 else args[0]
+        if not isinstance(items, (list, tuple)) or not items:
             return NotImplemented
-        return trace.call(function, list(trace.iterate(args[0])), **kwargs)
+        has_order = any(isinstance(x, (list, tuple)) or is_instance(x) for x in items)
+        if key is None and not has_order or not kwargs.keys() <= {"key", "default"}:
+            return NotImplemented
+        if not key and not has_traced(items) and not any(map(is_instance, items)):
+            return NotImplemented
+        return trace.interpret(largest if function is max else smallest, (items, key or (lambda x: x)), {})
 
     return extreme
 
@@ -433,7 +447,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     zip: _zip,
     reversed: _reversed,
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
-    **{function: _in_python(definition) for function, definition in DEFINITIONS.items()},
+    **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
     bool: lambda trace, x=False: as_python_bool(trace, trace.truth(x)),
     operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
 }

@@ -8,11 +8,13 @@ from typing import Any
 
 from ..errors import BadInput
 from ..traced import NeedsConcrete, Scalar
+from .arguments import has_traced
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
 from .forms import same_entries
 from .identity import has_choice, refuse_as_key
 from .instances import is_instance
+from .lists_in_python import METHODS, insert
 from .objects import Objects
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
@@ -55,6 +57,10 @@ class Containers(Objects):
             return joined(self, owner, *args)
         if type(owner) is str and name == "format" and any(map(is_told, (*args, *kwargs.values()))):
             return by_format(self, owner, args, kwargs)
+        if type(owner) is list and name == "insert" and isinstance(args[0], Scalar):
+            return self.interpret(insert, (owner, *args), kwargs)
+        if type(owner) in (list, tuple) and name in METHODS and self.compares_unknown((owner, args)):
+            return self.interpret(METHODS[name], (owner, *args), kwargs)
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
@@ -75,6 +81,10 @@ class Containers(Objects):
         elif is_instance(owner) and name in ("__setattr__", "__delattr__"):
             self.touch(owner)
         return self.call_real(function, args, kwargs)
+
+    def compares_unknown(self, x: Any) -> bool:
+        """Whether a comparison of what is in x may depend on numbers that are not known, or on which object one is."""
+        return has_traced(x) or has_choice(self, x) or any(is_instance(e) for part in x for e in part)
 
     def call_of_dict(self, owner: Any, name: str, args: Any) -> Any:
         """Methods that look at one entry, which may be there on one path only; NotImplemented leaves a call to Python."""

@@ -18,10 +18,12 @@ from ..ir import Operation
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from ..traced_text import Text, braced
 from ..typed import Primitive
+from .arguments import has_traced
 from .branches import Branches
 from .contents import opened
 from .formatting import formatted
 from .identity import has_choice, identical, refuse_as_key
+from .instances import is_instance
 from .iterators import Iterator
 from .itertools_in_python import contains
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
@@ -220,7 +222,9 @@ class Expressions(Branches):
             return self.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
         self.outside.read_whole(container, is_deep=True)
         if isinstance(container, (list, tuple, deque)):
-            one_by_one = any(isinstance(e, Traced) for e in (x, *container)) or has_choice(self, (x, container))
+            one_by_one = any(has_traced(e) or is_instance(e) for e in (x, *container)) or has_choice(
+                self, (x, container)
+            )
         else:
             one_by_one = isinstance(x, Traced)
             refuse_as_key(self, x)

@@ -24,20 +24,38 @@ def is_index(x: Any) -> bool:
 
 
 def item_at(trace: Any, x: Any, index: Scalar) -> Any:
-    """``x[index]`` of a list or tuple of numbers or of arrays of one type; of two items by a bool, whatever they are."""
+    """``x[index]`` of a list or tuple of numbers, of arrays of one type, or of tuples of such; of two items by a bool, whatever they are."""
     i = trace.value(index)
     if i.type.dtype.kind == "b" and len(x) == 2:
         return trace.branch(i, lambda: trace.call(operator.getitem, x, 1), lambda: trace.call(operator.getitem, x, 0))
     trace.outside.read_whole(x)
     items = [trace.outside.read(trace, x, k, e) for k, e in enumerate(x)] if trace.outside.is_outside(x) else list(x)
-    are_numbers = all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
-    if not are_numbers and not _are_arrays_of_one_type(items):
+    if not _are_alike(items):
         raise NeedsConcrete(i, f"an index into a {kind_of(x)}, which is not known while compiling")
     i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")
-    return _number_at(trace, items, i) if are_numbers else _array_at(trace, items, Scalar(i))
+    return _one_of(trace, items, i)
 
 
-def _are_arrays_of_one_type(items: list[Any]) -> bool:
+def _one_of(trace: Any, items: list[Any], i: Value) -> Any:
+    if _are_numbers(items):
+        return _number_at(trace, items, i)
+    if isinstance(items[0], tuple):
+        parts = [_one_of(trace, list(column), i) for column in zip(*items)]
+        return type(items[0])(*parts) if hasattr(items[0], "_fields") else tuple(parts)
+    return _array_at(trace, items, Scalar(i))
+
+
+def _are_numbers(items: list[Any]) -> bool:
+    return all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
+
+
+def _are_alike(items: list[Any]) -> bool:
+    """Whether items are numbers, arrays of one type, or tuples of such: which one it is can be left open."""
+    if _are_numbers(items):
+        return True
+    if isinstance(items[0], tuple):
+        is_one_kind = len({(type(e), len(e) if isinstance(e, tuple) else -1) for e in items}) == 1
+        return is_one_kind and all(map(_are_alike, map(list, zip(*items))))
     if not all(isinstance(e, (Array, np.ndarray)) for e in items):
         return False
     return len({(e.dtype, e.type.shape if isinstance(e, Array) else e.shape) for e in items}) == 1
