@@ -243,15 +243,18 @@ def _extreme(function: Any) -> Any:
     def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
             return trace.call(function, list(trace.iterate(args[0])), **kwargs)
-        key, items = kwargs.get("key"), args if len(args) > 1 else args[0]
+        key, items = kwargs.get("key"), args if len(args) != 1 else args[0]
         if not isinstance(items, (list, tuple)) or not items:
             return NotImplemented
-        has_order = any(isinstance(x, (list, tuple)) or is_instance(x) for x in items)
+        has_objects = any(is_instance(x) for x in items if not isinstance(x, Traced))
+        has_order = has_objects or any(isinstance(x, (list, tuple)) for x in items)
         if key is None and not has_order or not kwargs.keys() <= {"key", "default"}:
             return NotImplemented
-        if not key and not has_traced(items) and not any(map(is_instance, items)):
+        if key is None and not has_traced(items) and not has_objects:
             return NotImplemented
-        return trace.interpret(largest if function is max else smallest, (items, key or (lambda x: x)), {})
+        return trace.interpret(
+            largest if function is max else smallest, (items, (lambda x: x) if key is None else key), {}
+        )
 
     return extreme
 

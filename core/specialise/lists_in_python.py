@@ -6,30 +6,30 @@ import bisect
 from collections.abc import Callable
 from typing import Any
 
+from .itertools_in_python import alike
+
 
 def index(items: Any, x: Any, start: int = 0, stop: int | None = None) -> int:
-    found = len(items)
-    for i in reversed(range(*slice(start, stop).indices(len(items)))):
-        if items[i] == x:
-            found = i
-    if found == len(items):
-        raise ValueError(f"{x!r} is not in list" if isinstance(items, list) else "tuple.index(x): x not in tuple")
-    return found
+    for i in range(*slice(start, stop).indices(len(items))):
+        if alike(items[i], x):
+            return i
+    raise ValueError(f"{x!r} is not in list" if isinstance(items, list) else "tuple.index(x): x not in tuple")
 
 
 def count(items: Any, x: Any) -> int:
     found = 0
     for e in items:
-        if e == x:
+        if alike(e, x):
             found += 1
     return found
 
 
 def remove(items: list[Any], x: Any) -> None:
     found = len(items)
-    for i in reversed(range(len(items))):
-        if items[i] == x:
+    for i in range(len(items)):
+        if alike(items[i], x):
             found = i
+            break
     if found == len(items):
         raise ValueError("list.remove(x): x not in list")
     for i in range(len(items) - 1):

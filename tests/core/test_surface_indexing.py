@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -200,11 +199,6 @@ def test_functions_that_pick_and_put():
         return parts
 
     check(program, MATRIX, np.array([2, 0, 1]))
-
-
-def test_items_of_lists_of_numbers_at_an_index_that_is_not_known():
-    check(lambda i: call(operator.getitem, [1.5, 2.5, 3.5], i), -1)
-    raises_when_run(lambda i: call(operator.getitem, [1.5, 2.5], i), 2, error=IndexError)
 
 
 bound = st.one_of(st.none(), st.integers(-6, 6))

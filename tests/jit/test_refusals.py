@@ -86,27 +86,7 @@ async def waits(x):
     return x
 
 
-def greatest_pair(x):
-    return max((x, 1), (x * x, 2))[0]  # here
-
-
-def least_pair_of_a_list(x):
-    return min([(x, 1), (x * x, 2)])[1] * x  # here
-
-
-def greatest_by_a_key(x):
-    return max([(x, 1), (x * x, 2)], key=lambda pair: pair[0])[1] * x  # here
-
-
 REFUSED = [
-    *(
-        (
-            f,
-            (1.5,),
-            "min and max of lists or tuples, whose order is not known .*use np.argmin or np.argmax of an array",
-        )
-        for f in (greatest_pair, least_pair_of_a_list, greatest_by_a_key)
-    ),
     (
         lengthens,
         (1.5, 3),
