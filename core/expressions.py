@@ -56,6 +56,9 @@ MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "spli
 HASHING = {"pop", "insert", "get", "setdefault", "add", "discard"}
 """Those of them that hash their first argument, compare it, or take it for an index."""
 
+DATA = {list, dict, set}
+"""Classes of global variables by which nothing is rewritten in another way."""
+
 
 class Expressions(Conditions):
     def __init__(self, function: FunctionType, prefix: str) -> None:
@@ -403,7 +406,8 @@ class Expressions(Conditions):
     def assume(self, space: dict[str, Any], name: str) -> Any:
         """What a name stands for now; the function is rewritten when it stands for something else."""
         found = space.get(name)
-        self.assumed[id(space), name] = space, name, found
+        if type(found) not in DATA:  # which are read as the function runs: others may take their place each time
+            self.assumed[id(space), name] = space, name, found
         return found
 
 

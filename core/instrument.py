@@ -105,6 +105,7 @@ def _compile(function: FunctionType) -> Template:
             f"{describe(function)} is a coroutine; asynchronous code cannot be differentiated. "
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
+    tree = syntax_tree(function)
     names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
     names |= {"again": AGAIN, "type": type, "sequences": known.SEQUENCES, "known": known.functions, "caller": caller}
     names |= {"method_caller": method_caller, "bound": bound, "containers": known.CONTAINERS}
@@ -125,7 +126,6 @@ def _compile(function: FunctionType) -> Template:
     names |= {"truth": operate.truth, "operand": operate.operand, "chosen": operate.chosen}
     names |= {"contains": comparison.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
-    tree = syntax_tree(function)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}
     prefix = "_"
     while any(name.startswith(prefix) and _is_taken(name[len(prefix) :], names) for name in used):

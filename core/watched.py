@@ -200,11 +200,11 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     else:  # a profiler written in C, which only it can start: the other hook is taken
         install, before = sys.settrace, sys.gettrace()
     watch.enclosing, watch.sees_calls = before, install is sys.setprofile
+    parent = None if runs_text(watch.function) else watch.tape.parent
     try:
         innermost.onlooker = watch
         install(watch.event)  # within, since a signal may raise as soon as that is done
         # Called from here: a frame of the engine in between would hide those that it calls.
-        parent = None if runs_text(watch.function) else watch.tape.parent
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.instrument import template_of
 
 NUMBER = 1.0
+WEIGHTS = [0.5, 0.5]
 VECTOR = np.zeros(2)
 TABLE = {"k": 1.0}
 MODULE = types.ModuleType("MODULE")
@@ -123,6 +125,20 @@ def counting(x):
         NUMBER = NUMBER + 1
         x = x + number() * 0.0 * k
     return x * x
+
+
+def test_a_list_that_keeps_changing_is_read_each_time_and_nothing_is_rewritten(monkeypatch):
+    def f(x):
+        return sum([w * x for w in WEIGHTS]) + 0.0 * WEIGHTS.count(x)
+
+    assert mo.grad(f)(3.0) == 1.0
+    rewritten = template_of(f)
+    for k in (2.0, 3.0):
+        monkeypatch.setitem(globals(), "WEIGHTS", [k, k])
+        assert mo.grad(f)(3.0) == 2 * k
+        assert template_of(f) is rewritten
+    monkeypatch.setitem(globals(), "WEIGHTS", (5.0,))
+    assert mo.grad(f)(3.0) == 5.0
 
 
 def test_a_global_that_keeps_changing_is_read_each_time():
