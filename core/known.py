@@ -72,7 +72,7 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 functions = Functions()
 _by_name: dict[tuple[str, str], Any] = {}
-_filled: list[Any] = []
+_filled: dict[int, Any] = {}  # what is to be cleared, by identity
 
 slotted: set[type] = set()
 """Classes whose instances have no dict, which could hide a method."""
@@ -84,7 +84,8 @@ def classes(kind: str, name: str) -> set[Any]:
     ``load``: classes of which an attribute is loaded without running code written in Python; ``store``: in which one is
     stored so; ``own``: classes whose own attribute is loaded so.
     """
-    return _by_name.setdefault((kind, name), set())
+    found = _by_name.get((kind, name))
+    return _by_name.setdefault((kind, name), set()) if found is None else found
 
 
 class Methods(dict[type, Any]):
@@ -107,21 +108,21 @@ def methods(name: str) -> Methods:
 def is_plain(kind: str, cls: type, name: str) -> None:
     """Enter a class into one of the sets."""
     found = classes(kind, name)
-    _filled.append(found)  # before, since an interrupt may come at any point
+    _filled[id(found)] = found  # before, since an interrupt may come at any point
     found.add(cls)
-    _filled.append(found)  # after, since another thread may have forgotten in between
+    _filled[id(found)] = found  # after, since another thread may have forgotten in between
 
 
 def enter(name: str, cls: type, method: Any) -> None:
     """Enter a method of a class into one of the dicts."""
     found = methods(name)
-    _filled.append(found)
+    _filled[id(found)] = found
     found[cls] = method
-    _filled.append(found)
+    _filled[id(found)] = found
     if not cls.__dictoffset__:
-        _filled.append(slotted)
+        _filled[id(slotted)] = slotted
         slotted.add(cls)
-        _filled.append(slotted)
+        _filled[id(slotted)] = slotted
 
 
 answering: dict[type, bool] = {}
@@ -145,12 +146,10 @@ def forget_classes() -> None:
     """When a class has been changed: it may have a property or a method now."""
     answering.clear()
     hashing.clear()
-    while _filled:
-        try:
-            found = _filled.pop()
-        except IndexError:  # another thread forgets too
-            return
-        found.clear()
+    for key, found in [*_filled.items()]:
+        found.clear()  # before, since an interrupt may come at any point
+        _filled.pop(key, None)
+        found.clear()  # after, since another thread may have entered a class in between
 
 
 def forget() -> None:
