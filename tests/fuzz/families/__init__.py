@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from . import aliasing, arrays, flow, mixed, mutation, nested, numbers, objects, raising, sharing, state, structured
+from . import (
+    aliasing,
+    arrays,
+    flow,
+    library,
+    mixed,
+    mutation,
+    nested,
+    numbers,
+    objects,
+    operators,
+    raising,
+    sharing,
+    state,
+    structured,
+)
 
 
 class AnyFamily(Protocol):
@@ -18,5 +33,20 @@ class AnyFamily(Protocol):
     def write(self, seed: int) -> str: ...
 
 
-MODULES = (structured, mutation, aliasing, nested, numbers, objects, flow, arrays, sharing, raising, state, mixed)
+MODULES = (
+    structured,
+    mutation,
+    aliasing,
+    nested,
+    numbers,
+    objects,
+    flow,
+    arrays,
+    sharing,
+    raising,
+    state,
+    library,
+    operators,
+    mixed,
+)
 FAMILIES: dict[str, AnyFamily] = {family.name: family for module in MODULES for family in module.FAMILIES}
