@@ -295,15 +295,17 @@ class Branches(Raising):
         """Let everything be changed that one of two sides has changed, or of that what is reached from ``roots``."""
         holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
         kept = None if roots is None else reachable(roots, [s.after for s in sides])
+        merged = []  # all of it before any of it is there: the sides are read as they were left
         for key, holder in holders.items():
             if kept is not None and key not in kept:
                 continue
             if any(self.made_in(holder) is s.changes for s in sides):
                 continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
-            merged = self.merged_content(merger, holder, *held)
+            merged.append((holder, self.merged_content(merger, holder, *held)))
+        for holder, content_after in merged:
             self.save(holder)
-            put(holder, merged)
+            put(holder, content_after)
 
     def unless_unknown(self, way: Callable[[], Any]) -> Any:
         try:

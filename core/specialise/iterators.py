@@ -40,9 +40,14 @@ LEFT = 300
 """So many items are taken of it by a loop that each of them may leave on a traced condition."""
 
 
+GROWN = 300
+"""By so many items a list may grow while a loop goes over it, before it is taken to grow without an end."""
+
+
 def refuse_endless(iterator: Any, count: int, most: int | None = None) -> None:
     """Refuse a loop over an iterator which may have no end that is known while compiling."""
-    if count > (ENDLESS if most is None else most) and not isinstance(iterator, (Items, Entries, Walk)):
+    grows = isinstance(iterator, Items) and count > GROWN + iterator.first
+    if grows or count > (ENDLESS if most is None else most) and not isinstance(iterator, (Items, Entries, Walk)):
         raise BadInput(
             f"a loop over an iterator has taken {count} items while compiling, and found no end; give it one that is known while compiling "
             "(itertools.islice), or loop over range(n)"
@@ -92,6 +97,7 @@ class Items(Iterator):
         self.source = source
         self.position: Any = 0 if step > 0 else len(source) - 1
         self.by = step
+        self.first = len(source)
         self.length = len(source) if isinstance(source, deque) else None
 
     def step(self, trace: Any) -> Any:

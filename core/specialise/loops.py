@@ -452,7 +452,7 @@ class Loop:
 
     def late(self, slot: Slot, x: Any) -> Any:
         """What a variable holds that has been assigned if there was an iteration."""
-        if slot.holder.get("go", None) is not None and slot.key == "value":
+        if isinstance(slot.holder, dict) and slot.holder.get("go") is not None and slot.key == "value":
             return x
         if self.trips is None:
             # A while that has run at least once is not told from one that has not.

@@ -8,6 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+import morula as mo
+
 A = np.array([0.5, -1.0, 1.5, 2.0])
 B = np.array([2.0, 0.25, -0.5, 1.0])
 M = np.array([[0.5, 1.0, 1.5], [2.0, -0.5, 0.7]])
@@ -189,3 +191,28 @@ def any_and_all(a, x):
 
 def test_any_all_min_max(value):
     value(any_and_all, A, 1.7)
+
+
+def test_a_list_that_grows_without_an_end_on_a_path_that_does_not_run_is_refused():
+    def f(x):
+        items = [x, x]
+        if x > 0.3:
+            return x
+        for q in items:
+            items.append(q * 2)
+        return sum(items)
+
+    assert f(0.5) == 0.5
+    with pytest.raises(mo.BadInput, match=r"and found no end(.|\n)*test_iteration"):
+        mo.jit(f)(0.5)
+
+
+def test_a_list_that_grows_to_an_end_is_gone_over():
+    def f(x):
+        items = [x, x]
+        for q in items:
+            if len(items) < 50:
+                items.append(q * 1.25)
+        return items[-1] + len(items)
+
+    assert mo.jit(f)(0.5) == f(0.5)
