@@ -182,7 +182,11 @@ def with_pullback(
                 _check_places(f, x, dx, {})
         return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
 
-    made = Captured(trace, "backward", cotangents, run)
+    tries, trace.tries = trace.tries, trace.tries_around  # a try in the function has ended when its backward sweep runs
+    try:
+        made = Captured(trace, "backward", cotangents, run)
+    finally:
+        trace.tries = tries
     if made.raises:
         raise BadInput(f"{what} raises an exception on every path")
     if made.region.after:

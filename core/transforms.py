@@ -101,6 +101,7 @@ def differentiated(
     def run() -> tuple[list[Value], Any]:
         given = list(args)
         trace.level += 1
+        around, trace.tries_around = trace.tries_around, list(trace.tries)
         try:
             for i, e in zip(chosen, entered):
                 given[i] = e.enter()
@@ -112,6 +113,7 @@ def differentiated(
             written = [pair for e in entered for pair in e.changed()]
         finally:
             trace.level -= 1
+            trace.tries_around = around
             for e in entered:
                 e.leave(Restore(own))
         asked = [trace.value(x) for x in _leaves(shown)]

@@ -250,6 +250,8 @@ class Merger:
 
     def new_zeros(self, x: Any, side: int, to: int) -> Any:
         trace = self.trace
+        if isinstance(x, Late):  # an attribute that is not there where the object is not
+            return UNBOUND
         if isinstance(x, Scalar):
             return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()
         if isinstance(x, Array):

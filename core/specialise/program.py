@@ -60,6 +60,7 @@ class Interpreter(Matching):
         self.guards = []
         self.frames = []
         self.tries = []
+        self.tries_around: list[Any] = []  # those around the derivative that is being taken
         self.iterations = 0
         self.handled = []
         self.contexts = {}
