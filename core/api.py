@@ -266,7 +266,7 @@ def _unit(f: Function, y: Any) -> Any:
         )
     if isinstance(y, np.ndarray) and y.ndim == 0:
         return np.ones((), y.dtype)
-    if type(y) is Int or isinstance(y, (int, np.integer)):
+    if type(y) is Int or isinstance(y, (int, np.integer)) and not isinstance(y, bool):
         return 1
     if isinstance(y, (float, np.floating)):
         return type(y)(1) if isinstance(y, np.floating) else 1.0

@@ -16,7 +16,7 @@ from .call import call
 from .custom import distinct
 from .errors import NoDerivative
 from .opaque import Opaque, judge
-from .source import describe
+from .source import describe, user_frame
 from .tape import Cotangents, Record, Tape, sweep
 from .values import evaluate
 
@@ -57,12 +57,12 @@ def _attach(tape: Tape, x: Any, r: Any, first: int, residual: Any) -> Any:
     evaluation = Tape()
     evaluation.records = tape.records[first:]
     y = evaluate(tape.parent, distinct, x)
-    tape.records.append((_implicit_back, y, x, r, evaluation, residual))
+    tape.records.append((_implicit_back, y, x, r, evaluation, residual, user_frame()))
     return y
 
 
 def _implicit_back(table: Cotangents, record: Record) -> None:
-    _, y, x, r, evaluation, residual = record
+    _, y, x, r, evaluation, residual, where = record
     dy = table.take(y)
     if dy is None:
         return
@@ -71,8 +71,8 @@ def _implicit_back(table: Cotangents, record: Record) -> None:
     jacobian = table.run(np.stack, [_row(table, x, r, i, evaluation) for i in range(np.size(r))])
     if jacobian.shape[0] != jacobian.shape[1] or not np.linalg.cond(np.asarray(jacobian)) < 1 / np.finfo(float).eps:
         raise NoDerivative(
-            f"the solution of an equation has no derivative: the Jacobian of {describe(residual)} is singular there, so that "
-            "the solution is not determined or does not move smoothly"
+            f"the solution of an equation, computed at {where[0]}:{where[1]}, has no derivative: the Jacobian of {describe(residual)} is "
+            "singular there, so that the solution is not determined or does not move smoothly"
         )
     dr = table.run(np.linalg.solve, table.run(np.transpose, jacobian), table.run(np.reshape, dy, -1))
     dr = table.run(np.negative, dr)

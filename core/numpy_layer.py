@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import call_rule
 from .call import CALLERS, HANDLERS, call, handles
+from .dispatch import dispatched
 from .models import call_compiled
 from .object_arrays import as_objects
 from .opaque import Recording, call_opaque
@@ -20,6 +21,9 @@ from .values import differentiable
 
 def call_ufunc(tape: Tape, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
     """A ufunc without a rule: one that ``np.frompyfunc`` made calls its function, recorded, on each entry."""
+    y = dispatched(tape, ufunc, args, kwargs)
+    if y is not NotImplemented:
+        return y
     functions = [f for f in gc.get_referents(ufunc) if callable(f)]
     if len(functions) != 1 or len(args) != ufunc.nin or kwargs not in ({}, {"out": ...}):
         return call_compiled(tape, ufunc, args, kwargs)

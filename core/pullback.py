@@ -31,6 +31,7 @@ from .captured import is_constant
 from .construct import give_back
 from .cotangents import conform
 from .errors import BadInput, NoDerivative
+from .faults import kind_of as named
 from .held import Held, exposed, globals_of
 from .instrument import instrument
 from .interrupts import undo
@@ -338,9 +339,11 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
 def kind_of(x: Any) -> str:
     if isinstance(x, np.ndarray):
         return f"an array of dtype {x.dtype}"
-    name = type(x).__name__
+    name = named(x)
     if x is None or isinstance(x, (str, bool)):
         return "None" if x is None else f"{name} {x!r}"
+    if isinstance(x, tuple):
+        return f"a {name} of {len(x)}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
@@ -359,7 +362,7 @@ def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
         return nothing_returned(f)
     if isinstance(y, tuple):
         return BadInput(
-            f"a gradient needs a real scalar output, but {describe(f)} returned a tuple of {len(y)}; if it is a pair of the value and "
+            f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}; if it is a pair of the value and "
             "anything else, pass has_aux=True; otherwise use morula.pullback with a cotangent of the output's structure"
         )
     return BadInput(

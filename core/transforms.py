@@ -24,6 +24,7 @@ from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
 from .specialise.functions import LEFT_BEHIND, Captured, constant_for_derivatives
+from .specialise.scopes import Conflict
 from .traced import Array, Trace, Traced
 from .typed import STACK, ArrayType, custom
 
@@ -243,6 +244,9 @@ def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int
 def unit(trace: Any, f: Any, y: Any) -> Any:
     """The cotangent 1 of a real scalar."""
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
+    if isinstance(y, Conflict):
+        missing = "; is a `return` missing at its end?" if "None" in y.text else ""
+        raise BadInput(f"{describe(f)} returns what differs in kind: {y.text}{missing}")
     if kind is None:
         raise no_scalar(f, y)
     if kind.dtype.kind == "c":

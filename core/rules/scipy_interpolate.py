@@ -402,7 +402,7 @@ def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
     t = np.concatenate((np.stack([first] * (k + 1)), inner, np.stack([last] * (k + 1))))
     c = np.linalg.solve(collocation(x, t, k), y)
     rest = np.zeros((0 if nest is None else nest) + 2 * len(x) + 4 * k)
-    room = max(len(x) + k + 1, 2 * k + 3) if nest is None else nest
+    room = len(x) + k + 1 if nest is None else nest
     t, c = np.concatenate((t, rest))[:room], np.concatenate((c, rest))[:room]
     return x, y, w, first, last, k, s, None, t, c, None, None, None, 0
 

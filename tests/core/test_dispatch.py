@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
+
+import morula as mo
 
 
 def strip(x):
@@ -81,3 +84,45 @@ class Series:
 )
 def test_a_function_is_handed_to_the_class_that_takes_it_over(check, f):
     check(f, np.array([0.4, 1.2, 2.0]))
+
+
+class Counted(np.ndarray):
+    """Its methods take the ufuncs over, those without a rule too, and store what they compute."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        self.kept = 3.0 * np.sum(np.asarray(self))
+        values = np.asarray(inputs[0])
+        return tuple((values * k).view(type(self)) for k in range(1, max(ufunc.nout, 2)))
+
+
+WITHOUT_RULE = [
+    special.kolmogorov,
+    special.elliprc,
+    special.mathieu_a,
+    special.kelvin,
+    np.frompyfunc(lambda x: x, 1, 2),
+]
+
+
+@pytest.mark.parametrize("ufunc", WITHOUT_RULE, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("made", [np.array, lambda x: x * np.ones(3)], ids=["of no dimension", "of one"])
+def test_a_ufunc_without_a_rule_is_handed_to_the_class_too(check, ufunc, made):
+    def f(x):
+        a = made(x).view(Counted)
+        found = ufunc(*[a] * ufunc.nin)
+        return np.asarray(found[0]).sum() * x + a.kept
+
+    check(f, 0.7)
+
+
+def test_a_ufunc_without_a_rule_that_the_class_calls_is_refused():
+    class Plain(np.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            found = super().__array_ufunc__(ufunc, method, *(np.asarray(x) for x in inputs), **kwargs)
+            return tuple(np.array(e).view(Plain) for e in found)
+
+    def f(x):
+        return np.asarray(special.kelvin(np.array(x).view(Plain))[1])[()].real
+
+    with pytest.raises(mo.NoDerivative, match="kelvin, called at"):
+        mo.grad(f)(0.7)

@@ -69,6 +69,39 @@ def test_a_tuple_mentions_has_aux(transform):
         TRANSFORMS[transform](f)
 
 
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_a_return_on_one_path_only_in_compiled_code(target):
+    with pytest.raises(
+        mo.BadInput, match="a number .float. on one path and None on another.*is a `return` missing"
+    ) as error:
+        mo.jit(mo.grad(returns_on_one_path), target=target)(2.0)
+    assert f"{__file__}:{returns_on_one_path.__code__.co_firstlineno}" in str(error.value)
+
+
+@pytest.mark.parametrize("transform", ["grad", "value_and_grad", "native", "xla"])
+def test_a_truth_and_a_generator_are_no_losses(transform):
+    def generates(x):
+        yield x * x
+
+    for f, text in ((lambda x: x > 1, "bool"), (generates, "a generator")):
+        with pytest.raises(mo.BadInput, match=f"real scalar output.*{text}"):
+            TRANSFORMS[transform](f)
+
+
+def test_a_tuple_that_is_no_pair():
+    with pytest.raises(mo.BadInput, match="must return a pair .value, aux., not a tuple of 3"):
+        mo.value_and_grad(lambda x: (x, 1, 2), has_aux=True)(2.0)
+
+
+def test_a_solution_without_derivative_names_the_line_that_asked_for_it():
+    def f(x):
+        return scipy.optimize.minimize(lambda u: (x * u[0] + u[1]) ** 2, np.ones(2), method="L-BFGS-B").x[0]
+
+    with pytest.raises(mo.NoDerivative, match="Jacobian of .* is singular there") as error:
+        mo.grad(f)(2.0)
+    assert f"{__file__}:{f.__code__.co_firstlineno + 1}" in str(error.value)
+
+
 def test_other_results_are_told_what_they_are():
     for y, text in (([1.0], "a list"), ({"a": 1.0}, "a dict"), (np.ones(2), "of shape"), ("a", "str")):
         with pytest.raises(mo.BadInput, match=f"real scalar output.*{text}.*morula.pullback"):
