@@ -15,6 +15,7 @@ import numpy as np
 
 from .compiled import Compilation, calls_python, check_overlap
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
+from .specialise.contents import Absent
 from .specialise.outside import Code, Source
 from .strong_zero import is_nan
 
@@ -160,6 +161,9 @@ class _Entry:
         return space["enter"]
 
     def guard(self, guard: Any) -> None:
+        if isinstance(guard, Absent) and type(guard.holder) is dict:
+            self.tests.append(f"{self.constant(guard.key)} not in {self.constant(guard.holder)}")
+            return
         if not isinstance(guard, Source):
             self.tests.append(f"{self.constant(guard.holds)}()")
             return

@@ -36,9 +36,13 @@ class Contents:
         seen |= {id(holder)}
         inner = [e for e in self.found if is_deep and isinstance(e, CONTAINERS) and id(e) not in seen]
         self.inner = [Contents(e, True, seen) for e in inner]
+        self.kinds = list(map(type, self.found))
+        self.is_plain = all(kind in (bool, int, float, str) for kind in self.kinds)
 
     def holds(self) -> bool:
         now = _items(self.holder)
+        if self.is_plain and now == self.found and list(map(type, now)) == self.kinds:
+            return True
         return (
             len(now) == len(self.found)
             and all(map(is_unchanged, now, self.found))
