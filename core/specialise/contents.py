@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..traced import Traced
+
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, bytearray, array)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 NUMBERS = (bool, int, float, complex, np.generic)
@@ -124,6 +126,9 @@ def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) ->
     """
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
     if function in _OF_ITEMS or name in ENTRIES and isinstance(owner, dict):
+        if args and isinstance(args[0], Traced):  # an array reads the whole of an index, and of what is written into it
+            for x in args[1:]:
+                _note(trace, x, True)
         return function, args, kwargs
     is_deep = is_of_c or function in (str, repr, copy.copy, copy.deepcopy)
     for x in (owner, *args, *kwargs.values()):
