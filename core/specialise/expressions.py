@@ -106,6 +106,8 @@ class Expressions(Branches):
             raise BadInput(x.unread)
         if isinstance(x, Late):
             text = text or f"cannot access local variable '{key}' where it is not associated with a value"
+            if x.before:
+                error, text = BadInput, f"{x.before}; the loop has not run\n  {self.where()}"
             self.builder.raise_if(self.value(x.absent), error, text)
             self.touch(holder)
             holder[key] = x.x

@@ -234,7 +234,8 @@ class Merger:
             held[side] = self.zeros(held[1 - side], 1 - side, side)
         is_absent = self.merge(*absent)
         found = self.merge(*held, name)
-        return found if is_absent is False else Late(found, is_absent, unread)
+        before = next((x.before for x in (a, b) if isinstance(x, Late) and x.before), "")
+        return found if is_absent is False else Late(found, is_absent, unread, before)
 
     def one_side(self, x: Any, side: int) -> Any:
         """What stands for ``x`` of one side, where nothing is needed of the other."""

@@ -83,12 +83,14 @@ class Late:
     """A variable that may not have been assigned: reading it raises when the program runs if ``absent`` holds.
 
     ``unread``: why it cannot be read, where an iteration before may have assigned it.
+    ``before``: why what it was before a loop, which it is where that has not run, cannot stand for it.
     """
 
-    def __init__(self, x: Any, absent: Any, unread: str = "") -> None:
+    def __init__(self, x: Any, absent: Any, unread: str = "", before: str = "") -> None:
         self.x = x
         self.absent = absent
         self.unread = unread
+        self.before = before
 
 
 class Unbound:
