@@ -464,12 +464,9 @@ class Loop:
                                     Scalar(stop) if not stop.is_constant else stop.constant)  # fmt: skip
         if isinstance(first, (bool, np.bool_)):
             return x if not first else slot.first
-        if slot.first is UNBOUND:
-            return Late(x, first)
         name = slot.name or self.name_of(slot.holder)
-        return Late(
-            x, first, before=slot.reason or f"{name} may be what it was before a loop, or what the loop assigns"
-        )
+        other = slot.reason or f"{name} is something else before a loop than what the loop assigns"
+        return Late(x, first, before="" if slot.first is UNBOUND else other)
 
     @property
     def first_go(self) -> Any:
