@@ -168,10 +168,17 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     items = list(iterable if isinstance(iterable, dict) else trace.iterate(iterable))
     keys = items if key is None else [trace.call(key, x) for x in items]
     traced = next((k for k in keys if has_traced((k,))), None)
-    if traced is None and not (any(map(is_instance, keys)) and len(items) <= _SORTED_BY_INSERTION):
-        asked = keys if not any(map(is_instance, keys)) else [_Compared(trace, k) for k in keys]
-        order = sorted(range(len(items)), key=asked.__getitem__, reverse=reverse)
-        return trace.new([items[i] for i in order])
+    if traced is None:
+        has_objects = any(map(is_instance, keys))
+        asked = [_Compared(trace, k) for k in keys] if has_objects else keys
+        try:
+            region = trace.run_region(lambda _: sorted(range(len(items)), key=asked.__getitem__, reverse=reverse))
+        except BadInput:
+            if not has_objects or len(items) > _SORTED_BY_INSERTION:
+                raise
+        else:
+            trace.commit(region)
+            return trace.new([items[i] for i in region.result])
     if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
         return NotImplemented
     if len(items) <= _SORTED_BY_INSERTION:
