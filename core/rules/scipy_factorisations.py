@@ -139,13 +139,13 @@ def lu_pullback(
 
 def interchanged(piv: Any, m: int) -> Any:
     """The order of ``m`` rows after LAPACK's interchanges ``piv`` (..., k)."""
-    orders = []
-    for exchanges in np.reshape(piv, (-1, np.shape(piv)[-1])).tolist():
-        order = list(range(m))
-        for i, j in enumerate(exchanges):
+    orders = np.empty((*np.shape(piv)[:-1], m), np.intp)
+    orders[...] = np.arange(m)
+    for order, exchanges in zip(np.reshape(orders, (-1, m)), np.reshape(piv, (-1, np.shape(piv)[-1]))):
+        for i in range(len(exchanges)):
+            j = exchanges[i]
             order[i], order[j] = order[j], order[i]
-        orders = [*orders, order]
-    return np.reshape(np.array(orders, dtype=np.intp), (*np.shape(piv)[:-1], m))
+    return orders
 
 
 def packed(lu: Any) -> tuple[Any, Any]:

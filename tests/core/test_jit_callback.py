@@ -97,7 +97,7 @@ def test_plain_print_of_traced_values_warns_once(capsys):
 
 def test_callback_is_a_call_whose_result_is_checked():
     assert callback(lambda x, y: (x + y, np.ones(2)), (0.0, np.zeros(2)), 1.0, 2.0)[0] == 3.0
-    with pytest.raises(BadInput, match="returned a float, where result_like says a int"):
+    with pytest.raises(BadInput, match="returned a float, where result_like says an int"):
         callback(lambda: 1.0, 0)
     with pytest.raises(
         BadInput, match=r"of shape \(3,\), where result_like says an array of dtype float64 of shape \(2,\)"

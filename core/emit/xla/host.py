@@ -28,13 +28,48 @@ class Raised(Exception):
 _SITE = Site(Raised, "")
 
 
+def _as_words(kind: ArrayType) -> tuple[int, ...] | None:
+    """The shape of an array as words of 32 bits; None if it crosses as it is.
+
+    JAX runs callbacks in threads of XLA, in which 64-bit numbers are not enabled: it would round them to 32 bits on their way.
+    """
+    return (*kind.bounds, kind.dtype.itemsize // 4) if kind.dtype.str[1:] in ("f8", "c16", "i8", "u8") else None
+
+
+def _crossing(kind: ArrayType) -> jax.ShapeDtypeStruct:
+    words = _as_words(kind)
+    return jax.ShapeDtypeStruct(kind.bounds, kind.dtype) if words is None else jax.ShapeDtypeStruct(words, np.uint32)
+
+
+def _to_words(x: Any, kind: ArrayType) -> Any:
+    if _as_words(kind) is None:
+        return jnp.asarray(x)
+    x = jnp.stack([jnp.real(x), jnp.imag(x)], -1) if kind.dtype.kind == "c" else jnp.asarray(x, kind.dtype)
+    words = lax.bitcast_convert_type(x, jnp.uint32)
+    return words.reshape(_as_words(kind))
+
+
+def _from_words(words: Any, kind: ArrayType) -> Any:
+    if _as_words(kind) is None:
+        return words
+    if kind.dtype.kind != "c":
+        return lax.bitcast_convert_type(words, kind.dtype)
+    parts = lax.bitcast_convert_type(words.reshape((*kind.bounds, 2, 2)), np.float64)
+    return lax.complex(parts[..., 0], parts[..., 1])
+
+
+def _of_words(x: Any, kind: ArrayType) -> np.ndarray:
+    x = np.asarray(x)
+    return x if _as_words(kind) is None else np.ascontiguousarray(x).view(kind.dtype).reshape(kind.bounds)
+
+
 def _cut(arrays: Sequence[Any], lengths: Sequence[Any], types: Sequence[ArrayType]) -> list[np.ndarray]:
     """Arrays held at their bounds, cut to their lengths."""
     remaining = [int(n) for n in lengths]
     found = []
     for x, kind in zip(arrays, types):
         part = tuple(slice(remaining.pop(0)) if isinstance(n, Dim) else slice(None) for n in kind.shape)
-        found.append(np.asarray(x)[part])
+        found.append(_of_words(x, kind)[part])
     return found
 
 
@@ -45,6 +80,12 @@ def _at_bounds(x: Any, kind: ArrayType) -> np.ndarray:
     held = np.zeros(kind.bounds, kind.dtype)
     held[tuple(map(slice, x.shape))] = x
     return held
+
+
+def _result(x: Any, kind: ArrayType) -> np.ndarray:
+    """What Python has computed, as it crosses."""
+    held, words = _at_bounds(x, kind), _as_words(kind)
+    return held if words is None else np.ascontiguousarray(held).reshape(-1).view(np.uint32).reshape(words)
 
 
 def _leaves(found: Any) -> Iterator[Any]:
@@ -74,13 +115,13 @@ def call_python(
             with np.errstate(all="ignore"):
                 found = function(*(x if x.ndim else x[()] for x in _cut(arrays, lengths, types)))
             found = list(_leaves(found)) if results else []
-            return [np.bool_(False), *map(_at_bounds, found, results)]
+            return [np.bool_(False), *map(_result, found, results)]
         except BaseException as error:
             raised.append(error)
-            return [np.bool_(True), *(np.zeros(t.bounds, t.dtype) for t in results)]
+            return [np.bool_(True), *(np.zeros(s.shape, s.dtype) for s in shapes[1:])]
 
-    shapes = [jax.ShapeDtypeStruct((), bool), *(jax.ShapeDtypeStruct(t.bounds, t.dtype) for t in results)]
-    arguments = [*map(jnp.asarray, operands), *_lengths(walk, types)]
+    shapes = [jax.ShapeDtypeStruct((), bool), *map(_crossing, results)]
+    arguments = [*map(_to_words, operands, types), *_lengths(walk, types)]
     if is_ordered:
         walk.is_ordered = True
 
@@ -95,7 +136,7 @@ def call_python(
     else:
         failed, *found = jax.pure_callback(run, shapes, *arguments, vmap_method="sequential")
     walk.fail_if(failed, _SITE)
-    return found
+    return [_from_words(x, kind) for x, kind in zip(found, results)]
 
 
 @lowers(None, fails=True)
