@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..ir import Block, Value, walk
 from ..places import Line
 from ..traced import Array, NeedsConcrete, Storage, Traced
-from .called_back import held_outside, held_with, storing
+from .called_back import held_outside, held_with, holds_the_same, storing
 from .identity import Candidates
 from .instances import held_by_instance, is_instance
 from .iterators import VIEWS, Iterator
@@ -174,6 +174,7 @@ class Branches(Raising):
         for x in self.called_back.values():
             for holder in held_with(x):
                 changes.touch(holder)
+        touched = [*changes.before]
         made = Region(Block(), changes)
         guards, frames, handled, scopes = len(self.guards), len(self.frames), len(self.handled), len(self.scopes)
         suspended = len(self.suspended)
@@ -192,6 +193,9 @@ class Branches(Raising):
             raise
         finally:
             made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
+            for key in touched:
+                if holds_the_same(changes.before[key][1], made.after[key][1]):
+                    del changes.before[key], made.after[key]
             self.changes.pop()
             self.region = outer
         return made

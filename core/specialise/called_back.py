@@ -7,6 +7,7 @@ counts as changed in every region (``Branches.run_region``): what it and its con
 from __future__ import annotations
 
 import dis
+from inspect import unwrap
 from types import CellType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,7 +44,12 @@ def storing(cls: type) -> frozenset[str]:
 
 def _functions(x: Any) -> list[FunctionType]:
     inner = [x, getattr(x, "fget", None), getattr(x, "__func__", None), getattr(x, "func", None)]
-    return [f for f in inner if isinstance(f, FunctionType)]
+    return [_own(f) for f in inner if isinstance(f, FunctionType)]
+
+
+def _own(f: FunctionType) -> FunctionType:
+    """The method of the class itself: that of a dataclass to write it out is wrapped, to stop where objects hold each other."""
+    return unwrap(f) if f.__globals__.get("__name__") in ("dataclasses", "reprlib") else f  # type: ignore[return-value]
 
 
 def _stores(name: str, functions: dict[str, FunctionType], seen: set[str]) -> bool:
@@ -82,11 +88,16 @@ def _entries(held: Any) -> list[Any]:
     )
 
 
+def holds_the_same(a: Any, b: Any) -> bool:
+    """Whether two contents are of the same objects, in one order."""
+    return list(map(id, _entries(a))) == list(map(id, _entries(b)))
+
+
 def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
     """Put back what lists, dicts and sets from outside held before a program was interpreted; the refusal if they have changed."""
     refusal = None
     for x, held in outside.values():
-        if list(map(id, _entries(content(x)))) != list(map(id, _entries(held))):
+        if not holds_the_same(content(x), held):
             put(x, held)
             refusal = BadInput(
                 f"a special method of an object changes a {type(x).__name__} that is not one of the function's arguments, and is called by "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import linecache
 
 import pytest
@@ -371,3 +372,41 @@ def without(x):
     assert mo.jit(mo.value_and_grad(scope["program"]))(0.5) == (1.25, 1.0)
     with pytest.raises((TypeError, mo.BadInput)):
         mo.jit(scope["without"])(0.5)
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    start: int
+    stop: int
+
+
+class Stores(Places):
+    def __repr__(self):
+        object.__setattr__(self, "shown", True)
+        return "k"
+
+
+@pytest.mark.parametrize("kind", [Places, Stores])
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_an_object_that_stays_as_it_is_counts_as_unchanged(kind, target):
+    """A pullback, an ``and`` and a recursion are compiled as they are where nothing outside of them has changed."""
+
+    def down(n, x):
+        return x if n <= 0.0 else down(n - 1.0, x * 1.5)
+
+    def program(x, n):
+        places = kind(0, 2)
+        y = own(x * places.stop)
+        return down(n, y) if x > 0.0 and y > places.start else y
+
+    f = mo.value_and_grad(program)
+    assert mo.jit(f, target=target)(0.5, 2.0) == f(0.5, 2.0)
+
+
+def own(x):
+    return x * x
+
+
+@mo.adjoint(own)
+def _own_and_pullback(x):
+    return x * x, lambda dy: 2.0 * x * dy
