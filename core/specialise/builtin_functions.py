@@ -17,6 +17,7 @@ from ..errors import BadInput
 from ..faults import kind_of
 from ..traced import Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
+from .called_back import storing
 from .contents import opened
 from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
@@ -174,7 +175,8 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
         try:
             region = trace.run_region(lambda _: sorted(range(len(items)), key=asked.__getitem__, reverse=reverse))
         except BadInput:
-            if not has_objects or len(items) > _SORTED_BY_INSERTION:
+            counts = any("__lt__" in storing(type(k)) for k in keys)  # which sorting by insertion calls more often
+            if not has_objects or counts or len(items) > _SORTED_BY_INSERTION:
                 raise
         else:
             trace.commit(region)
