@@ -81,12 +81,20 @@ def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
 class Opaque:
     """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
 
-    __slots__ = ("active", "depends", "function", "inputs", "moved", "overwrites", "says", "shown", "where")
+    __slots__ = ("active", "depends", "function", "inputs", "later", "moved", "overwrites", "says", "shown", "where")
 
     def __init__(
-        self, function: Any, inputs: tuple[Any, ...], overwrites: bool = False, says: Callable[[], str] | None = None
+        self,
+        function: Any,
+        inputs: tuple[Any, ...],
+        overwrites: bool = False,
+        says: Callable[[], str] | None = None,
+        later: tuple[Any, ...] = (),
     ) -> None:
         self.function, self.inputs = function, inputs
+        self.later = (
+            later  # what it may have depended on, though it may be the result of a call that is recorded after it
+        )
         self.overwrites = (
             overwrites  # all memory of an argument, so that even an entry that is as it was may be another
         )
@@ -216,7 +224,14 @@ def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
         yield x
 
 
-def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], says: Callable[[], str] | None = None) -> None:
+def note(
+    tape: Tape,
+    y: Any,
+    function: Any,
+    inputs: tuple[Any, ...],
+    says: Callable[[], str] | None = None,
+    later: tuple[Any, ...] = (),
+) -> None:
     """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "V":
         y = tuple(numeric_fields(y))
@@ -225,7 +240,7 @@ def note(tape: Tape, y: Any, function: Any, inputs: tuple[Any, ...], says: Calla
     elif isinstance(y, dict):
         y = tuple(y.values())
     if holds_values(y):
-        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says)))
+        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says, later=later)))
 
 
 def _may_hold_numbers(x: Any) -> bool:
@@ -413,6 +428,10 @@ def judge(tape: Tape | None) -> None:
         given: set[int] = set()
         reached(y, given)
         depends = tape.inputs is None or not taken.isdisjoint(active)
+        if opaque is not None and opaque.later and not depends:
+            later: set[int] = set()
+            reached(opaque.later, later)
+            depends = not later.isdisjoint(active)
         if opaque is not None:
             opaque.depends, opaque.active = depends, not given.isdisjoint(active)
             # What a container among the inputs holds by now may have been made by the call.

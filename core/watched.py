@@ -274,6 +274,7 @@ class Watch(Onlooker):
         self.known: set[int] = set()
         self.seen: set[int] = set()
         self.values: list[Any] = []
+        self.later: list[Any] = []  # what frames were given that others have preceded: it may be new itself
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
 
     def event(self, frame: FrameType, event: str, arg: Any) -> Any:
@@ -409,7 +410,7 @@ class Watch(Onlooker):
     def add_later(self, x: Any) -> None:
         """A variable of a frame that others have preceded, which may have computed and made what it is given."""
         if type(x) in NUMBER_TYPES:
-            self.values.append(x)
+            self.later.append(x)
             return
         if id(x) in self.seen:
             return
@@ -418,7 +419,7 @@ class Watch(Onlooker):
             return
         held: list[Any] = []
         reached(x, set(), None, held)
-        self.values += held  # not known, but what is stored may depend on it
+        self.later += held  # not known, but what is stored may depend on it
         self.copy(a for a in held if isinstance(a, np.ndarray) and id(owner(a)) not in self.known)
         if not isinstance(x, np.ndarray):
             self.roots.append(lambda: x)
@@ -463,23 +464,24 @@ class Watch(Onlooker):
         """Note those numbers and arrays that were not there before."""
         made = [x for x in values if identity(x) not in self.known]
         for tape, opaque in self.origins() if made else ():
-            note(tape, made, opaque.function, opaque.inputs, self.says)
-            if carries(tape, self.values):
+            note(tape, made, opaque.function, opaque.inputs, self.says, later=opaque.later)
+            if carries(tape, (*self.values, *self.later)):
                 lose(tape, [x for x in made if isinstance(x, (np.ndarray, np.integer))], opaque.function)
 
     def origins(self) -> Iterator[tuple[Tape, Opaque]]:
         """The tapes that record the call, each with the code that it called as the origin of what is new."""
         assert self.first is not None
         function, inputs = Unrecorded(self.first, self.function), snapshot(tuple(self.values))
-        yield self.tape, Opaque(function, inputs, says=self.says)
+        later = snapshot(tuple(self.later))
+        yield self.tape, Opaque(function, inputs, says=self.says, later=later)
         parent = self.tape.parent if runs_text(self.function) else None
         while parent is not None:
-            yield parent, Opaque(function, inputs, says=self.says)
+            yield parent, Opaque(function, inputs, says=self.says, later=later)
             parent = parent.parent
         outer = self.outer
         while isinstance(outer, Watch):  # the run of an inner derivative, whose operations this tape records
             if outer.tape is not self.tape:
-                yield outer.tape, Opaque(function, inputs, says=self.says)
+                yield outer.tape, Opaque(function, inputs, says=self.says, later=later)
             outer = outer.outer
 
 
