@@ -101,3 +101,16 @@ def test_a_recursive_function_that_returns_on_no_path_is_refused():
 
     with pytest.raises(mo.BadInput, match="without_an_end calls itself, and raises on every path"):
         mo.jit(program, target="native")(3.0, 1.5)
+
+
+def halved(x, n):
+    return x if n <= 0.0 else halved(x * 0.5, n - 1.0)
+
+
+@pytest.mark.parametrize("program", [halved, mo.grad(halved), mo.value_and_grad(lambda x, n: halved(x, n) ** 2)])
+def test_xla_refuses_recursion_and_its_gradient_by_name(program):
+    with pytest.raises(
+        mo.BadInput,
+        match="halved calls itself to a depth that is known only when the program runs; XLA has no recursion",
+    ):
+        mo.jit(program, target="xla")(1.0, 3.0)

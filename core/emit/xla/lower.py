@@ -193,11 +193,6 @@ class Walk:
     # ---- calls
 
     def lower_call(self, op: Operation) -> list[Any]:
-        if isinstance(op.callee, Function):
-            raise BadInput(
-                f"{op.callee.name} calls itself to a depth that is known only when the program runs; XLA has no "
-                "recursion. Compile for target='native', or write it as a loop"
-            )
         if any(v.type is STACK for v in [*op.positional, *op.results]):
             raise TypeError("a stack that grows reached XLA: reverse with target='xla' uses arrays")
         lower = LOWERINGS[op.callee if is_lowered(op) else None]

@@ -13,7 +13,7 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from ...errors import BadInput
-from ...ir import Function
+from ...ir import Function, walk
 from ...places import Calls, raised_at
 from ...typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
@@ -29,6 +29,13 @@ def compile_function(function: Function) -> XlaProgram:
     Raises:
         BadInput: it holds what XLA has not: recursion.
     """
+    for op in walk(function.block):
+        if isinstance(op.callee, Function):
+            name = op.callee.name.removesuffix("_forward")  # of its backward sweep
+            raise BadInput(
+                f"{name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
+                "target='native', or write it as a loop"
+            )
     return XlaProgram(function)
 
 
