@@ -33,7 +33,7 @@ def compile_function(function: Function) -> XlaProgram:
         if isinstance(op.callee, Function):
             name = op.callee.name.removesuffix("_forward")  # of its backward sweep
             raise BadInput(
-                f"{name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
+                f"{function.filename}:{op.line}: {name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
                 "target='native', or write it as a loop"
             )
     return XlaProgram(function)
