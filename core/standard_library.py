@@ -14,6 +14,7 @@ import operator
 import sys
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
@@ -370,6 +371,17 @@ def getframe_(tape: Tape, depth: int = 0) -> Any:
     for _ in range(depth):
         frame = frame and program_frame(frame.f_back)
     return frame or sys._getframe(10_000)  # raises what Python raises
+
+
+def getframemodulename(tape: Tape, depth: int = 0) -> str | None:
+    """The name of the module of the frame that Python would give; None where there is none."""
+    with suppress(ValueError):
+        return getframe_(tape, depth).f_globals.get("__name__")
+    return None
+
+
+if hasattr(sys, "_getframemodulename"):  # since Python 3.12
+    handles(sys._getframemodulename)(getframemodulename)
 
 
 @handles(object.__reduce_ex__)

@@ -36,11 +36,13 @@ REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__
 REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
 COMPARISONS = {getattr(operator, method.strip("_")): method for method in REFLECTED}
 
-BY_THEMSELVES = {object, int, float, complex, str, bytes}
+BY_THEMSELVES = {object, NoneType, int, float, complex, str, bytes}
 """Classes in C whose comparisons look at nothing but the identity or the value of the two objects."""
 
 MOVED = {list, tuple, str, bytes}
 """Sequences in C, whose entries are moved without being asked anything."""
+
+MRO = vars(type)["__mro__"]
 
 BOUND_BY_TYPE = {MemberDescriptorType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
 """Descriptors whose ``__get__`` loads a slot, or binds a method in C."""
@@ -133,7 +135,7 @@ FUNCTIONS |= {super: _is_of_class, MappingProxyType: _is_mapping}
 def _binds(function: Any, args: tuple[Any, ...]) -> bool:
     descriptor = function.__self__
     if type(descriptor) is GetSetDescriptorType:
-        return descriptor.__name__ == "__dict__"
+        return descriptor.__name__ == "__dict__" or descriptor is MRO
     return type(descriptor) in BOUND_BY_TYPE
 
 

@@ -23,12 +23,14 @@ from morula.core.testing import check_pullback, gradient_program, leaves, numeri
 ENGINE = find_spec("morula.core.api") is not None
 REFUSED_IN_PART = {
     "_operator": "getitem",
-    "math": "frexp modf remainder",
+    "math": "fma frexp modf remainder",
     "morula.core.rules.methods": "add_reduceat view",
     "numpy": "arange bincount compress delete extract histogram insert interp matmul nan_to_num nanpercentile "
     "nanquantile pad quantile real_if_close repeat unique unique_all unique_counts unique_inverse unique_values",
     "numpy.linalg": "eig eigvals norm",
-    "scipy.fft._pocketfft.pypocketfft": "c2c c2r dct dst r2c r2r_fftpack",
+    **dict.fromkeys(
+        ("scipy.fft._pocketfft.pypocketfft", "scipy.fft._duccfft.pyduccfft"), "c2c c2r dct dst r2c r2r_fftpack"
+    ),
     "scipy.linalg._basic": "solve_toeplitz solveh_banded",
     "scipy.linalg._decomp": "eig eigvals",
     "scipy.linalg._matfuncs": "fractional_matrix_power logm sqrtm",
