@@ -73,7 +73,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             y = call_rule(tape, rule, args, {k: v for k, v in kwargs.items() if k != "out"})
             return y if isinstance(y, np.ndarray) else tape.call(np.asarray, y)
         if rule.is_universal:
-            return apply_universal(tape, rule, args, kwargs)
+            y = by_operators(tape, rule, args, kwargs)
+            return y if y is not NotImplemented else apply_universal(tape, rule, args, kwargs)
         if "out" in kwargs:
             out = kwargs["out"]
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import NoDerivative
 from .opaque import is_exact, note
 from .rules.table import Rule, pull, pull_strongly
 from .tape import Cotangents, Record, Tape, attributes
@@ -83,6 +84,11 @@ def computes(x: Any) -> bool:
     return is_computing(type(x))
 
 
+def holds_computing(x: Any) -> bool:
+    """Whether ``x`` is an array of objects that compute."""
+    return _is_of_objects(x) and any(map(computes, _leaves(x)))
+
+
 def is_computing(kind: type) -> bool:
     """``computes``, of the objects of a class."""
     if kind in NUMBERS or kind in PASSIVE or not kind.__flags__ & MADE_IN_PYTHON or issubclass(kind, OF_PYTHON):
@@ -124,13 +130,25 @@ TESTS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operat
 def by_operators(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call for which NumPy asks operators and methods that the objects in arrays have in Python, or ``NotImplemented``."""
     function = rule.function
-    if not any(_is_of_objects(x) and any(map(computes, _leaves(x))) for x in args):
+    if not any(map(holds_computing, args)):
         return NotImplemented
     if function in FOLDS and _is_of_objects(args[0]):
         return _folded(tape, function, *args, **kwargs)
-    if kwargs or not is_by_entries(rule) or function not in OPERATOR_OF and len(args) > 1:
+    if not is_by_entries(rule) or function not in OPERATOR_OF and len(args) > 1:
         return NotImplemented
-    return by_entries(tape, function, args)
+    others = {k: x for k, x in kwargs.items() if k != "out" and x is not None and x is not True}
+    if others:
+        raise NoDerivative(
+            f"{function.__name__}({', '.join(f'{k}=' for k in others)}) of an array of objects calls their methods, and is not differentiated; "
+            "write the loop over the entries that are meant"
+        )
+    y, out = by_entries(tape, function, args), kwargs.get("out")
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return y
+    tape.call(operator.setitem, out, ..., y)
+    return out
 
 
 def holds_objects(x: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from .access import getitem
 from .destination import memory_apart
 from .dispatch import dispatched
+from .object_arrays import holds_computing
 from .opaque import call_opaque
 from .rules import find_rule
 from .rules.methods import UFUNC_METHODS
@@ -72,7 +73,8 @@ def _along_axis(
     rule = find_rule(ufunc)
     is_zero = rule is not None and rule.is_zero
     plain = given.keys() <= {"array", "axis", "indices"} and type(given.get("axis", 0)) is int
-    if is_fold or is_zero or out is not None or not plain:
+    own = holds_computing(given.get("array"))  # whose methods are run once
+    if not own and (is_fold or is_zero or out is not None or not plain):
         y = method(**given, out=memory_apart(out)) if out is not None else method(**given)  # raises what NumPy raises
         if is_zero:
             if out is not None:
