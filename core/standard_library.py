@@ -380,7 +380,7 @@ def getframemodulename(tape: Tape, depth: int = 0) -> str | None:
     return None
 
 
-if hasattr(sys, "_getframemodulename"):  # since Python 3.12
+if sys.version_info >= (3, 12):
     handles(sys._getframemodulename)(getframemodulename)
 
 
