@@ -138,8 +138,6 @@ def _word(compiled: Any) -> str:
 def _reason(error: Exception) -> str:
     """The first line of an error, made a few words."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "CpuCallback" in text:  # JAX keeps 64-bit numbers by thread, and XLA calls Python from its own
-        return "64-bit numbers are lost in threads of XLA"
     for end in (" cannot be compiled", " cannot take arguments", "; it ", ": invalid", " (/", " (line "):
         text = text.split(end)[0]
     return text.replace("|", "/")[:90].rstrip(" ,;")
