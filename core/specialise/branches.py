@@ -194,7 +194,7 @@ class Branches(Raising):
         finally:
             made.after = changes.undo(lambda holder: self.made_in(holder) is changes)
             for key in touched:
-                if holds_the_same(changes.before[key][1], made.after[key][1]):
+                if key in made.after and holds_the_same(changes.before[key][1], made.after[key][1]):
                     del changes.before[key], made.after[key]
             self.changes.pop()
             self.region = outer

@@ -412,3 +412,26 @@ def own(x):
 @mo.adjoint(own)
 def _own_and_pullback(x):
     return x * x, lambda dy: 2.0 * x * dy
+
+
+class Weights:
+    """An attribute that is missing is made when it is asked for."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def __getattr__(self, name):
+        if name != "made":
+            raise AttributeError(name)
+        self.made = self.w * self.w
+        return self.made
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_the_gradient_of_an_object_whose_special_methods_store(target):
+    def program(weights, x):
+        return weights.w * x + 0.7
+
+    f = mo.value_and_grad(program, (0, 1))
+    (value, (dw, dx)), (expected, (ew, ex)) = mo.jit(f, target=target)(Weights(1.5), 0.5), f(Weights(1.5), 0.5)
+    assert (value, dw.w, dx) == (expected, ew.w, ex)
