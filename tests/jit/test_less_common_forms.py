@@ -143,3 +143,10 @@ def test_what_np_insert_and_np_diff_raise():
         lambda a: np.ediff1d(a[:2].astype(int), to_end=0.5),
     ):
         assert outcome(mo.jit(f, target="native"), x) == outcome(f, x)
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_a_spread_about_a_given_mean_has_slope_zero_where_all_are_equal(path):
+    gradient = mo.jit(mo.grad(lambda x: np.std(x, mean=np.full((), 1.5))), target=path)
+    assert gradient(np.full(3, 1.5)).tolist() == [0.0, 0.0, 0.0]
+    check_gradient(path, lambda x: np.std(x, mean=np.full((), 1.5)), np.array([1.0, 2.0, 0.3]))

@@ -172,3 +172,9 @@ def test_an_array_that_compiled_code_is_given_twice():
     mo.testing.check_gradients(
         lambda x: ip.NdPPoly(np.ones((2, 2, 3, 3)), (x, x))(np.full((2, 2), 0.4)), np.arange(4.0)
     )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_a_spline_through_as_few_points_as_it_has_coefficients(k):
+    x, y = np.linspace(0.0, 3.0, k + 1) ** 1.2, np.cos(np.arange(k + 1.0))
+    check_gradients(lambda x, y: float(ip.UnivariateSpline(x, y, k=k, s=0)(1.4)), x, y)
