@@ -289,7 +289,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         if type(getter) is FunctionType:
             return tape.call(getter, raw, None, x)
         if kind is type:
-            known.is_plain("own", x, name)
+            known.is_plain("own", x, name, raw)
         elif raw is MISSING and special(kind, "__getattr__") is not None:
             return tape.call(special(kind, "__getattr__"), x, name)
         return getattr(x, name)
@@ -363,5 +363,5 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
     elif instance is x and not isinstance(x, type) and not (
         isinstance(raw, classmethod) and not isinstance(raw.__func__, FunctionType)
     ):  # fmt: skip
-        known.is_plain("load", type(x), name)
+        known.is_plain("load", type(x), name, raw)
     return y

@@ -248,7 +248,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
     except NoSource:
         # Its source is not looked for again in this run.
         if function in known.functions:
-            known.functions[function] = lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs)
+            known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
         return _call_unread(tape, function, args, kwargs)
     if deep:
         # What has no compiled form for one call has none for the next.

@@ -38,6 +38,7 @@ from .known import MISSING, class_attribute
 from .reachable import REFERENCING, is_foreign
 from .special_methods import special
 from .tape import dict_of, slot_of
+from .versions import HEAP_TYPE
 
 COMPUTING = set(
     """
@@ -94,9 +95,6 @@ MADE |= {enumerate, zip, reversed, map, filter, np.ndarray}
 
 CALLED_OR_WRITTEN = {"key", "out"}
 """Keywords by which functions in C are given what they call, or write into."""
-
-HEAP_TYPE = 1 << 9
-"""The flag of a class that can have methods in Python: it was made while the program ran."""
 
 
 class Effects:

@@ -52,6 +52,14 @@ def is_of_module(function: FunctionType) -> bool:
     return getattr(sys.modules.get(scope.get("__name__", "")), "__dict__", None) is scope
 
 
+def is_class_of_module(cls: type) -> bool:
+    """Whether a class is found under its name in a module that is loaded."""
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found is cls
+
+
 def forgets(function: Callable[[CodeType, int], None]) -> Callable[[CodeType, int], None]:
     """Register what drops all that a cache holds for some code with the globals of this identity."""
     _forgetting.append(function)

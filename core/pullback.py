@@ -236,7 +236,7 @@ def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
     if parent is None:
-        known.forget()
+        known.begin()
     tape = Tape(parent)
     arguments = Arguments(tape)
     deep = DeepRecursion()

@@ -283,8 +283,8 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
     if isinstance(own, FunctionType):
         tape.call(own, x, name, v)
         return
-    if _store(tape, x, name, v, setattr) and own is object.__setattr__:
-        known.is_plain("store", type(x), name)
+    if _store(tape, x, name, v, setattr) and own is object.__setattr__ and type(x) is not FunctionType:
+        known.is_plain("store", type(x), name, class_attribute(type(x).__mro__, name))
 
 
 def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:

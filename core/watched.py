@@ -36,7 +36,6 @@ import numpy as np
 from . import known
 from .effects import (
     CACHED_PROPERTY,
-    HEAP_TYPE,
     attribute,
     attributes_stored,
     changes_nothing,
@@ -55,6 +54,7 @@ from .special_methods import special
 from .tape import Tape, attributes, owner, snapshot
 from .unasking import PLAIN, is_plain_key, runs_no_python
 from .values import PASSIVE, evaluate
+from .versions import HEAP_TYPE
 from .watching import Onlooker, innermost
 
 ASKED = {
@@ -83,12 +83,13 @@ def answers(kind: type) -> bool:
     """Whether C code that compares, hashes, shows or iterates an instance of a class may run code written in Python."""
     found = known.answering.get(kind)
     if found is None:
-        found = known.answering[kind] = kind not in PLAIN and any(
+        found = kind not in PLAIN and any(
             name.startswith("__") and name not in ASKED and special(kind, name) is not None
             for cls in kind.__mro__
             if cls.__flags__ & HEAP_TYPE and not (cls.__module__ or "").startswith(f"{__package__}.")
             for name in vars(cls)
         )
+        known.enter_answers(kind, found)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a run has found out about classes is forgotten, also what another thread enters at that moment."""
+"""What runs have found out about classes is forgotten when these change, also what another thread enters at that moment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import morula as mo
 from morula.core import known
+from morula.core.versions import Versions
 
 
 class Switching(set):
@@ -83,3 +84,176 @@ def test_a_class_that_is_changed_between_runs_that_other_threads_disturb(monkeyp
     assert mo.grad(f)(3.0) == 6.0
     Model.w = property(lambda self: self.v * 2.0, lambda self, value: vars(self).update(v=value))
     assert f(3.0) == 36.0 and mo.grad(f)(3.0) == 24.0
+
+
+class Base:
+    offset = 1.0
+
+    def scaled(self, x):
+        return self.w * x
+
+
+class Changing(Base):
+    """A class of a module: what runs find out about it lasts."""
+
+    factor = 2.0
+
+    def __init__(self, w):
+        self.w = w
+
+    def __lt__(self, other):
+        return self.w < other.w
+
+
+class Descriptor:
+    def __get__(self, x, kind=None):
+        return x.w * x.w
+
+
+class Holder:
+    """What becomes a descriptor when its class is changed."""
+
+
+class Other:
+    offset = 4.0
+
+    def scaled(self, x):
+        return self.w * x * x
+
+
+def program(x):
+    model = Changing(x * 2.0)
+    model.w = model.w * 3.0
+    other = Changing(x)
+    least = min(model, other)
+    return model.scaled(x) + model.w * model.offset + Changing.factor * other.w + least.w
+
+
+def doubled(self, name, value):
+    self.__dict__[name] = value * 2.0
+
+
+CHANGES = {
+    "nothing": [],
+    "a method": [(Changing, "scaled", lambda self, x: self.w * self.w * x)],
+    "a method of a base": [(Base, "scaled", lambda self, x: self.w * self.w * x)],
+    "a static method": [(Changing, "scaled", staticmethod(lambda x: x * x))],
+    "a property": [(Changing, "offset", property(lambda self: self.w))],
+    "an attribute of the class": [(Changing, "factor", type("OfClass", (), {"__get__": lambda *_: 9.0})())],
+    "a property of a base": [(Base, "offset", property(lambda self: self.w))],
+    "a descriptor": [(Changing, "offset", Descriptor())],
+    "an attribute that is stored": [
+        (Changing, "w", property(lambda self: self.v * 2.0, lambda self, value: self.__dict__.update(v=value)))
+    ],
+    "how attributes are stored": [(Base, "__setattr__", doubled)],
+    "how attributes are loaded": [
+        (Base, "__getattribute__", lambda self, name: object.__getattribute__(self, name) if name != "offset" else 7.0)
+    ],
+    "how it is initialised": [(Changing, "__init__", lambda self, w: setattr(self, "w", w * w))],
+    "how it is compared": [(Changing, "__lt__", lambda self, other: self.w > other.w)],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_class_of_a_module_that_is_changed_between_runs(change, monkeypatch):
+    def agrees():
+        assert mo.grad(program)(0.7) == pytest.approx(derivative(program, 0.7), rel=1e-6)
+
+    for _ in range(2):
+        agrees()
+    with monkeypatch.context() as changed:
+        for cls, name, value in CHANGES[change]:
+            changed.setattr(cls, name, value, raising=False)
+        for _ in range(2):
+            agrees()
+    for _ in range(2):
+        agrees()
+
+
+def test_a_class_of_a_module_that_is_given_other_bases_between_runs():
+    try:
+        for bases in ((Base,), (Other,), (Base,)):
+            Changing.__bases__ = bases
+            for _ in range(2):
+                assert mo.grad(program)(0.7) == pytest.approx(derivative(program, 0.7), rel=1e-6)
+    finally:
+        Changing.__bases__ = (Base,)
+
+
+def derivative(f, x, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+def test_an_attribute_that_becomes_a_descriptor_between_runs(monkeypatch):
+    holder = Holder()
+    holder.times = lambda y: y
+    monkeypatch.setattr(Base, "offset", holder)
+
+    def f(x):
+        found = Changing(x).offset
+        return found.times(x) if isinstance(found, Holder) else found * x
+
+    assert mo.grad(f)(3.0) == mo.grad(f)(3.0) == 1.0
+    holder.__class__ = type("Getting", (Holder,), {"__get__": lambda self, x, kind=None: x.w * x.w})
+    assert f(3.0) == 27.0 and mo.grad(f)(3.0) == 27.0
+
+
+def test_a_class_that_makes_its_instances_otherwise_between_runs(monkeypatch):
+    made = type("Plain", (), {"__init__": lambda self, w: setattr(self, "w", w), "__module__": __name__})
+    monkeypatch.setitem(globals(), "Plain", made)
+
+    def f(x):
+        return made(x).w * x
+
+    assert mo.grad(f)(3.0) == mo.grad(f)(3.0) == 6.0
+    made.__new__ = lambda cls, w: Base() if w < 0 else Changing(w * w)
+    assert f(3.0) == 27.0 and mo.grad(f)(3.0) == 27.0
+
+
+def test_a_class_whose_metaclass_is_changed_between_runs(monkeypatch):
+    class Meta(type):
+        pass
+
+    made = Meta("Made", (), {"__init__": lambda self, w: setattr(self, "w", w)})
+    monkeypatch.setitem(globals(), "Made", made)
+
+    def f(x):
+        return made(x).w * x
+
+    assert mo.grad(f)(3.0) == mo.grad(f)(3.0) == 6.0
+    Meta.__call__ = lambda cls, w: type.__call__(cls, w * w)
+    assert f(3.0) == 27.0 and mo.grad(f)(3.0) == 27.0
+
+
+def test_the_version_of_a_class_changes_with_it_and_with_its_bases():
+    class A:
+        a = 1.0
+
+    class B(A):
+        pass
+
+    versions = Versions()
+    assert versions.hold() and B.a == B().a == 1.0
+    assert not versions.enter(B) or versions.hold() and versions.hold()
+    A.a = 2.0
+    assert not len(versions) or not versions.hold()
+    versions.clear()
+    assert versions.hold()
+
+
+def test_of_a_class_that_goes_nothing_is_kept():
+    def f(x):
+        class Local:
+            def __init__(self, w):
+                self.w = w
+
+            def squared(self):
+                return self.w * self.w
+
+        return Local(x).squared()
+
+    entries = sum(len(found) for found in (*known._by_name.values(), known.functions, known.answering))
+    mo.grad(f)(3.0)
+    first = sum(len(found) for found in (*known._by_name.values(), known.functions, known.answering))
+    mo.grad(f)(3.0)
+    assert first == sum(len(found) for found in (*known._by_name.values(), known.functions, known.answering)) >= entries

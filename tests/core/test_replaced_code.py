@@ -293,3 +293,26 @@ def test_defaults_that_are_replaced_after_the_first_call_count(path):
     assert run(3.0) == 12.0
     scaled.__defaults__ = (7.0,)
     assert run(3.0) == 42.0
+
+
+def test_a_function_that_is_changed_at_each_turn_of_a_loop(check):
+    def scaled(x):
+        return x * 2.0
+
+    def square(x):
+        return x * x
+
+    def cube(x):
+        return x * x * x
+
+    originals = [g.__code__ for g in (scaled, square, cube)]
+
+    def f(x):
+        y = 0.0
+        for code in originals:
+            scaled.__code__ = code
+            y = y + scaled(x)
+        scaled.__code__ = originals[0]
+        return y
+
+    check(f, 0.7)
