@@ -24,7 +24,8 @@ def _place(cls: type) -> memoryview:
 
 def _behaves() -> bool:
     """Whether the number that is found is the version: it changes with a class and its bases, and with nothing else."""
-    if sys.implementation.name != "cpython" or type.__basicsize__ < _OFFSET + len(_UNKNOWN):
+    layout: Any = type
+    if sys.implementation.name != "cpython" or layout.__basicsize__ < _OFFSET + len(_UNKNOWN):
         return False
     base: Any = type("base", (), {})
     derived: Any = type("derived", (base,), {"a": 1})
@@ -40,9 +41,9 @@ def _behaves() -> bool:
         change()
         if len(seen) > 1 and bytes(place) in seen - {_UNKNOWN}:
             return False
-        derived.a, derived().a  # noqa: B018  loaded, by which a class without a version gets one
+        _ = derived.a  # loaded, by which a class without a version gets one
         now = bytes(place)
-        type("further", (derived,), {}).a  # type: ignore[attr-defined]  # noqa: B018
+        _ = type("further", (derived,), {"c": 4}).a
         if now in seen or bytes(place) != now:
             return False
         seen.add(now)
