@@ -259,6 +259,8 @@ def _positions(f: Function, argnums: Sequence[int], args: tuple[Any, ...]) -> li
 
 def _unit(f: Function, y: Any) -> Any:
     """The cotangent 1 of a real scalar."""
+    if type(y) is float:
+        return 1.0
     if isinstance(y, (complex, np.complexfloating)) or isinstance(y, np.ndarray) and y.dtype.kind == "c":
         raise BadInput(
             f"{describe(f)} returned a complex number; a gradient needs a real one: take abs, .real or .imag, or use "

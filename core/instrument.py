@@ -35,8 +35,9 @@ class Template:
 
     code: CodeType
     tree: ast.FunctionDef
-    runtime: dict[str, CellType]
     assumed: list[tuple[dict[str, Any], str, Any]]  # globals, by what they stood for when the function was rewritten
+    cells: list[CellType | None]  # of the closure; None for a variable that the function captures
+    captured: list[tuple[int, int]]  # where such a variable stands in the closure, and where in that of the function
 
     def is_current(self) -> bool:
         return hold(self.assumed)
@@ -49,9 +50,12 @@ class Template:
             last = lately[1]
             if last.__defaults__ is function.__defaults__ and last.__kwdefaults__ is function.__kwdefaults__:
                 return last
-        captured = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        closure = tuple(captured.get(name) or self.runtime[name] for name in self.code.co_freevars)
-        bound = FunctionType(self.code, function.__globals__, function.__name__, function.__defaults__, closure)
+        cells: list[Any] = [*self.cells]
+        own = function.__closure__
+        if own is not None:
+            for place, position in self.captured:
+                cells[place] = own[position]
+        bound = FunctionType(self.code, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
         bound.__kwdefaults__ = function.__kwdefaults__
         bound.__qualname__ = function.__qualname__
         if function.__closure__ is None:
@@ -151,7 +155,10 @@ def _compile(function: FunctionType) -> Template:
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
     inner = _renamed(inner, f"{inner.co_qualname}.<locals>.", f"{code.co_qualname}.<locals>.")
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
-    return Template(inner, definition, runtime, [*rewriter.assumed.values()])
+    outer = code.co_freevars
+    cells = [None if name in outer else runtime[name] for name in inner.co_freevars]
+    captured = [(i, outer.index(name)) for i, name in enumerate(inner.co_freevars) if name in outer]
+    return Template(inner, definition, [*rewriter.assumed.values()], cells, captured)
 
 
 COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}

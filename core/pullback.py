@@ -33,7 +33,7 @@ from .cotangents import conform
 from .errors import BadInput, NoDerivative
 from .faults import kind_of as named
 from .held import Held, exposed, globals_of
-from .instrument import instrument
+from .instrument import template_of
 from .interrupts import undo
 from .raw_memory import refuse_leftovers
 from .recursion import DeepRecursion
@@ -41,10 +41,10 @@ from .silence import silently
 from .source import describe
 from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
-from .structured import Compiled, compiled_for
+from .structured import Compiled, compiled_for, is_structured
 from .tape import Cotangents, NotANumber, Tape, sweep
 from .tracebacks import prune
-from .values import evaluate
+from .values import REAL, evaluate
 
 Function = Callable[..., Any]
 
@@ -122,8 +122,11 @@ class Back(_OfOneRun):
         try:
             if 0 < first < ALLOCATIONS:
                 gc.set_threshold(ALLOCATIONS, *rest)
-            with nullcontext() if self.held is None else self.held.restored(table.parent):
+            if self.held is None:
                 silently(sweep, self.tape, table, refuse_leftovers)
+            else:
+                with self.held.restored(table.parent):
+                    silently(sweep, self.tape, table, refuse_leftovers)
         finally:
             if 0 < first < ALLOCATIONS:
                 gc.set_threshold(first, *rest)
@@ -220,12 +223,12 @@ def record(
     A ``lasting`` pullback may be called after the caller has written into an argument.
     """
     chosen = range(len(args)) if argnums is None else argnums
-    if type(f) is FunctionType and not kwargs and f not in HANDLERS:
+    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS:
         compiled = _record_compiled(parent, f, args, chosen, lasting)
         if compiled is not None:
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
-        instrument(f)  # a missing source is reported before anything runs
+        template_of(f)  # a missing source is reported before anything runs
     y, back = _record_on_tape(f, args, kwargs, chosen, parent)
     if lasting:
         back.held = Held(parent, exposed(back.tape, back.arguments.references))
@@ -314,7 +317,9 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         return
     if y is None:
         raise result_is_none()
-    if isinstance(y, (tuple, list)):
+    if type(dy) is float and type(y) in REAL:
+        table.add(y, dy)
+    elif isinstance(y, (tuple, list)):
         if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
             raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too, not {dy!r}")
         for e, de in zip(y, dy):

@@ -197,12 +197,13 @@ def refuse_leftovers(table: Cotangents) -> None:
             continue
         for x, window, _ in windows.values():
             holder = owner(x)
-            if x.dtype.kind not in "fc" or not np.any(window != 0):
+            is_array = isinstance(holder, np.ndarray)
+            if is_array and holder.dtype.kind not in "iub" or x.dtype.kind not in "fc" or not np.any(window != 0):
                 continue
-            if not isinstance(holder, np.ndarray):
-                refuse_if_given(table, x, window, None)
-            elif holder.dtype.kind in "iub":
+            if is_array:
                 _refuse_made_of_integers(table)
+            else:
+                refuse_if_given(table, x, window, None)
 
 
 def _refuse_made_of_integers(table: Cotangents) -> None:

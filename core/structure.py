@@ -25,7 +25,6 @@ import _thread
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +38,7 @@ from .opaque import is_foreign
 from .stores import setitem
 from .strong_zero import is_nan
 from .tape import Cotangents, Int, Tape, attributes, owner
-from .values import NUMBERS, PASSIVE, evaluate
+from .values import NUMBERS, PASSIVE, REAL, evaluate
 
 __all__ = [
     "Arguments",
@@ -134,8 +133,11 @@ class Arguments:
         It may be called again if it was interrupted.
         """
         self.known.clear()
-        if not self.has_left:
-            with claims.lock if self.claimed else nullcontext():
+        if not self.has_left and not self.claimed:
+            self.put_back()
+            self.has_left = True
+        elif not self.has_left:
+            with claims.lock:
                 self.put_back()
                 self.has_left = True
 
@@ -151,7 +153,7 @@ class Arguments:
             self.restore(node.holder, seen)
         overwritten = self.entered_with is not None and self.keep_writes_of_others()
         written = [(original, fresh) for original, fresh in self.arrays if id(fresh) in self.tape.written]
-        owners = Counter(id(owner(original)) for original, _ in self.arrays) if written else Counter()
+        owners = Counter(id(owner(original)) for original, _ in self.arrays) if written else {}
         for original, fresh in written:
             if owners[id(owner(original))] > 1:
                 self.has_left = True
@@ -417,6 +419,8 @@ def is_structure_of_numbers(x: Any) -> bool:
 
 def plain(x: Any) -> Any:
     """``x`` without ``Int``, which a result may contain."""
+    if type(x) in REAL:
+        return x
     return int(x) if type(x) is Int else map_container(plain, x)
 
 
