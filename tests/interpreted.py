@@ -7,6 +7,7 @@ from typing import Any
 
 import morula as mo
 from morula.core.evaluate import evaluate
+from morula.core.tape import NotANumber
 
 
 def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,10 +20,17 @@ def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:
     jitted = mo.jit(f, target="native")
 
     def run(*args: Any) -> Any:
-        given = jitted.given(args, {})
-        found, leaves = jitted.compilation(*given)
-        if found.executable is None:
-            found.executable = lambda parameters: evaluate(found.function, parameters)
-        return found.run(leaves, given)
+        try:
+            return _evaluated(jitted, args)
+        except NotANumber:
+            return _evaluated(jitted.strong, args)
 
     return run
+
+
+def _evaluated(jitted: Any, args: tuple[Any, ...]) -> Any:
+    given = jitted.given(args, {})
+    found, leaves = jitted.compilation(*given)
+    if found.executable is None:
+        found.executable = lambda parameters: evaluate(found.function, parameters)
+    return found.run(leaves, given)

@@ -2,24 +2,28 @@
 
 At the level of the table, with no engine: the primal and its arguments are left alone, the cotangents agree with
 extrapolated differences (and with the complex step where asked), are linear in the output's cotangent, vanish with it,
-and come back in the shape and dtype of their arguments.  Then the same through the engine, to the second order.
+and come back in the shape and dtype of their arguments.  Then the same on every path that needs no compiler, to the second
+order: the recorded and the structured tier, and typed IR in the interpreter.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from interpreted import interpreted
+from rule_paths import first_of, is_structured, program_of, recorded, second_of
 from strong_zero_tester import check_strong_zero
 
 from morula.core.errors import BadInput, NoDerivative
 from morula.core.rules.table import RULES, pull
 from morula.core.testing import check_pullback, gradient_program, leaves, numerical_vjp, rebuild
 
+OPTIONS = ("complex_step", "order", "rtol", "atol", "known")
 ENGINE = find_spec("morula.core.api") is not None
 REFUSED_IN_PART = {
     "_operator": "getitem",
@@ -76,10 +80,10 @@ def check_rule(
     with np.errstate(all="ignore"):
         y = f(*args, **kwargs)
         before = copy.deepcopy((y, args, kwargs))
-        dy, another = _cotangent(y, random), _cotangent(y, random)
+        dy, another = cotangent(y, random), cotangent(y, random)
         gradients = table(dy)
         if known is None:
-            known = tuple(i for i in range(len(args)) if gradients[i] is not None or not _left_out(rule, i, args[i]))
+            known = tuple(i for i in range(len(args)) if gradients[i] is not None or not left_out(rule, i, args[i]))
         expected = {}
         for i in known:
             (expected[i],), _ = numerical_vjp(lambda x, i=i: f(*args[:i], x, *args[i + 1 :], **kwargs), dy, args[i])
@@ -98,8 +102,8 @@ def check_rule(
             _check_complex_step(f, args, kwargs, gradients, dy, known)
 
         if ENGINE and order:
-            _check_engine(f, args, kwargs, expected, dy, order, rtol, atol)
-            _check_compiled(f, args, kwargs, expected, dy, order, rtol, atol)
+            second = _check_eager(f, args, kwargs, expected, dy, order, rtol, atol)
+            _check_compiled(f, args, kwargs, expected, dy, second, rtol, atol)
             _check_lists(f, args, kwargs, expected, dy, rtol, atol)
 
 
@@ -119,7 +123,7 @@ def assert_close(g: Any, expected: Any, x: Any, rtol: float, atol: float, what: 
         np.testing.assert_allclose(mine, wanted[path], rtol=rtol, atol=atol + rtol * size, err_msg=what)
 
 
-def _cotangent(y: Any, random: np.random.Generator) -> Any:
+def cotangent(y: Any, random: np.random.Generator) -> Any:
     def draw(_: Any, x: Any) -> Any:
         value = random.uniform(0.5, 1.5, np.shape(x))
         if np.iscomplexobj(x):
@@ -136,7 +140,7 @@ def _combine(of: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return rebuild(a, lambda path, x: of(x, other[path]))
 
 
-def _left_out(rule: Any, i: int, x: Any) -> bool:
+def left_out(rule: Any, i: int, x: Any) -> bool:
     """Whether the rule says that it knows no derivative for argument ``i`` (a partial of 0 says that it is zero)."""
     if rule.is_zero:
         return False
@@ -165,74 +169,111 @@ def _check_complex_step(f: Any, args: Any, kwargs: Any, gradients: Any, dy: Any,
         np.testing.assert_allclose(gradients[i], slope, rtol=1e-11, atol=1e-13, err_msg=f"{f}: complex step")
 
 
-def _check_engine(
+def _check_eager(
     f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, order: int, rtol: float, atol: float
-) -> None:
-    """The gradient of a program that calls ``f`` against the differences ``expected``; its own gradient against new ones."""
-    from morula.core.api import pullback
+) -> Second | None:
+    """Both tiers of the eager engine, recorded and structured: gradients against the differences ``expected``.
 
+    The second derivatives of the recorded tier are compared with new differences, those of the structured tier with these.
+    The structured tier takes a program that calls ``f`` only if it knows the call.
+    """
     # What the rule knows no derivative for (an order, a count) is held fixed, as a program that means it would do.
     active = [i for i in expected if leaves(args[i])]
+    if not active:
+        return None
     point = tuple(args[i] for i in active)
-    place = [active.index(i) if i in active else None for i in range(len(args))]
+    program = program_of(f, args, kwargs, active)
+    first, second = first_of(program), second_of(program)
 
-    def program(*xs: Any) -> Any:
-        return f(*[x if k is None else xs[k] for x, k in zip(args, place)], **kwargs)
+    def check(tier: str, y: Any, gradients: Any) -> None:
+        _assert_same(f(*args, **kwargs), y, f"{f}: the primal of the {tier} tier differs")
+        for i, g in zip(active, gradients, strict=True):
+            missing = [path for path, x in leaves(args[i]) if path not in dict(leaves(g))]
+            assert not missing, f"{f}: the {tier} tier gives no gradient of argument {i} at {missing}"
+            assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the {tier} tier's gradient of argument {i}")
 
-    if not point:
-        return
-    y, back = pullback(program, *point)
-    _assert_same(f(*args, **kwargs), y, f"{f}: the engine's primal differs")
-    for i, g in zip(active, back(dy), strict=True):
-        missing = [path for path, x in leaves(args[i]) if path not in dict(leaves(g))]
-        assert not missing, f"{f}: the engine gives no gradient of argument {i} at {missing}"
-        assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the engine's gradient of argument {i}")
-    for times in range(1, order):
-        program, slack = gradient_program(program, dy, {}), 10.0 ** (times + 1)
-        dy = check_pullback(program, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False)
+    found = None
+    with recorded(program):
+        check("recorded", *first(dy, *point))
+        derivative, cotangent = program, dy
+        for times in range(1, order):
+            derivative, slack = gradient_program(derivative, cotangent, {}), 10.0 ** (times + 1)
+            cotangent = check_pullback(
+                derivative, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False
+            )
+            if found is None:
+                dg = tuple(map(_without_integers, point, cotangent))
+                found = Second(dict(zip(active, dg)), dict(zip(active, second(dy, dg, *point))))
+    if is_structured(program, point):
+        check("structured", *first(dy, *point))
+        if found is not None:
+            for i, h in zip(active, second(dy, tuple(found.cotangents.values()), *point), strict=True):
+                what = f"{f}: the structured tier's second derivative in argument {i}"
+                assert_close(h, found.derivatives[i], args[i], 100 * rtol, 100 * atol, what)
+    return found
+
+
+@dataclass(frozen=True)
+class Second:
+    """The derivatives of the first derivatives, times ``cotangents``, by argument."""
+
+    cotangents: dict[int, Any]
+    derivatives: dict[int, Any]
+
+
+def _without_integers(x: Any, dx: Any) -> Any:
+    """``dx`` with zeros in the places of integers, of which compiled programs give no derivative."""
+    of = dict(leaves(x))
+    return rebuild(dx, lambda path, d: 0.0 if isinstance(of[path], int) else d)
 
 
 def _check_compiled(
-    f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, order: int, rtol: float, atol: float
+    f: Any,
+    args: Any,
+    kwargs: Any,
+    expected: dict[int, Any],
+    dy: Any,
+    second: Second | None,
+    rtol: float,
+    atol: float,
 ) -> None:
     """What ``jit`` makes of ``f``, of its gradient and of the gradient of that, run by the interpreter.
 
     Compiled programs refuse some forms of the functions in ``REFUSED_IN_PART``, and of no others.
     """
-    from morula.core.api import pullback
-
     active = [i for i in expected if any(not isinstance(x, int) for _, x in leaves(args[i]))]
     if not active or f in OF_ANY_ORDER:
         return
-    place = {i: k for k, i in enumerate(active)}
-    fixed = [None if i in place else x for i, x in enumerate(args)]
     point = copy.deepcopy(tuple(args[i] for i in active))
-
-    def program(*xs: Any) -> Any:
-        return f(*[xs[place[i]] if i in place else x for i, x in enumerate(fixed)], **kwargs)
-
-    def first(dy: Any, *xs: Any) -> Any:
-        y, back = pullback(program, *xs)
-        return y, back(dy)
-
-    def second(dy: Any, dg: Any, *xs: Any) -> Any:
-        return pullback(lambda *xs: pullback(program, *xs)[1](dy), *xs)[1](dg)
-
+    program = program_of(f, args, kwargs, active)
     try:
-        y, gs = interpreted(first)(dy, *point)
-    except (BadInput, NoDerivative):
-        if getattr(f, "__name__", "") in REFUSED_IN_PART.get(getattr(f, "__module__", ""), "").split():
+        y, gs = interpreted(first_of(program))(dy, *point)
+    except (BadInput, NoDerivative) as error:
+        if is_refused(f, error):
             return
         raise
     for (_, a), (_, b) in zip(leaves(f(*args, **kwargs)), leaves(y), strict=True):
         np.testing.assert_allclose(b, a, rtol=max(rtol, 1e-9), atol=1e-12, err_msg=f"{f}: the compiled primal")
     for i, g in zip(active, gs, strict=True):
         assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the compiled gradient of argument {i}")
-    if order > 1:
-        dg = _cotangent(gs, np.random.default_rng(3))
-        found, wanted = interpreted(second)(dy, dg, *point), second(dy, dg, *point)
-        for i, g, h in zip(active, found, wanted, strict=True):
-            assert_close(g, h, args[i], 100 * rtol, 100 * atol, f"{f}: the compiled second derivative in argument {i}")
+    if second is not None:
+        of = [dict(leaves(x)) for x in point]
+        dg = tuple(
+            rebuild(second.cotangents[i], lambda path, d, k=k: None if isinstance(of[k][path], int) else d)
+            for k, i in enumerate(active)
+        )
+        for i, h in zip(active, interpreted(second_of(program))(dy, dg, *point), strict=True):
+            what = f"{f}: the compiled second derivative in argument {i}"
+            assert_close(h, second.derivatives[i], args[i], 100 * rtol, 100 * atol, what)
+
+
+def is_refused(f: Any, error: Exception) -> bool:
+    """Whether an error says that compiled programs do not have a form of ``f``, one of those in ``REFUSED_IN_PART``."""
+    return isinstance(error, (BadInput, NoDerivative)) and has_refused_forms(f)
+
+
+def has_refused_forms(f: Any) -> bool:
+    return getattr(f, "__name__", "") in REFUSED_IN_PART.get(getattr(f, "__module__", ""), "").split()
 
 
 def _check_lists(f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, rtol: float, atol: float) -> None:

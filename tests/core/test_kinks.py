@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from kinks import FINITE, KINKS, Kink
+from rule_paths import recorded
 
 import morula as mo
-from morula.core import structured
 from morula.core.testing import leaves, rebuild
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
@@ -68,13 +68,8 @@ def found(path: str, row: str, precision: type = np.float64) -> dict[str, tuple[
     if path in ("native", "xla"):
         given = mo.jit(lambda args: [f(*a) for f, a in zip(functions, args)], target=path)(args)
     else:
-        forms = [k.program.__code__ for k in kinks] if path == "recorded" else []
-        structured._unstructured.update(dict.fromkeys(forms, "the test records it"))
-        try:
+        with recorded(*(k.program for k in kinks if path == "recorded")):
             given = [f(*a) for f, a in zip(functions, args)]
-        finally:
-            for code in forms:
-                structured._unstructured.pop(code, None)
     return {k.name: g for k, g in zip(kinks, given)}
 
 
