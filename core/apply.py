@@ -19,7 +19,7 @@ from .rules.table import Rule, pull, pull_strongly, scaling
 from .source import describe, user_frame
 from .strong_zero import is_zero
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
-from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable
+from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable, evaluate
 
 SINGULAR = (ArithmeticError, ValueError)
 """What Python's arithmetic and the module ``math`` raise where a slope is infinite."""
@@ -66,7 +66,9 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
     active = lists = False
     for a in args:
         if a is y:
-            return y
+            if kind is not np.ndarray or not any(b is not y and differentiable(b) for b in args):
+                return y
+            y = evaluate(tape.parent, np.copy, y)  # a power of a matrix by 1.0, which has a slope in the exponent, too
         ka = type(a)
         if ka in PASSIVE:
             active = active or carries(tape, a)

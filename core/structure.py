@@ -380,8 +380,9 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
 
 
 def same_number(x: Any) -> Any:
-    """An equal number that is another object."""
-    return x * type(x)(1)
+    """An equal number that is another object; a product with 1 would change complex infinities and zeros of either sign."""
+    opposite = -x
+    return -opposite
 
 
 def is_structure_of_numbers(x: Any) -> bool:

@@ -167,4 +167,4 @@ vjp(np.fft.irfft2, in_the_plane(irfftn_pullback))
 
 vjp(np.fft.fftshift, lambda dy, y, x, axes=None: np.fft.ifftshift(dy, axes))
 vjp(np.fft.ifftshift, lambda dy, y, x, axes=None: np.fft.fftshift(dy, axes))
-vjp((np.fft.fftfreq, np.fft.rfftfreq), None, lambda dy, y, n, d=1.0, device=None: -np.sum(dy * y) / d)
+vjp((np.fft.fftfreq, np.fft.rfftfreq), None, lambda dy, y, n, d=1.0, device=None: -np.sum(dy * np.conj(y / d)))

@@ -140,7 +140,7 @@ def neighbours(lines: Any, q: Any, method: str) -> tuple[Any, Any, Any, Any]:
     alpha, beta = QUANTILE_POSITIONS[method]
     q = np.reshape(q, -1)
     position = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    speed = np.where((position > 0) & (position < n - 1), n + (1 - alpha - beta), 0)
+    speed = np.where((position >= 0) & (position < n - 1), n + (1 - alpha - beta), 0)
     position = np.clip(position, 0, np.maximum(n - 1, 0))
     lower = np.floor(position).astype(int)
     upper = np.minimum(lower + 1, np.maximum(n - 1, 0))

@@ -134,7 +134,7 @@ def prod_pullback(dy, y, a, axis=None, dtype=None, out=None, keepdims=False, ini
     shape = a.shape
     factors = a if where is True or where is UNSET else np.where(where, a, 1)
     dy = restore(dy, shape, axis, keepdims)
-    if np.all(factors):
+    if np.all(factors) and np.all(np.isfinite(y)):
         others = restore(y, shape, axis, keepdims) / factors
     else:
         others = products_of_others(factors, reduced_axes(a, axis))
@@ -306,14 +306,14 @@ def cumprod_pullback(dy, y, a, axis=None, dtype=None, out=None):
     dy = np.reshape(dy, np.shape(x)) if axis is None or not shape else np.moveaxis(dy, axis, 0)
     if len(x) == 0:
         return np.zeros(shape)
-    if np.all(x):
+    if np.all(x) and np.all(np.isfinite(y)):
         g = np.flip(np.cumsum(np.flip(dy * conjugate(y), 0), axis=0), 0) / conjugate(x)
     else:
-        sums = [dy[-1]]
+        sums = [dy[-1:]]  # slices: a number of a strong cotangent would be a plain one
         for j in range(len(x) - 1, 0, -1):
-            sums.append(dy[j - 1] + conjugate(x[j]) * sums[-1])
+            sums.append(dy[j - 1 : j] + conjugate(x[j : j + 1]) * sums[-1])
         before = np.concatenate((np.ones_like(x[:1]), np.reshape(y, np.shape(x))[:-1]))
-        g = conjugate(before) * np.stack(sums[::-1])
+        g = conjugate(before) * np.concatenate(sums[::-1])
     return np.reshape(g, shape) if axis is None or not shape else np.moveaxis(g, 0, axis)
 
 

@@ -119,7 +119,7 @@ elementwise(math.erfc, lambda y, x: -1.1283791670955126 * math.exp(-x * x))
 # Parts, signs and remainders of a float.
 vjp(math.fabs, lambda dy, y, x: dy if x > 0 else -dy if x < 0 else 0 * dy)
 elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0)
-elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b))
+elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b) if y == y else y)
 elementwise(math.ldexp, lambda y, x, i: math.ldexp(1.0, i), 0)
 elementwise(math.nextafter, lambda y, x, towards: 1, 0)
 joint(math.frexp, frexp_pullback)

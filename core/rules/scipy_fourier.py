@@ -91,7 +91,7 @@ if scipy.fft.fftfreq is not np.fft.fftfreq:
     vjp(
         (scipy.fft.fftfreq, scipy.fft.rfftfreq),
         None,
-        lambda dy, y, n, d=1.0, *, xp=None, device=None: -np.sum(dy * y) / d,
+        lambda dy, y, n, d=1.0, *, xp=None, device=None: -np.sum(dy * np.conj(y / d)),
     )
 
 

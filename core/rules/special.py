@@ -108,9 +108,14 @@ def spence_partial(y: Any, z: Any) -> Any:
 def logsumexp_pullback(
     dy: Any, y: Any, a: Any, axis: Any = None, b: Any = None, keepdims: Any = False, return_sign: Any = False
 ) -> tuple[Any, Any, Any]:
-    """The pullback of log(sum(b exp(a))): each term's share of the sum, for ``b`` without the factor ``b``."""
+    """The pullback of log(sum(b exp(a))): each term's share of the sum, for ``b`` without the factor ``b``.
+
+    A sign is complex for complex terms, and turns with the imaginary part of the logarithm.
+    """
     if return_sign:
-        (y, sign), dy = y, dy[0]
+        (y, sign), (dy, turn) = y, dy
+        if turn is not None and np.iscomplexobj(sign):
+            dy = (0 if dy is None else dy) + 1j * np.imag(np.conj(sign) * turn)
         if dy is None:
             return None, None, None
     else:
@@ -119,18 +124,19 @@ def logsumexp_pullback(
         y, dy = np.expand_dims(y, axis), np.expand_dims(dy, axis)
         sign = None if sign is None else np.expand_dims(sign, axis)
     share = np.exp(a - np.where(np.real(y) == -np.inf, 0, y))
-    share = dy * np.conj(share if sign is None else share * sign)
+    share = dy * np.conj(share) * (1 if sign is None else sign)
     return (share, None, None) if b is None else (share * np.conj(b), None, share)
 
 
 def softmax_pullback(dy: Any, y: Any, x: Any, axis: Any = None) -> Any:
     """y (dy - <dy, y>)."""
+    y = np.conj(y)
     return y * (dy - np.sum(dy * y, axis=axis, keepdims=True))
 
 
 def log_softmax_pullback(dy: Any, y: Any, x: Any, axis: Any = None) -> Any:
     """dy - softmax(x) sum(dy)."""
-    return dy - np.exp(y) * np.sum(dy, axis=axis, keepdims=True)
+    return dy - np.conj(np.exp(y)) * np.sum(dy, axis=axis, keepdims=True)
 
 
 elementwise(special.exp2, lambda y, x: y * LOG_2)

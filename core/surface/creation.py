@@ -207,8 +207,8 @@ def logspace(
     axis: Any = 0,
 ) -> Any:
     shapes = [value(trace, x).type.shape for x in (start, stop, base)]
-    shape = trace.builder.broadcast_shape(shapes)
-    if shape:
+    if shapes[2]:
+        shape = trace.builder.broadcast_shape(shapes)
         start, stop, base = (trace.call(np.broadcast_to, x, shape) for x in (start, stop, base))
         base = trace.call(np.expand_dims, base, axis)
     found = trace.call(np.power, base, linspace(trace, start, stop, num, endpoint, axis=axis))

@@ -248,7 +248,8 @@ def softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
 @written
 def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
     call = trace.call
-    shifted = call(np.subtract, x, call(np.max, x, axis=axis, keepdims=True))
+    largest = call(np.max, x, axis=axis, keepdims=True)
+    shifted = call(np.subtract, x, call(np.where, call(np.isfinite, largest), largest, np.zeros((), largest.dtype)))
     return call(np.subtract, shifted, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)))
 
 

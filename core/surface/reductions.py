@@ -311,6 +311,7 @@ def _where_not_nan(function: Any) -> Callable[..., Any]:
     def apply(
         trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
+        axis = axis if value(trace, a).type.shape else None  # NumPy takes 0 for an axis of a number here
         mask = trace.call(np.logical_not, trace.call(np.isnan, a))
         return trace.call(function, a, axis, dtype, out, *args, where=mask, **kwargs)
 

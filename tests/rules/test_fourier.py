@@ -104,6 +104,7 @@ def test_shifts(library):
 def test_frequencies_depend_on_the_spacing(n, library):
     check_rule(library.fftfreq, n, 0.3)
     check_rule(library.rfftfreq, n, 0.3)
+    check_rule(library.fftfreq, n, 0.3 + 0.1j)
 
 
 @pytest.mark.parametrize("x", [np.float32, np.complex64], ids=str)

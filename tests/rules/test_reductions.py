@@ -296,3 +296,18 @@ def test_the_gradients_of_the_methods_of_ufuncs_agree_with_differences(program, 
 )
 def test_an_argument_given_by_name_gets_its_cotangent(program, args):
     mo.testing.check_gradients(program, *args)
+
+
+@pytest.mark.parametrize("f", [np.prod, np.nanprod, np.cumprod, np.nancumprod], ids=lambda f: f.__name__)
+def test_products_with_an_infinity_have_finite_slopes_where_the_others_are_finite(f):
+    x = np.array([2.0, np.inf, 3.0])
+    dy = np.array([1.0, 10.0, 100.0]) if f in (np.cumprod, np.nancumprod) else 1.0
+    (g,) = mo.pullback(f, x)[1](dy)
+    assert g.tolist() == [np.inf, 620.0 if np.ndim(dy) else 6.0, np.inf]
+
+
+def test_a_quantile_at_an_element_has_the_slope_to_its_right():
+    x = np.array([4.0, 1.0, 2.0])
+    for q, slope in ((0.0, 2.0), (0.5, 4.0)):
+        assert mo.gradient(lambda q: np.quantile(x, q), q) == (slope,)
+        assert mo.gradient(lambda q: np.percentile(x, q), 100 * q) == (slope / 100,)

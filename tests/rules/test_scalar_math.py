@@ -169,3 +169,14 @@ def test_an_infinite_slope_at_a_constant_is_not_asked_for(tier):
     assert mo.grad(f)(3.0) == 6.0
     assert mo.grad(mo.grad(f))(3.0) == 2.0
     assert mo.grad(tier(lambda x: x * tier(density)(x)))(3.0) == density(3.0) + 18.0
+
+
+@pytest.mark.parametrize("f", [cmath.exp, cmath.log, cmath.asin, cmath.acosh, cmath.sqrt], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("z", [complex(2.0, -0.0), complex(-2.0, -0.0), complex(math.inf, 1.0)], ids=str)
+def test_a_complex_argument_keeps_its_infinities_and_signs_of_zero(f, z):
+    y, _ = mo.pullback(lambda z: (f(z), z), z)
+    assert str(y) == str((f(z), z))
+
+
+def test_remainders_of_nan_are_nan():
+    assert math.isnan(mo.gradient(math.fmod, math.nan, 2.0)[1])

@@ -139,6 +139,12 @@ def test_logsumexp_where_everything_is_minus_infinity():
 @pytest.mark.parametrize("f", [special.softmax, special.log_softmax], ids=name)
 def test_softmax(f, axis):
     check_rule(f, X, axis)
+    check_rule(f, X * (1 + 0.3j), axis)
+
+
+def test_the_sign_of_a_complex_logsumexp_turns():
+    check_rule(special.logsumexp, X * (1 + 0.3j), 0, return_sign=True)
+    check_rule(special.logsumexp, X * (1 + 0.3j), 1, X * (1 - 0.7j), return_sign=True)
 
 
 def test_softmax_of_far_apart_logits_has_no_nan():
