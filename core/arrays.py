@@ -170,6 +170,8 @@ def array_method(
     if isinstance(x, np.void) and name in ("getfield", "setfield"):
         y = array_method(tape, np.asarray(x), name, args, kwargs)
         return getitem(tape, y, ()) if isinstance(y, np.ndarray) and y.ndim == 0 else y
+    if name in ("__pow__", "__rpow__") and args[1:] == (None,):
+        args = args[:1]  # the modulus, which only powers of integers have
     derived = is_subclass(x)
     if derived:
         y = inherited_method(tape, x, name, args, kwargs)

@@ -102,11 +102,15 @@ ONE_ITERABLE = {itertools.islice, itertools.permutations, itertools.combinations
 ONE_ITERABLE.add(itertools.combinations_with_replacement)
 
 
-def _iterables(cls: type) -> tuple[int, int]:
+def _iterables(cls: type, function: Any) -> tuple[int, int]:
     """Where the arguments of a container's or an iterator's class begin and end that it iterates."""
-    if issubclass(cls, defaultdict):
-        return 1, 2
-    return 0, 0 if cls is itertools.repeat else 1 if cls in ONE_ITERABLE else 64
+    if function is cls:
+        first = 1 if issubclass(cls, defaultdict) else 0
+    elif function.__name__ == "__new__":
+        first = 1
+    else:
+        return 0, 1  # ``fromkeys`` and ``from_iterable``: the value for every key is not iterated
+    return first, first + (0 if cls is itertools.repeat else 1 if cls in ONE_ITERABLE or first else 64)
 
 
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -116,7 +120,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
     ):
         read = pairs if issubclass(cls, dict) and function.__name__ != "fromkeys" else _reading(cls)
-        first, end = _iterables(cls)
+        first, end = _iterables(cls, function)
         args = tuple(read(tape, a) if first <= i < end else a for i, a in enumerate(args))
     if not isinstance(cls, type):
         return plainly(tape, function, *args, **kwargs)

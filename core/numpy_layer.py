@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from .object_arrays import as_objects
 from .opaque import Recording, call_opaque
 from .rules.table import RULES
 from .stores import setitem
+from .subclasses import past_overrides
 from .tape import Tape
 from .values import differentiable
 
@@ -32,6 +35,17 @@ def call_ufunc(tape: Tape, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
 
 
 CALLERS[np.ufunc] = call_ufunc
+
+
+def _implementation(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    """``np.concatenate._implementation`` and its like, which ``__array_function__`` of a class calls for plain arrays."""
+    return past_overrides(tape, function, args, kwargs)
+
+
+for _function in vars(np).values():
+    _in_c = getattr(_function, "_implementation", None)
+    if isinstance(_in_c, BuiltinFunctionType):
+        HANDLERS[_in_c] = functools.partial(_implementation, _function)
 
 
 @handles(np.clip)

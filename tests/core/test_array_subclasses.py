@@ -107,6 +107,27 @@ def test_what_a_class_of_quantities_overrides(f):
     check_gradients(program, np.array([1.3, 2.1]), np.array([0.7, 1.9]), 3.0)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.concatenate._implementation([x, y * y]),
+        lambda x, y: np.where._implementation(np.array([True, False]), x, y) * np.dot._implementation(x, y),
+        lambda x, y: np.inner._implementation(x, y) * np.vdot._implementation(x, x),
+        lambda x, y: np.concatenate._implementation([Quantity(x, 3.0), Quantity(y, 3.0)]).view(np.ndarray) ** 2,
+    ],
+)
+def test_functions_in_c_without_the_dispatch_to_classes(f):
+    check_gradients(f, np.array([1.3, 2.1]), np.array([0.7, 1.9]))
+
+
+@pytest.mark.parametrize("make", [np.array, lambda x: Quantity(x, 2.0)], ids=["array", "subclass"])
+def test_a_power_without_a_modulus(make):
+    def f(x):
+        return plain(make(x).__pow__(3.0, None)) + plain(make(x).__rpow__(2.0, None))
+
+    check_gradients(f, np.array([1.3, 2.1]))
+
+
 def test_quantities_in_place():
     def f(x, y, size):
         q, r = Quantity(x, size) * 1.0, Quantity(y, 2.0)

@@ -7,6 +7,7 @@ from collections import ChainMap, Counter, OrderedDict, UserList, defaultdict, d
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import morula as mo
 
@@ -421,3 +422,29 @@ def test_what_a_mapping_computes_for_a_missing_key(check):
         return plain[x] * plain[x] + doubled[y] * plain[y] + lazy["a"] * lazy["a"] + Counter(a=x)["b"]
 
     check(f, 1.5, 0.7)
+
+
+class Pair:
+    """An object that could be iterated, and indexed by position."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, i):
+        return (self.x, 2.0)[i]
+
+
+class Walked(Pair):
+    def __iter__(self):
+        return iter((self.x, 2.0))
+
+
+@pytest.mark.parametrize("cls", [Pair, Walked])
+def test_the_value_for_every_key_is_kept_as_it_is(cls, check):
+    def f(x):
+        made = dict.fromkeys(iter("ab"), cls(x * x))
+        other = OrderedDict.fromkeys((x, "c"), np.array([x, 3.0]))
+        assert type(made["a"]) is cls and made["a"] is made["b"]
+        return made["a"].x * other["c"][0] + sum(list.__new__(list, [1.0])) + sum(tuple.__new__(tuple, cls(x)))
+
+    check(f, 1.5)
