@@ -23,6 +23,9 @@ Packages of many fields, none of them written for differentiation and none of th
 the package's own documentation, and the gradient with respect to every number that it is given is compared with
 differences extrapolated to step zero. `make test-thirdparty` installs the packages and repeats the comparison;
 [generality.py](generality.py) writes this page from the same calls, which stand in `tests/thirdparty/calls`.
+
+The packages marked *held out* were chosen by what they are, before any of their calls had been differentiated, and are
+never profiled when morula is made faster: `benchmarks/generality.py` reports the cost of their gradients apart.
 """
 
 WHAT_IS_REFUSED = """\
@@ -56,7 +59,8 @@ def counted(found: list[Package], passed: dict[str, int] | None = None) -> list[
     rows = ["| package | field | calls | passed | refused |", "|---|---|---|---|---|"]
     for p in found:
         n = len(p.calls) if passed is None else passed[p.distribution]
-        rows.append(f"| {p.distribution} | {p.field} | {len(p.calls)} | {n} | {len(p.refused) or ''} |")
+        name = f"{p.distribution} (*held out*)" if p.held_out else p.distribution
+        rows.append(f"| {name} | {p.field} | {len(p.calls)} | {n} | {len(p.refused) or ''} |")
     total = sum(len(p.calls) for p in found)
     n = total if passed is None else sum(passed.values())
     return [*rows, f"| **{len(found)} packages** | | {total} | {n} | {sum(len(p.refused) for p in found)} |"]
@@ -65,9 +69,11 @@ def counted(found: list[Package], passed: dict[str, int] | None = None) -> list[
 def page(found: list[Package], passed: dict[str, int] | None = None) -> str:
     """The whole page."""
     refused = [f"- `{p.distribution}`, {name}: {r.reason}" for p in found for name, r in p.refused.items()]
+    cut = [f"- `{p.distribution}`, {name.replace('_', ' ')}: {c.reason}" for p in found for name, c in p.cut.items()]
     calls = [f"- **{p.distribution}**: {', '.join(name.replace('_', ' ') for name in p.calls)}" for p in found]
     parts = [INTRODUCTION, "\n".join(counted(found, passed)) + "\n", WHAT_IS_REFUSED]
-    parts += ["Of the packages above:\n", "\n".join(refused) + "\n", "## The calls\n", "\n".join(calls) + "\n"]
+    parts += ["Of the packages above, these calls are refused:\n", "\n".join(refused) + "\n"]
+    parts += ["and the gradient of these is zero:\n", "\n".join(cut) + "\n", "## The calls\n", "\n".join(calls) + "\n"]
     return "\n".join(parts)
 
 

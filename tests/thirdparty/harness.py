@@ -8,6 +8,12 @@ A module in ``calls/`` is one package.  It names its ``DISTRIBUTION`` on the pac
 ``REFUSED``
     name -> ``Refused(reason, text, function, *arguments)``: a use that raises ``NoDerivative``; ``text`` is a part of
     the message, ``reason`` says in the table why that is right.
+``CUT``
+    name -> ``Cut(reason, function, *arguments)``: a use whose result is constant between the values that the package
+    rounds to, so that its gradient is exactly zero; ``reason`` says where the package rounds.
+``HELD_OUT``
+    true for packages chosen without regard to the time that their gradients take, and never looked at when speed is
+    worked on: ``benchmarks/generality.py`` reports them apart.
 
 The tests, the table of ``docs/generality.md`` and ``benchmarks/generality.py`` all read these.
 """
@@ -21,6 +27,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import morula as mo
@@ -55,6 +62,17 @@ class Refused:
             mo.gradient(self.function, *self.arguments)
 
 
+class Cut:
+    """A use that rounds its result, or passes its numbers through text: the derivative of the program is zero."""
+
+    def __init__(self, reason: str, function: Callable[..., Any], *arguments: Any) -> None:
+        self.reason, self.function, self.arguments = reason, function, arguments
+
+    def check(self) -> None:
+        for gradient in mo.gradient(lambda *args: np.sum(self.function(*args)), *self.arguments):
+            assert not np.any(gradient)
+
+
 @dataclass(frozen=True)
 class Package:
     """The calls of one module of ``calls/``."""
@@ -63,10 +81,13 @@ class Package:
     field: str
     calls: dict[str, Call]
     refused: dict[str, Refused]
+    cut: dict[str, Cut]
+    held_out: bool
 
     @classmethod
     def of(cls, module: ModuleType) -> Package:
-        return cls(module.DISTRIBUTION, module.FIELD, module.CALLS, getattr(module, "REFUSED", {}))
+        refused, cut = getattr(module, "REFUSED", {}), getattr(module, "CUT", {})
+        return cls(module.DISTRIBUTION, module.FIELD, module.CALLS, refused, cut, getattr(module, "HELD_OUT", False))
 
 
 def packages() -> Iterator[Package]:

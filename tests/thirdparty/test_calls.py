@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thirdparty.harness import Call, Package, Refused, packages
+from thirdparty.harness import Call, Cut, Package, Refused, packages
 
 PACKAGES = list(packages())
 
@@ -25,6 +25,11 @@ def test_gradient_agrees_with_differences(call: Call) -> None:
 @pytest.mark.parametrize("refused", _cases("refused"))
 def test_refusal_says_why(refused: Refused) -> None:
     refused.check()
+
+
+@pytest.mark.parametrize("cut", _cases("cut"))
+def test_what_is_rounded_has_the_derivative_zero(cut: Cut) -> None:
+    cut.check()
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.distribution)
