@@ -16,6 +16,7 @@ from typing import Any
 
 from .known import MISSING, class_attribute
 from .tape import Int, Tape
+from .versions import HEAP_TYPE
 
 ANSWERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "__bool__": (bool, bool),
@@ -82,6 +83,22 @@ WRITTEN_IN_C = (WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType
 
 def special(kind: type, name: str) -> Any:
     """The special method ``name`` of a class, to be called with the object first; None if it is missing or in C."""
+    of_kind = _of_classes_in_c.get(kind)
+    if of_kind is not None:
+        found = of_kind.get(name, MISSING)
+        if found is MISSING:
+            found = of_kind[name] = _looked_up(kind, name)
+        return found
+    if not kind.__flags__ & HEAP_TYPE:
+        _of_classes_in_c[kind] = {}
+    return _looked_up(kind, name)
+
+
+_of_classes_in_c: dict[type, dict[str, Any]] = {}
+"""Classes that nobody can change, and what has been found out about their special methods."""
+
+
+def _looked_up(kind: type, name: str) -> Any:
     raw = kind.__dict__.get(name, MISSING)
     if raw is MISSING:
         raw = class_attribute(kind.__mro__, name)
