@@ -81,6 +81,7 @@ class Back(_OfOneRun):
         self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
+        known.begin()  # what was recorded as one operation may have to be run again
         try:
             return self.run(None, dy)
         except Exception as error:
@@ -152,6 +153,7 @@ class CompiledBack(_OfOneRun):
         self.held: Held | None = None
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
+        known.begin()  # the run may have to be recorded again
         try:
             return self.run(None, dy)
         except Exception as error:

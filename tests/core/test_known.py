@@ -257,3 +257,13 @@ def test_of_a_class_that_goes_nothing_is_kept():
     first = sum(len(found) for found in (*known._by_name.values(), known.functions, known.answering))
     mo.grad(f)(3.0)
     assert first == sum(len(found) for found in (*known._by_name.values(), known.functions, known.answering)) >= entries
+
+
+def test_a_class_that_is_changed_before_a_pullback_that_runs_its_code_again(monkeypatch):
+    def f(x):
+        return mo.checkpoint(lambda x: Changing(x).scaled(x) * Changing(x).offset, x)
+
+    assert mo.grad(f)(3.0) == 6.0
+    y, back = mo.vjp(f, 3.0)
+    monkeypatch.setattr(Base, "offset", property(lambda self: self.w / 3.0))  # of the same value
+    assert y == f(3.0) == 9.0 and back(1.0) == mo.gradient(f, 3.0) == (9.0,)
