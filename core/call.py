@@ -74,12 +74,21 @@ def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def caller(function: Any) -> Handler:
     """``call`` of any callable object, before its arguments are known."""
+    if type(function) is MethodType and type(function.__func__) is FunctionType:
+        method, x = function.__func__, function.__self__
+        return lambda tape, /, *args, **kwargs: known.functions[method](tape, x, *args, **kwargs)
     return lambda tape, /, *args, **kwargs: call(tape, function, *args, **kwargs)
 
 
 def method_caller(name: str) -> Handler:
     """``call_method`` of a name, before the object and its arguments are known."""
-    return lambda tape, x, /, *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
+    found = _method_callers.get(name)
+    if found is None:
+        found = _method_callers[name] = lambda tape, x, /, *a, **named: call_method(tape, x, name, *a, **named)
+    return found
+
+
+_method_callers: dict[str, Handler] = {}
 
 
 def bound(tape: Tape, x: Any, name: str) -> Callable[..., Any]:
@@ -172,6 +181,9 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
 def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
     """``x.name(*args, **kwargs)``, recorded on ``tape``."""
     kind = type(x)
+    in_c = METHODS_IN_C.get(kind)
+    if in_c is not None and name != "__class__":
+        return in_c(tape, x, name, args, kwargs)
     if kind is type:
         method = _class_method(x, name)
         if method is not None:
@@ -184,10 +196,6 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
         return call(tape, get_attribute(tape, x, name), *args, **kwargs)  # no method, or one of a subclass's own
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
-    if kind in NUMBERS:
-        return number_method(tape, x, name, args, kwargs)
-    if kind in (list, dict, set, tuple, str):
-        return container_method(tape, getattr(x, name), args, kwargs)
     if isinstance(x, np.ufunc):
         return ufunc_method(tape, x, name, args, kwargs)
     if is_exact(kind):
@@ -199,6 +207,17 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
             known.enter(name, kind, method)
             return call(tape, method, x, *args, **kwargs)
     return call(tape, get_attribute(tape, x, name), *args, **kwargs)
+
+
+def _of_container(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return container_method(tape, getattr(x, name), args, kwargs)
+
+
+METHODS_IN_C: dict[type, Handler] = {
+    **{kind: array_method if issubclass(kind, (np.ndarray, np.generic)) else number_method for kind in NUMBERS},
+    **dict.fromkeys((list, dict, set, tuple, str), _of_container),
+}
+"""How the methods of built-in classes are called: ``handler(tape, x, name, args, kwargs)``."""
 
 
 def _class_method(cls: type, name: str) -> Any:
