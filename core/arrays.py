@@ -44,6 +44,8 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         x = args[0]
         if type(x) is not np.ndarray or x.dtype.char != "O" or not calls_back(x):
             return apply_rule(tape, rule, args, kwargs)
+    if not kwargs and not rule.may_write and len(args) <= rule.position_of_out and all(map(_is_plain_operand, args)):
+        return apply_rule(tape, rule, args, kwargs)
     y = dispatched(tape, rule.function, args, kwargs)
     if y is not NotImplemented:
         return y
@@ -90,6 +92,14 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             return y
         return record_rule(tape, rule, watched(tape, rule.function, *args, **kwargs), args, kwargs)
     return apply_rule(tape, rule, args, kwargs)
+
+
+PLAIN_OPERANDS = NUMBERS | {type(None), str}
+
+
+def _is_plain_operand(x: Any) -> bool:
+    """Whether C code takes an argument as it is: a number, an array of numbers, a mode or nothing."""
+    return type(x) in PLAIN_OPERANDS and (type(x) is not np.ndarray or x.dtype.char != "O")
 
 
 def _array_of(tape: Tape, x: Any, rule: Any, position: int = 64) -> Any:
