@@ -253,6 +253,8 @@ def referent(x: Any) -> Any:
 
 def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
+    if kind in known.classes("load", name):
+        return getattr(x, name)
     if kind is np.ndarray or issubclass(kind, (np.ndarray, np.generic)) and _is_numpys(kind, name):
         return _array_attribute(tape, x, name)
     if kind is ModuleType and not hasattr(kind, name) and name not in x.__dict__ and "__getattr__" in x.__dict__:

@@ -132,7 +132,9 @@ def methods(name: str) -> Methods:
 
 def is_plain(kind: str, cls: type, name: str, raw: Any = MISSING) -> None:
     """Enter a class into one of the sets; ``raw`` is what it has under the name."""
-    _enter(classes(kind, name), cls, True, _lasts(cls) and not type(raw).__flags__ & HEAP_TYPE)
+    found = classes(kind, name)
+    if cls not in found:
+        _enter(found, cls, True, _lasts(cls) and not type(raw).__flags__ & HEAP_TYPE)
 
 
 def enter(name: str, cls: type, method: Any) -> None:
