@@ -15,7 +15,7 @@ from .integers import carries, follow
 from .object_arrays import computes, holds_objects, is_by_entries, record_objects
 from .opaque import is_foreign, note, note_as_bytes
 from .records import holds_numbers, moved_by
-from .rules.table import Rule, pull, pull_strongly, scaling
+from .rules.table import Rule, pull, pull_strongly
 from .source import describe, user_frame
 from .strong_zero import is_zero
 from .tape import Cotangents, Int, Record, Tape, owner, snapshot
@@ -207,7 +207,7 @@ def pull_back_binary(table: Cotangents, record: Record) -> None:
                 table.add(x, pull_limits(rule, dy, y, (a, b), NO_KEYWORDS)[0 if partial is left else 1])
                 continue
             one = type(slope) is int and slope == 1
-            table.add(x, conform(dy if one else scaling(partial)(dy, slope), x))  # type: ignore[arg-type]
+            table.add(x, conform(dy if one else rule.scale(dy, slope), x))  # type: ignore[arg-type]
 
 
 def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -8,8 +8,6 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from .frontend import lower
 from .ir import Block, Function, Operation, Value
 from .vocabulary import Unstructured
@@ -37,15 +35,6 @@ def fold(block: Block) -> None:
         if not used.isdisjoint(op.results):
             used.update(op.operands)
             block.operations.insert(0, op)
-
-
-def may_be_infinite(op: Operation) -> bool:
-    """Whether an operation of a partial derivative can divide by zero."""
-    if op.callee is operator.pow:
-        n = op.operands[1].constant
-        return not (isinstance(n, (int, float)) and n >= 0)
-    plain = (operator.add, operator.sub, operator.mul, operator.neg)
-    return op.callee not in plain and op.callee not in (np.sin, np.cos, np.exp, np.sinh, np.cosh, np.tanh)
 
 
 @lru_cache(maxsize=1024)

@@ -16,9 +16,8 @@ import numpy as np
 from .analyse import active_values
 from .cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
 from .ir import Block, Function, Operation, Value, definitions, operands, walk
-from .partials import expression_of, fold, may_be_infinite, used_parameters
+from .partials import expression_of, fold, used_parameters
 from .rules import find_rule
-from .rules.table import scaling
 from .vocabulary import UNPACK, Unstructured, make_list, make_tuple
 
 Cotangents = dict[Value, Value]
@@ -201,6 +200,7 @@ class _Reverse:
         kinds = [x.type.kind for x in op.operands]
         arrays = [k for k in kinds if k != "real" and k != "bool"]
         careful = y.type.kind == "number" or "number" in kinds
+        finite = rule.is_finite(*(x.constant if x.is_constant else None for x in op.operands))
         for x, partial in zip(op.operands, rule.partials):
             if x not in self.active or partial is None or partial == 0 and isinstance(partial, int):
                 continue
@@ -208,19 +208,16 @@ class _Reverse:
             summed = careful or arrays and (x.type.kind == "real" or not same)
             if summed:
                 dy = self.full(dy, y)
-            by = scaling(partial)
-            if not isinstance(partial, int):
-                start = len(self.out)
-                partial = self.inline(partial, [y, *op.operands])
-                if by is scale_masked and not any(map(may_be_infinite, self.out[start:])):
-                    by = scale
-            else:
+            if isinstance(partial, int):
                 partial = Value(constant=partial)
+            else:
+                partial = self.inline(partial, [y, *op.operands])
             if partial.is_constant and isinstance(partial.constant, int) and partial.constant in (1, -1):
                 g = dy if partial.constant == 1 else self.call(operator.neg, dy)
             else:
-                masked = by is scale_masked and (arrays or isinstance(op.callee, np.ufunc))
-                g = self.call(by if careful or masked else operator.mul, dy, partial)
+                masked = not finite and (careful or arrays or isinstance(op.callee, np.ufunc))
+                multiply = scale_masked if masked else scale if careful else operator.mul
+                g = self.call(multiply, dy, partial)
             if summed:
                 g = self.call(conform, g, x)
             elif self.is_maybe_scalar(dy):

@@ -3,15 +3,14 @@
     activity        which values have a cotangent
     sweep           the adjoint of blocks: calls and branches
     loops           the adjoint of loops, and how the values of each iteration are saved
-    elementwise     adjoints of ufuncs, from the table of rules (``formulas`` writes its formulas as typed IR)
-    structural      adjoints of indexing, shapes, reductions, products
+    by_rule         adjoints of NumPy and SciPy functions, from the table of rules (``formulas`` writes its formulas)
+    structural      adjoints of typed IR's own operations: indexing, shapes, stacks
     recursion       functions that call themselves
     cotangents      sums of what flows to each value
     residuals       what is saved and what is computed again: a ``minimum_cut``
     rereading       what loops need not save since it still stands in an array
     storage         how values with lengths of their own are kept
     checkpoint      loops of any length in memory of a fixed size
-    library         adjoints of library calls
     stacks          the stack that loops push on, threaded through the program
     strong_zero     products in which a cotangent of zero gives zero
 

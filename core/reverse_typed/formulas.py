@@ -8,8 +8,9 @@ anything else are made, and conditions (on dtypes, on options) are decided now.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..builder import Builder
 from ..errors import NoDerivative
 from ..frontend import lower
 from ..ir import Block, Function, Value
+from ..rules import find_rule
 from ..vocabulary import Unstructured, make_list, make_tuple
 
 _PLAIN = (np.where, np.iscomplexobj, isinstance, make_tuple, make_list)
@@ -63,14 +65,24 @@ def is_formula(function: Any) -> bool:
     if isinstance(function, np.ufunc) or function in OPERATORS or function in _PLAIN:
         return True
     found = lowered(function) if isinstance(function, FunctionType) else None
-    return found is not None and all(
-        is_formula(op.callee) and not op.keywords if op.kind == "call" else op.kind == "if"
-        for op in found.block.operations
-    )
+    return found is not None and _is_written(found.block)
 
 
-def write(builder: Builder, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """The result of a formula, a typed value or a Python object; arguments are either too.
+def _is_written(block: Block) -> bool:
+    for op in block.operations:
+        if op.kind == "call" and (op.keywords or not is_formula(op.callee)):
+            return False
+        if op.kind == "call" and isinstance(op.callee, FunctionType) and find_rule(op.callee) is not None:
+            return False  # the specialiser knows it as a whole, and its own rule
+        if op.kind not in ("call", "if") or not all(map(_is_written, op.blocks)):
+            return False
+    return True
+
+
+def write(
+    builder: Builder, function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any] | None = None
+) -> Any:
+    """The result of a formula, a typed value or a Python object; arguments are either too, and ``options`` go by name.
 
     Raises:
         NoDerivative: a branch of the formula does what cannot be written as typed IR.
@@ -80,15 +92,15 @@ def write(builder: Builder, function: Callable[..., Any], arguments: Sequence[An
     found = lowered(function) if isinstance(function, FunctionType) else None
     if found is None:
         raise NoDerivative(f"the derivative of a compiled program needs {function}, which has no formula that compiles")
-    known: dict[Value, Any] = dict(zip(found.parameters, _all_arguments(function, arguments), strict=True))
+    known: dict[Value, Any] = dict(zip(found.parameters, _all_arguments(function, arguments, options), strict=True))
     return _block(builder, found.block, known, function)[0]
 
 
-def _all_arguments(function: Any, arguments: Sequence[Any]) -> list[Any]:
-    """Arguments by position, with the defaults of those left out and the free variables."""
-    left_out = function.__code__.co_argcount - len(arguments)
-    defaults = (function.__defaults__ or ())[-left_out:] if left_out else ()
-    return [*arguments, *defaults, *(cell.cell_contents for cell in function.__closure__ or ())]
+def _all_arguments(function: Any, arguments: Sequence[Any], options: Mapping[str, Any] | None) -> list[Any]:
+    """Arguments by position, with those given by name, the defaults of those left out and the free variables."""
+    bound = signature(function).bind(*arguments, **(options or {}))
+    bound.apply_defaults()
+    return [*bound.args, *(cell.cell_contents for cell in function.__closure__ or ())]
 
 
 def _value(builder: Builder, x: Any) -> Value:
@@ -118,6 +130,12 @@ def _call(
         return callee(*args, **dict(zip(names, operands[len(args) :])))
     if names:
         raise NoDerivative(f"the formula {within} calls {callee} with arguments by name")
+    if callee is operator.mul:
+        for factor, other in (args, args[::-1]):
+            if factor is False or isinstance(factor, np.bool_) and not factor:
+                return 0  # a condition that does not hold, and another
+            if type(factor) is float and factor == 1 and other.type.is_inexact:
+                return other
     if callee is np.iscomplexobj:
         return args[0].type.dtype.kind == "c"
     if callee is np.where:

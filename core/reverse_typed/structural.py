@@ -1,4 +1,4 @@
-"""Adjoints of the operations that move elements, and of reductions, products and selections.
+"""Adjoints of typed IR's own operations: they move elements, and each adjoint is the transpose of its operation.
 
 ``ADJOINTS[callee](builder, op, cotangents, dys)`` adds what an operation with the cotangents ``dys`` of its results (None:
 zero) gives to its operands.  The adjoint of a read is an addition to the part that was read; that of a write reads the
@@ -17,7 +17,6 @@ from ..builder import Builder, Shape
 from ..ir import Operation, Value
 from ..typed import ArrayType, Spec, part_dimensions
 from .cotangents import Cotangents, is_zero, zeros
-from .elementwise import conjugate
 
 Adjoint = Callable[[Builder, Operation, Cotangents, Sequence[Any]], None]
 ADJOINTS: dict[Any, Adjoint] = {}
@@ -65,12 +64,6 @@ def along(b: Builder, x: Value, axis: int, start: Value, step: int, length: Any)
     """A slice of x along one axis."""
     spec = tuple(("s", step) if i == axis else ":" for i in range(x.type.ndim))
     return b.getitem(x, [start], spec, [length])
-
-
-def flipped(b: Builder, x: Value, axis: int) -> Value:
-    length = x.type.shape[axis]
-    last = b.ufunc(np.subtract, b.length(length), b.constant(1, np.int64))
-    return along(b, x, axis, last, -1, length)
 
 
 # Parts of arrays
@@ -132,7 +125,7 @@ def _add_at(b, op, cotangents, dys):
     cotangents.add(x, dys[0])
 
 
-# Selections
+# Selections, sums and products of matrices: their rules say the same, but interpreting these takes longer
 
 
 @adjoint_of(np.where)
@@ -145,145 +138,15 @@ def _where(b, op, cotangents, dys):
         cotangents.add(y, b.where(condition, zero, dys[0]))
 
 
-@adjoint_of(np.max, np.min)
-def _extremum(b, op, cotangents, dys):
-    x, axes = op.operands[0], op.named["axis"].constant
-    best = b.ufunc(np.equal, x, b.broadcast_to(kept_axes(b, op.results[0], x, axes), x.type.shape))
-    count = b.reduce(np.sum, b.cast(best, dys[0].type.dtype), axes)
-    share = kept_axes(b, b.ufunc(np.divide, dys[0], count), x, axes)
-    cotangents.add(x, b.where(best, share, b.constant(0, share.type.dtype)))
-
-
-def kept_axes(b: Builder, y: Value, x: Value, axes: Sequence[int]) -> Value:
-    """A reduction's result with the axes over which x was reduced as dimensions of length 1."""
-    return b.reshape(y, tuple(1 if i in axes else n for i, n in enumerate(x.type.shape)))
-
-
-@adjoint_of(np.sort)
-def _sort(b, op, cotangents, dys):
-    x, axis = op.operands[0], op.named["axis"].constant
-    order = b.call(np.argsort, [x], [ArrayType(np.dtype(np.int64), x.type.shape)], axis=axis)[0]
-    n = x.type.ndim
-    index = [order if i == axis else on_axis(b, b.iota(m), i, n) for i, m in enumerate(x.type.shape)]
-    index = [b.broadcast_to(i, x.type.shape) for i in index]
-    cotangents.add_part(x, index, dys[0], ("a",) * n)
-
-
-# Sums and products
-
-
 @adjoint_of(np.sum)
 def _sum(b, op, cotangents, dys):
     x = op.operands[0]
     cotangents.add(x, b.broadcast_to(kept_axes(b, dys[0], x, op.named["axis"].constant), x.type.shape))
 
 
-@adjoint_of(np.prod)
-def _prod(b, op, cotangents, dys):
-    """The product of the others: of those before and of those after, so that zeros do no harm."""
-    x, axes = op.operands[0], op.named["axis"].constant
-    kept = [i for i in range(x.type.ndim) if i not in axes]
-    order = [*kept, *axes]
-    moved = b.transpose(x, order)
-    for _ in axes[1:]:
-        moved = _joined(b, moved)
-    last = moved.type.ndim - 1
-    others = b.ufunc(
-        np.multiply,
-        before(b, moved, last, np.cumprod, 1),
-        flipped(b, before(b, flipped(b, moved, last), last, np.cumprod, 1), last),
-    )
-    g = b.ufunc(np.multiply, b.reshape(dys[0], (*dys[0].type.shape, 1)), conjugate(b, others))
-    g = b.reshape(g, tuple(x.type.shape[i] for i in order))
-    cotangents.add(x, b.transpose(g, sorted(range(len(order)), key=order.__getitem__)))
-
-
-def _joined(b: Builder, x: Value) -> Value:
-    """The last two dimensions as one."""
-    *rest, n, m = x.type.shape
-    if isinstance(n, int) and isinstance(m, int):
-        return b.reshape(x, (*rest, n * m))
-    (n_bound, m_bound) = x.type.bounds[-2:]
-    return b.reshape(x, (*rest, typed.Dim(b.ufunc(np.multiply, b.length(n), b.length(m)), n_bound * m_bound)))
-
-
-def before(b: Builder, x: Value, axis: int, accumulate: Any, neutral: int) -> Value:
-    """What ``cumsum`` or ``cumprod`` gives of the elements before each."""
-    n = x.type.shape[axis]
-    shape = tuple(1 if i == axis else m for i, m in enumerate(x.type.shape))
-    first = b.full(shape, b.constant(neutral, x.type.dtype))
-    joined = b.concatenate([first, x], axis, n + 1 if isinstance(n, int) else _one_more(b, n))
-    rest = along(b, joined, axis, b.constant(0, np.int64), 1, n)
-    return b.call(accumulate, [rest], [ArrayType(x.type.dtype, x.type.shape)], axis=axis)[0]
-
-
-def _one_more(b: Builder, n: typed.Dim) -> typed.Dim:
-    return typed.Dim(b.ufunc(np.add, n.value, b.constant(1, np.int64)), n.bound + 1)
-
-
-@adjoint_of(np.cumsum)
-def _cumsum(b, op, cotangents, dys):
-    x, axis = op.operands[0], op.named["axis"].constant
-    dy = b.cast(dys[0], x.type.dtype)
-    summed = b.call(np.cumsum, [flipped(b, dy, axis)], [ArrayType(dy.type.dtype, x.type.shape)], axis=axis)[0]
-    cotangents.add(x, flipped(b, summed, axis))
-
-
-@adjoint_of(np.cumprod)
-def _cumprod(b, op, cotangents, dys):
-    """From the last element to the first: s = dy[i] + x[i + 1] s and dx[i] = s y[i - 1], which divides by nothing."""
-    x, axis = op.operands[0], op.named["axis"].constant
-    earlier = conjugate(b, before(b, x, axis, np.cumprod, 1))
-    factors, dy = conjugate(b, x), dys[0]
-    rest = tuple(m for i, m in enumerate(x.type.shape) if i != axis)
-    spec = tuple("i" if i == axis else ":" for i in range(x.type.ndim))
-
-    def step(i, s, dx):
-        s = b.ufunc(np.add, b.getitem(dy, [i], spec, []), s)
-        dx = b.setitem(dx, [i], b.ufunc(np.multiply, s, b.getitem(earlier, [i], spec, [])), spec)
-        return b.ufunc(np.multiply, s, b.getitem(factors, [i], spec, [])), dx
-
-    one = b.constant(1, np.int64)
-    last = b.ufunc(np.subtract, b.length(x.type.shape[axis]), one)
-    down = b.constant(-1, np.int64)
-    initial = [b.zeros(rest, x.type.dtype), b.zeros(x.type.shape, x.type.dtype)]
-    cotangents.add(x, b.range_(last, down, down, step, initial)[1])
-
-
-@adjoint_of(np.maximum.accumulate, np.minimum.accumulate)
-def _running_extremum(b, op, cotangents, dys):
-    """Equal extrema share equally: the i-th result belongs to those equal to it among the first i, count[i] in number."""
-    x, y, axis = op.operands[0], op.results[0], op.named["axis"].constant
-    n, kind = x.type.shape[axis], dys[0].type
-    rest = tuple(m for i, m in enumerate(x.type.shape) if i != axis)
-    spec = tuple("i" if i == axis else ":" for i in range(x.type.ndim))
-    zero, one, down = (b.constant(i, np.int64) for i in (0, 1, -1))
-    none = b.constant(0, kind.dtype)
-
-    def at(v, i):
-        return b.getitem(v, [i], spec, [])
-
-    def count(i, before, last, counts):
-        here = at(y, i)
-        so_far = b.where(b.ufunc(np.equal, here, last), before, none)
-        so_far = b.ufunc(np.add, so_far, b.cast(b.ufunc(np.equal, at(x, i), here), kind.dtype))
-        return so_far, here, b.setitem(counts, [i], so_far, spec)
-
-    unknown = b.broadcast_to(b.constant(np.nan, x.type.dtype), rest)
-    *_, counts = b.range_(
-        zero, b.length(n), one, count, [b.zeros(rest, kind.dtype), unknown, b.zeros(kind.shape, kind.dtype)]
-    )
-
-    def share(i, g, last, dx):
-        here = at(y, i)
-        g = b.where(b.ufunc(np.equal, here, last), g, none)
-        g = b.ufunc(np.add, b.ufunc(np.divide, at(dys[0], i), at(counts, i)), g)
-        taken = b.where(b.ufunc(np.equal, at(x, i), here), g, none)
-        return g, here, b.setitem(dx, [i], taken, spec)
-
-    initial = [b.zeros(rest, kind.dtype), unknown, b.zeros(kind.shape, kind.dtype)]
-    last = b.ufunc(np.subtract, b.length(n), one)
-    cotangents.add(x, b.range_(last, down, down, share, initial)[2])
+def kept_axes(b: Builder, y: Value, x: Value, axes: Sequence[int]) -> Value:
+    """A reduction's result with the axes over which x was reduced as dimensions of length 1."""
+    return b.reshape(y, tuple(1 if i in axes else n for i, n in enumerate(x.type.shape)))
 
 
 @adjoint_of(np.matmul)
@@ -293,7 +156,8 @@ def _matmul(b, op, cotangents, dys):
     for value, other, first in ((x, y, True), (y, x, False)):
         if value not in cotangents.active:
             continue
-        other = conjugate(b, other)
+        if other.type.dtype.kind == "c":
+            other = b.ufunc(np.conjugate, other)
         if value.type.ndim == 1:
             cotangents.add(value, b.ufunc(np.multiply, dy, other))
         elif first:
@@ -306,21 +170,6 @@ def adjoint_axes(b: Builder, x: Value) -> Value:
     """The last two dimensions swapped."""
     n = x.type.ndim
     return b.transpose(x, [*range(n - 2), n - 1, n - 2])
-
-
-# Parts of complex numbers
-
-
-@adjoint_of(np.real)
-def _real(b, op, cotangents, dys):
-    cotangents.add(op.operands[0], dys[0])
-
-
-@adjoint_of(np.imag)
-def _imag(b, op, cotangents, dys):
-    x = op.operands[0]
-    if x.type.dtype.kind == "c":
-        cotangents.add(x, b.ufunc(np.multiply, b.cast(dys[0], x.type.dtype), b.constant(1j)))
 
 
 # Stacks: the cotangent of a stack is the stack of the cotangents of its inexact values

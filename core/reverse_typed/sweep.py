@@ -17,7 +17,7 @@ from .. import typed
 from ..builder import Builder
 from ..inline import Copy, inline, last
 from ..ir import Block, Function, Operation, Value, definitions
-from . import elementwise, loops, structural
+from . import by_rule, loops, structural
 from .cotangents import Cotangents, as_type, strong, zeros
 from .rereading import Rereading
 from .residuals import choose, discardable, running_cost, size, uses
@@ -166,7 +166,7 @@ class Sweep:
         elif op.callee in structural.ADJOINTS:
             structural.ADJOINTS[op.callee](self.builder, op, cotangents, dys)
         else:
-            elementwise.adjoint(self.builder, op, cotangents, dys)
+            by_rule.adjoint(self.builder, op, cotangents, dys)
 
     def custom(self, op: Operation, block: Block, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
         """A derivative given by hand, which is of this derivative only: the forward sweep has the values as they are."""

@@ -49,7 +49,7 @@ def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
 
 elementwise(special.gamma, lambda y, x: y * special.digamma(x))
 elementwise((special.gammaln, special.loggamma), lambda y, x: special.digamma(x))
-elementwise(special.rgamma, rgamma_partial)
+elementwise(special.rgamma, rgamma_partial, finite=True)
 elementwise(special.digamma, lambda y, x: special.polygamma(1, x))
 vjp(special.polygamma, None, lambda dy, y, n, x: dy * special.polygamma(n + 1, x))
 vjp(

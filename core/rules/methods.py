@@ -210,15 +210,22 @@ def running_extremum(ufunc: Any, array: Any, axis: int = 0) -> Any:
 
 def running_extremum_pullback(dy, y, ufunc, array, axis=0):
     """Equal extrema share equally: the i-th result belongs in equal parts to those equal to it among the first i."""
-    rank = np.ndim(array)
-    x, y, dy = (np.moveaxis(np.asarray(v), axis, -1) for v in (array, y, dy))
-    n = x.shape[-1]
-    held = attained(np.expand_dims(y, -1), np.expand_dims(x, -2)) & np.tri(n, dtype=bool)
-    shares = np.where(held, np.expand_dims(dy, -1) / np.maximum(np.sum(held, axis=-1, keepdims=True), 1), 0)
-    return np.moveaxis(np.sum(shares, axis=-2), -1, axis % rank)
+    x, y, dy = (np.moveaxis(np.asarray(v), axis, 0) for v in (array, y, dy))
+    held = attained(y, x)
+    begins = np.concatenate((np.ones_like(held[:1]), ~attained(y[1:], y[:-1])))  # a new extremum
+    upto = np.cumsum(held, axis=0)
+    count = upto - np.maximum.accumulate(np.where(begins, upto - held, 0), axis=0)
+    sums = dy / count
+    for i in range(len(x) - 2, -1, -1):
+        sums[i] += np.where(begins[i + 1], 0, sums[i + 1])
+    return np.moveaxis(np.where(held, sums, 0), 0, axis)
 
 
 vjp(running_extremum, None, running_extremum_pullback)
+vjp(
+    (np.maximum.accumulate, np.minimum.accumulate),
+    lambda dy, y, array, axis=0: running_extremum_pullback(dy, y, None, array, axis),
+)
 
 
 def hypotenuse(array: Any, axis: Any = 0, keepdims: bool = False, initial: Any = 0.0, where: Any = True) -> Any:

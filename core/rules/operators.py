@@ -35,6 +35,26 @@ def exponent_partial(y: Any, x: Any, n: Any) -> Any:
     return np.where(x == 0, 0.0, y) * np.log(kept + 0j if np.iscomplexobj(y) else np.where(kept < 0, np.nan, kept))
 
 
+REAL = (int, float, np.integer, np.floating)
+
+
+def power_below(y: Any, x: Any, n: Any) -> Any:
+    """``x ** (n - 1)`` for ``y = x ** n``, by a quotient where ``n`` is a negative number; 1 where ``n`` and ``x`` are 0."""
+    if isinstance(n, REAL) and n < 0 and not np.iscomplexobj(y):
+        return y / (x if n == np.floor(n) else np.abs(x))  # a root of -0 has no sign
+    return np.power(1.0 * x, n - 1 + (n == 0) * (x == 0))
+
+
+def nonzero_divisor(a: Any, b: Any) -> bool:
+    """Whether the slopes of a quotient are known to be finite: its divisor is a constant other than zero."""
+    return b is not None and bool(np.all(b))
+
+
+def exponent_from_one(x: Any, n: Any) -> bool:
+    """Whether the slope of ``x ** n`` in ``x`` is known to be finite: ``n`` is a real constant, 0 or at least 1."""
+    return n is not None and np.isrealobj(n) and bool(np.all((n == 0) | (np.real(n) >= 1)))
+
+
 def power_pullback(dy: Any, y: Any, base: Any, exp: Any, mod: Any = None) -> tuple[Any, Any]:
     """The pullback of the built-in ``pow``; modular powers are arithmetic of integers and have derivative zero."""
     if mod is not None:
@@ -72,21 +92,23 @@ def shares(dy: Any, y: Any, first: Any, *others: Any) -> tuple[Any, ...]:
     return tuple([share * e for e in equal])
 
 
-elementwise(operator.pos, lambda y, x: 1)
-elementwise(operator.neg, lambda y, x: -1)
-elementwise(operator.add, lambda y, a, b: 1, lambda y, a, b: 1)
-elementwise(operator.sub, lambda y, a, b: 1, lambda y, a, b: -1)
-elementwise(operator.mul, lambda y, a, b: b, lambda y, a, b: a)
-elementwise(operator.truediv, lambda y, a, b: 1 / b, lambda y, a, b: -y / b)
+elementwise(operator.pos, lambda y, x: 1, finite=True)
+elementwise(operator.neg, lambda y, x: -1, finite=True)
+elementwise(operator.add, lambda y, a, b: 1, lambda y, a, b: 1, finite=True)
+elementwise(operator.sub, lambda y, a, b: 1, lambda y, a, b: -1, finite=True)
+elementwise(operator.mul, lambda y, a, b: b, lambda y, a, b: a, finite=True)
+elementwise(operator.truediv, lambda y, a, b: 1 / b, lambda y, a, b: -y / b, finite=nonzero_divisor)
 elementwise(operator.mod, lambda y, a, b: 1, lambda y, a, b: -(a // b))
 
 # n - 1, but 0 where n and x are 0, so that the slope of x ** 0 is 0 at x = 0 too.
-elementwise(operator.pow, lambda y, x, n: n * x ** (n - 1 + (n == 0) * (x == 0)), exponent_partial)
+elementwise(
+    operator.pow, lambda y, x, n: n * x ** (n - 1 + (n == 0) * (x == 0)), exponent_partial, finite=exponent_from_one
+)
 joint(pow, power_pullback)
 joint(divmod, divmod_pullback)
 
 vjp((abs, operator.abs), absolute_pullback)
-elementwise(float, lambda y, x: 1)
+elementwise(float, lambda y, x: 1, finite=True)
 vjp(complex, lambda dy, y, real=0, imag=0: dy, lambda dy, y, real=0, imag=0: dy * -1j)
 
 zero(operator.floordiv, int, round, bool)
@@ -99,5 +121,6 @@ elementwise(
     (larger, smaller),
     lambda y, a, b: 1 - (b == y) * (1 - 0.5 * (a == b)),
     lambda y, a, b: (b == y) * (1 - 0.5 * (a == b)),
+    finite=True,
 )
 joint((largest, smallest), shares)

@@ -153,7 +153,7 @@ def products_of_others(x: Any, axes: tuple[int, ...]) -> Any:
     before = np.cumprod(np.concatenate((one, x[..., :-1]), axis=-1), axis=-1)
     after = np.flip(np.cumprod(np.concatenate((one, np.flip(x, -1)[..., :-1]), axis=-1), axis=-1), -1)
     others = before[..., : x.shape[-1]] * after[..., : x.shape[-1]]
-    return np.transpose(np.reshape(others, shape), [int(i) for i in np.argsort(order)])
+    return np.transpose(np.reshape(others, shape), sorted(range(len(order)), key=order.__getitem__))
 
 
 def prod_initial(dy, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
@@ -304,16 +304,16 @@ def cumprod_pullback(dy, y, a, axis=None, dtype=None, out=None):
     x = np.ravel(a) if axis is None or not shape else np.moveaxis(np.asarray(a), axis, 0)
     y = y if axis is None or not shape else np.moveaxis(y, axis, 0)
     dy = np.reshape(dy, np.shape(x)) if axis is None or not shape else np.moveaxis(dy, axis, 0)
-    if len(x) == 0:
-        return np.zeros(shape)
     if np.all(x) and np.all(np.isfinite(y)):
         g = np.flip(np.cumsum(np.flip(dy * conjugate(y), 0), axis=0), 0) / conjugate(x)
     else:
-        sums = [dy[-1:]]  # slices: a number of a strong cotangent would be a plain one
-        for j in range(len(x) - 1, 0, -1):
-            sums.append(dy[j - 1 : j] + conjugate(x[j : j + 1]) * sums[-1])
         before = np.concatenate((np.ones_like(x[:1]), np.reshape(y, np.shape(x))[:-1]))
-        g = conjugate(before) * np.concatenate(sums[::-1])
+        factors, g = conjugate(x), conjugate(before) * dy
+        s = np.zeros_like(dy[:1])
+        for j in range(len(x) - 1, -1, -1):  # by slices: an element of a strong cotangent is a plain number
+            s = dy[j : j + 1] + s
+            g[j : j + 1] = conjugate(before[j : j + 1]) * s
+            s = factors[j : j + 1] * s
     return np.reshape(g, shape) if axis is None or not shape else np.moveaxis(g, 0, axis)
 
 

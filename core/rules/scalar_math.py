@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .operators import exponent_partial
+from .operators import exponent_from_one, exponent_partial
 from .table import elementwise, joint, vjp, zero
 
 
@@ -79,8 +79,8 @@ def polar_pullback(dy: Any, y: Any, z: Any) -> tuple[Any]:
 
 # Powers, exponentials and logarithms.
 elementwise(math.sqrt, lambda y, x: 0.5 / y)
-elementwise(math.exp, lambda y, x: y)
-elementwise(math.expm1, lambda y, x: y + 1)
+elementwise(math.exp, lambda y, x: y, finite=True)
+elementwise(math.expm1, lambda y, x: y + 1, finite=True)
 elementwise(math.log1p, lambda y, x: 1 / (1 + x))
 elementwise(math.log2, lambda y, x: 1.4426950408889634 / x)
 elementwise(math.log10, lambda y, x: 0.4342944819032518 / x)
@@ -89,39 +89,41 @@ elementwise(
     lambda y, x, base=None: 1 / x if base is None else 1 / (x * math.log(base)),
     lambda y, x, base: -y / (base * math.log(base)),
 )
-elementwise(math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0) * (x == 0)), exponent_partial)
+elementwise(
+    math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0) * (x == 0)), exponent_partial, finite=exponent_from_one
+)
 elementwise(math.cbrt, lambda y, x: 1 / (3 * y * y))
-elementwise(math.exp2, lambda y, x: y * 0.6931471805599453)
+elementwise(math.exp2, lambda y, x: y * 0.6931471805599453, finite=True)
 
 # Trigonometry and its hyperbolic counterpart.
-elementwise(math.sin, lambda y, x: math.cos(x))
-elementwise(math.cos, lambda y, x: -math.sin(x))
-elementwise(math.tan, lambda y, x: 1 + y * y)
+elementwise(math.sin, lambda y, x: math.cos(x), finite=True)
+elementwise(math.cos, lambda y, x: -math.sin(x), finite=True)
+elementwise(math.tan, lambda y, x: 1 + y * y, finite=True)
 elementwise(math.asin, lambda y, x: (1 - x * x) ** -0.5)
 elementwise(math.acos, lambda y, x: -((1 - x * x) ** -0.5))
-elementwise(math.atan, lambda y, x: 1 / (1 + x * x))
+elementwise(math.atan, lambda y, x: 1 / (1 + x * x), finite=True)
 elementwise(math.atan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
-elementwise(math.sinh, lambda y, x: math.cosh(x))
-elementwise(math.cosh, lambda y, x: math.sinh(x))
-elementwise(math.tanh, lambda y, x: 1 - y * y)
-elementwise(math.asinh, lambda y, x: 1 / math.sqrt(1 + x * x))
+elementwise(math.sinh, lambda y, x: math.cosh(x), finite=True)
+elementwise(math.cosh, lambda y, x: math.sinh(x), finite=True)
+elementwise(math.tanh, lambda y, x: 1 - y * y, finite=True)
+elementwise(math.asinh, lambda y, x: 1 / math.sqrt(1 + x * x), finite=True)
 elementwise(math.acosh, lambda y, x: (x * x - 1) ** -0.5)
 elementwise(math.atanh, lambda y, x: 1 / (1 - x * x))
-elementwise(math.degrees, lambda y, x: 57.29577951308232)
-elementwise(math.radians, lambda y, x: 0.017453292519943295)
+elementwise(math.degrees, lambda y, x: 57.29577951308232, finite=True)
+elementwise(math.radians, lambda y, x: 0.017453292519943295, finite=True)
 
 # The gamma and error functions.
 elementwise(math.gamma, lambda y, x: y * digamma(x))
 elementwise(math.lgamma, lambda y, x: digamma(x))
-elementwise(math.erf, lambda y, x: 1.1283791670955126 * math.exp(-x * x))
-elementwise(math.erfc, lambda y, x: -1.1283791670955126 * math.exp(-x * x))
+elementwise(math.erf, lambda y, x: 1.1283791670955126 * math.exp(-x * x), finite=True)
+elementwise(math.erfc, lambda y, x: -1.1283791670955126 * math.exp(-x * x), finite=True)
 
 # Parts, signs and remainders of a float.
 vjp(math.fabs, lambda dy, y, x: dy if x > 0 else -dy if x < 0 else 0 * dy)
-elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0)
+elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0, finite=True)
 elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b) if y == y else y)
 elementwise(math.ldexp, lambda y, x, i: math.ldexp(1.0, i), 0)
-elementwise(math.nextafter, lambda y, x, towards: 1, 0)
+elementwise(math.nextafter, lambda y, x, towards: 1, 0, finite=True)
 joint(math.frexp, frexp_pullback)
 joint(math.modf, lambda dy, y, x: (dy[0],))
 
@@ -140,29 +142,29 @@ zero(math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt)
 
 # Complex numbers.
 elementwise(cmath.sqrt, lambda y, z: 0.5 / y)
-elementwise(cmath.exp, lambda y, z: y)
+elementwise(cmath.exp, lambda y, z: y, finite=True)
 elementwise(cmath.log10, lambda y, z: 0.4342944819032518 / z)
 elementwise(
     cmath.log,
     lambda y, z, base=None: 1 / z if base is None else 1 / (z * cmath.log(base)),
     lambda y, z, base: -y / (base * cmath.log(base)),
 )
-elementwise(cmath.sin, lambda y, z: cmath.cos(z))
-elementwise(cmath.cos, lambda y, z: -cmath.sin(z))
-elementwise(cmath.tan, lambda y, z: 1 + y * y)
+elementwise(cmath.sin, lambda y, z: cmath.cos(z), finite=True)
+elementwise(cmath.cos, lambda y, z: -cmath.sin(z), finite=True)
+elementwise(cmath.tan, lambda y, z: 1 + y * y, finite=True)
 elementwise(cmath.asin, lambda y, z: (1 - z) ** -0.5 * (1 + z) ** -0.5)
 elementwise(cmath.acos, lambda y, z: -((1 - z) ** -0.5) * (1 + z) ** -0.5)
-elementwise(cmath.atan, lambda y, z: 1 / (1 + z * z))
-elementwise(cmath.sinh, lambda y, z: cmath.cosh(z))
-elementwise(cmath.cosh, lambda y, z: cmath.sinh(z))
-elementwise(cmath.tanh, lambda y, z: 1 - y * y)
-elementwise(cmath.asinh, lambda y, z: (1 - 1j * z) ** -0.5 * (1 + 1j * z) ** -0.5)
+elementwise(cmath.atan, lambda y, z: 1 / (1 + z * z), finite=True)
+elementwise(cmath.sinh, lambda y, z: cmath.cosh(z), finite=True)
+elementwise(cmath.cosh, lambda y, z: cmath.sinh(z), finite=True)
+elementwise(cmath.tanh, lambda y, z: 1 - y * y, finite=True)
+elementwise(cmath.asinh, lambda y, z: (1 - 1j * z) ** -0.5 * (1 + 1j * z) ** -0.5, finite=True)
 elementwise(cmath.acosh, lambda y, z: (z - 1) ** -0.5 * (z + 1) ** -0.5)
 elementwise(cmath.atanh, lambda y, z: 1 / (1 - z * z))
 
 # Modulus and phase are not holomorphic: their pullbacks are written out.
 joint(cmath.polar, polar_pullback)
 vjp(cmath.phase, phase_pullback)
-elementwise(cmath.rect, lambda y, r, phi: cmath.rect(1.0, phi), lambda y, r, phi: 1j * y)
+elementwise(cmath.rect, lambda y, r, phi: cmath.rect(1.0, phi), lambda y, r, phi: 1j * y, finite=True)
 
 zero(cmath.isclose, cmath.isfinite, cmath.isinf, cmath.isnan)

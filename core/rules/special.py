@@ -65,22 +65,23 @@ def voigt_pullback(dy: Any, y: Any, x: Any, sigma: Any, gamma: Any) -> tuple[Any
     )
 
 
-elementwise(special.erf, lambda y, x: TWO_OVER_SQRT_PI * np.exp(-x * x))
-elementwise(special.erfc, lambda y, x: -TWO_OVER_SQRT_PI * np.exp(-x * x))
-elementwise(special.erfi, lambda y, x: TWO_OVER_SQRT_PI * np.exp(x * x))
-elementwise(special.erfcx, erfcx_partial)
-elementwise(special.dawsn, dawsn_partial)
-elementwise(special.wofz, lambda y, z: 1j * TWO_OVER_SQRT_PI - 2 * z * y)
+elementwise(special.erf, lambda y, x: TWO_OVER_SQRT_PI * np.exp(-x * x), finite=True)
+elementwise(special.erfc, lambda y, x: -TWO_OVER_SQRT_PI * np.exp(-x * x), finite=True)
+elementwise(special.erfi, lambda y, x: TWO_OVER_SQRT_PI * np.exp(x * x), finite=True)
+elementwise(special.erfcx, erfcx_partial, finite=True)
+elementwise(special.dawsn, dawsn_partial, finite=True)
+elementwise(special.wofz, lambda y, z: 1j * TWO_OVER_SQRT_PI - 2 * z * y, finite=True)
 elementwise(special.erfinv, lambda y, x: np.exp(y * y) / TWO_OVER_SQRT_PI)
 elementwise(special.erfcinv, lambda y, x: -np.exp(y * y) / TWO_OVER_SQRT_PI)
-elementwise(special.ndtr, lambda y, x: np.exp(-0.5 * x * x) / SQRT_TWO_PI)
+elementwise(special.ndtr, lambda y, x: np.exp(-0.5 * x * x) / SQRT_TWO_PI, finite=True)
 elementwise(special.ndtri, lambda y, p: SQRT_TWO_PI * np.exp(0.5 * y * y))
-elementwise(special.log_ndtr, lambda y, x: 2 / (SQRT_TWO_PI * special.erfcx(-SQRT_HALF * x)))
+elementwise(special.log_ndtr, lambda y, x: 2 / (SQRT_TWO_PI * special.erfcx(-SQRT_HALF * x)), finite=True)
 elementwise(special.ndtri_exp, lambda y, p: 0.5 * SQRT_TWO_PI * special.erfcx(-SQRT_HALF * y))
 elementwise(
     special.owens_t,
     lambda y, h, a: -0.5 * np.exp(-0.5 * h * h) * special.erf(SQRT_HALF * a * h) / SQRT_TWO_PI,
     lambda y, h, a: np.exp(-0.5 * h * h * (1 + a * a)) / (2 * np.pi * (1 + a * a)),
+    finite=True,
 )
 joint(special.voigt_profile, voigt_pullback)
 
@@ -139,23 +140,23 @@ def log_softmax_pullback(dy: Any, y: Any, x: Any, axis: Any = None) -> Any:
     return dy - np.conj(np.exp(y)) * np.sum(dy, axis=axis, keepdims=True)
 
 
-elementwise(special.exp2, lambda y, x: y * LOG_2)
-elementwise(special.exp10, lambda y, x: y * 2.302585092994046)
-elementwise(special.expm1, lambda y, x: y + 1)
-elementwise(special.cosm1, lambda y, x: -np.sin(x))
+elementwise(special.exp2, lambda y, x: y * LOG_2, finite=True)
+elementwise(special.exp10, lambda y, x: y * 2.302585092994046, finite=True)
+elementwise(special.expm1, lambda y, x: y + 1, finite=True)
+elementwise(special.cosm1, lambda y, x: -np.sin(x), finite=True)
 elementwise(special.log1p, lambda y, x: 1 / (1 + x))
 elementwise(special.cbrt, lambda y, x: 1 / (3 * y * y))
-elementwise(special.exprel, lambda y, x: exprel_partial(x))
+elementwise(special.exprel, lambda y, x: exprel_partial(x), finite=True)
 elementwise(
     special.powm1,
     lambda y, x, n: n * np.power(x, n - 1 + (n == 0)),
     lambda y, x, n: exponent_partial(y + 1, x, n),
 )
-elementwise(special.expit, lambda y, x: y * special.expit(-x))
+elementwise(special.expit, lambda y, x: y * special.expit(-x), finite=True)
 elementwise(special.logit, lambda y, p: 1 / (p * (1 - p)))
-elementwise(special.log_expit, lambda y, x: special.expit(-x))
+elementwise(special.log_expit, lambda y, x: special.expit(-x), finite=True)
 if hasattr(special, "softplus"):  # SciPy 1.17
-    elementwise(special.softplus, lambda y, x: special.expit(x))
+    elementwise(special.softplus, lambda y, x: special.expit(x), finite=True)
 joint(special.logsumexp, logsumexp_pullback)
 vjp(special.softmax, softmax_pullback)
 vjp(special.log_softmax, log_softmax_pullback)
@@ -193,6 +194,7 @@ elementwise(
     special.huber,
     lambda y, delta, r: np.where(np.abs(r) <= delta, 0, np.abs(r) - delta),
     lambda y, delta, r: np.clip(r, -delta, delta),
+    finite=True,
 )
 elementwise(
     special.pseudo_huber,
@@ -201,7 +203,7 @@ elementwise(
 )
 
 vjp(special.lambertw, lambda dy, y, z, k=0, tol=1e-8: dy * np.conj(np.exp(-y) / (1 + y)))
-elementwise(special.wrightomega, lambda y, z: y / (1 + y))
+elementwise(special.wrightomega, lambda y, z: y / (1 + y), finite=True)
 elementwise(special.spence, spence_partial)
 
 # Integrals of elementary functions.
@@ -220,11 +222,17 @@ joint(special.shichi, lambda dy, y, x: (weighted(dy, np.sinc(1j * x / np.pi), np
 joint(special.fresnel, lambda dy, y, z: (weighted(dy, np.sin(np.pi / 2 * z * z), np.cos(np.pi / 2 * z * z)),))
 
 # Angles in degrees.
-elementwise(special.sindg, lambda y, x: DEGREE * special.cosdg(x))
-elementwise(special.cosdg, lambda y, x: -DEGREE * special.sindg(x))
-elementwise(special.tandg, lambda y, x: DEGREE * (1 + y * y))
+elementwise(special.sindg, lambda y, x: DEGREE * special.cosdg(x), finite=True)
+elementwise(special.cosdg, lambda y, x: -DEGREE * special.sindg(x), finite=True)
+elementwise(special.tandg, lambda y, x: DEGREE * (1 + y * y), finite=True)
 elementwise(special.cotdg, lambda y, x: -DEGREE * (1 + y * y))
-elementwise(special.radian, lambda y, d, m, s: DEGREE, lambda y, d, m, s: DEGREE / 60, lambda y, d, m, s: DEGREE / 3600)
+elementwise(
+    special.radian,
+    lambda y, d, m, s: DEGREE,
+    lambda y, d, m, s: DEGREE / 60,
+    lambda y, d, m, s: DEGREE / 3600,
+    finite=True,
+)
 
 
 zero(special.round)

@@ -7,7 +7,8 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
     ``f`` acts element by element with broadcasting.  ``partials[i](y, *x)`` is the partial derivative with respect to
     operand ``i`` in terms of the result and the operands; for a complex operand it is the holomorphic derivative.
     The engine multiplies the cotangent by its conjugate and sums over broadcast axes.  ``None``: no derivative is
-    known for that operand.  ``0``: it is zero.
+    known for that operand.  ``0``: it is zero.  ``finite=True`` states that no slope is infinite at finite operands
+    (overflow apart), so that the product with the cotangent needs no care; see ``Rule.is_finite``.
 
 ``vjp(f, *pullbacks)``
     ``pullbacks[i](dy, y, *args, **kwargs)`` is the cotangent of positional argument ``i``.  Its parameters after
@@ -40,8 +41,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from dis import get_instructions
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
@@ -64,6 +64,19 @@ class Rule:
     together: Function | None = None
     parameters: tuple[str, ...] = field(default=())
     writes: tuple[str, ...] = field(default=())
+    finite: bool | Function = False
+
+    def is_finite(self, *operands: Any) -> bool:
+        """Whether the partial derivatives are finite at all finite operands, given those that are constants.
+
+        ``finite`` says so for all operands, or is a function of them.  An operand that is not a constant is None.
+        """
+        return self.finite(*operands) if callable(self.finite) else self.finite
+
+    @cached_property
+    def scale(self) -> Function:
+        """How a cotangent is multiplied by a slope: with care where the slope may be infinite."""
+        return scale if self.finite is True else scale_masked
 
     @property
     def given(self) -> tuple[Function | int | None, ...]:
@@ -156,10 +169,12 @@ SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
 
 
-def elementwise(functions: Function | Sequence[Function], *partials: Function | int | None) -> None:
+def elementwise(
+    functions: Function | Sequence[Function], *partials: Function | int | None, finite: bool | Function = False
+) -> None:
     """Register the partial derivatives of an element-wise function (or of several that share them)."""
     for function in _each(functions):
-        RULES[function] = Rule(function, partials=partials)
+        RULES[function] = Rule(function, partials=partials, finite=finite)
 
 
 def vjp(functions: Function | Sequence[Function], *pullbacks: Function | None) -> None:
@@ -221,22 +236,11 @@ def compiled(module: str, *names: str) -> Any:
     return module, names
 
 
-@lru_cache(maxsize=1024)
-def scaling(partial: Function) -> Function:
-    """How a cotangent is multiplied by a partial: with care where its formula can divide by zero, or leave a domain."""
-    code = getattr(partial, "__code__", None)
-    if code is None:
-        return scale
-    divides = any(i.opname == "BINARY_OP" and i.argrepr in ("/", "**") for i in get_instructions(code))
-    singular = divides or {"log", "reciprocal", "power", "divide"} & {*code.co_names}
-    return scale_masked if singular or "special" in partial.__globals__ else scale
-
-
 def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The cotangents of the positional arguments; None for those without a derivative (or where it is zero)."""
     if rule.partials:
         return [
-            None if p is None or p == 0 else conform(scaling(p)(dy, p(y, *args)), x)
+            None if p is None or p == 0 else conform(rule.scale(dy, p(y, *args)), x)
             for p, x in zip(rule.partials, args)
         ]  # fmt: skip
     if rule.together is not None:

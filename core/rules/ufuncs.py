@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
-from .operators import absolute_pullback, divmod_pullback, exponent_partial
+from .operators import (
+    absolute_pullback,
+    divmod_pullback,
+    exponent_from_one,
+    exponent_partial,
+    nonzero_divisor,
+    power_below,
+)
 from .table import elementwise, joint, vjp, zero
 
 
@@ -71,15 +78,25 @@ def finite_pullback(dy: Any, y: Any, x: Any, *args: Any, **kwargs: Any) -> tuple
 
 
 # Arithmetic.
-elementwise(np.positive, lambda y, x: 1)
-elementwise(np.negative, lambda y, x: -1)
-elementwise(np.add, lambda y, a, b: 1, lambda y, a, b: 1)
-elementwise(np.subtract, lambda y, a, b: 1, lambda y, a, b: -1)
-elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a)
-elementwise(np.divide, lambda y, a, b: 1 / b, lambda y, a, b: -y / b)
-elementwise(np.power, lambda y, x, n: n * np.power(1.0 * x, n - 1 + (n == 0) * (x == 0)), exponent_partial)
-elementwise(np.float_power, lambda y, x, n: n * np.float_power(x, n - 1 + (n == 0) * (x == 0)), exponent_partial)
-elementwise(np.square, lambda y, x: 2 * x)
+elementwise(np.positive, lambda y, x: 1, finite=True)
+elementwise(np.negative, lambda y, x: -1, finite=True)
+elementwise(np.add, lambda y, a, b: 1, lambda y, a, b: 1, finite=True)
+elementwise(np.subtract, lambda y, a, b: 1, lambda y, a, b: -1, finite=True)
+elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a, finite=True)
+elementwise(np.divide, lambda y, a, b: 1 / b, lambda y, a, b: -y / b, finite=nonzero_divisor)
+elementwise(
+    np.power,
+    lambda y, x, n: n * power_below(y, x, n),
+    exponent_partial,
+    finite=exponent_from_one,
+)
+elementwise(
+    np.float_power,
+    lambda y, x, n: n * np.float_power(x, n - 1 + (n == 0) * (x == 0)),
+    exponent_partial,
+    finite=exponent_from_one,
+)
+elementwise(np.square, lambda y, x: 2 * x, finite=True)
 elementwise(np.reciprocal, lambda y, x: -y * y)
 elementwise(np.remainder, lambda y, a, b: 1, lambda y, a, b: -np.floor_divide(a, b))
 elementwise(np.fmod, lambda y, a, b: 1, lambda y, a, b: -np.rint((a - y) / b))
@@ -88,9 +105,9 @@ joint(np.divmod, divmod_pullback)
 # Roots, exponentials and logarithms.
 elementwise(np.sqrt, lambda y, x: 0.5 / y)
 elementwise(np.cbrt, lambda y, x: 1 / (3 * y * y))
-elementwise(np.exp, lambda y, x: y)
-elementwise(np.exp2, lambda y, x: y * 0.6931471805599453)
-elementwise(np.expm1, lambda y, x: y + 1)
+elementwise(np.exp, lambda y, x: y, finite=True)
+elementwise(np.exp2, lambda y, x: y * 0.6931471805599453, finite=True)
+elementwise(np.expm1, lambda y, x: y + 1, finite=True)
 elementwise(np.log, lambda y, x: 1 / x)
 elementwise(np.log2, lambda y, x: 1.4426950408889634 / x)
 elementwise(np.log10, lambda y, x: 0.4342944819032518 / x)
@@ -101,43 +118,46 @@ elementwise(
     np.logaddexp,
     lambda y, a, b: np.exp(a - np.where(y == -np.inf, 0, y)),
     lambda y, a, b: np.exp(b - np.where(y == -np.inf, 0, y)),
+    finite=True,
 )
 elementwise(
     np.logaddexp2,
     lambda y, a, b: np.exp2(a - np.where(y == -np.inf, 0, y)),
     lambda y, a, b: np.exp2(b - np.where(y == -np.inf, 0, y)),
+    finite=True,
 )
 
 # Trigonometry and its hyperbolic counterpart.  The products of two roots have the branch cuts of the function itself.
-elementwise(np.sin, lambda y, x: np.cos(x))
-elementwise(np.cos, lambda y, x: -np.sin(x))
-elementwise(np.tan, lambda y, x: 1 + y * y)
+elementwise(np.sin, lambda y, x: np.cos(x), finite=True)
+elementwise(np.cos, lambda y, x: -np.sin(x), finite=True)
+elementwise(np.tan, lambda y, x: 1 + y * y, finite=True)
 elementwise(np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
 elementwise(np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
-elementwise(np.arctan, lambda y, x: 1 / (1 + x * x))
+elementwise(np.arctan, lambda y, x: 1 / (1 + x * x), finite=True)
 elementwise(np.arctan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
-elementwise(np.sinh, lambda y, x: np.cosh(x))
-elementwise(np.cosh, lambda y, x: np.sinh(x))
-elementwise(np.tanh, lambda y, x: 1 - y * y)
-elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
+elementwise(np.sinh, lambda y, x: np.cosh(x), finite=True)
+elementwise(np.cosh, lambda y, x: np.sinh(x), finite=True)
+elementwise(np.tanh, lambda y, x: 1 - y * y, finite=True)
+elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x), finite=True)
 elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
 elementwise(np.arctanh, lambda y, x: 1 / (1 - x * x))
-elementwise((np.degrees, np.rad2deg), lambda y, x: 57.29577951308232)
-elementwise((np.radians, np.deg2rad), lambda y, x: 0.017453292519943295)
+elementwise((np.degrees, np.rad2deg), lambda y, x: 57.29577951308232, finite=True)
+elementwise((np.radians, np.deg2rad), lambda y, x: 0.017453292519943295, finite=True)
 elementwise(
     np.hypot,
     lambda y, a, b: np.where(y == 0, 0, a / np.where(y == 0, 1, y)),
     lambda y, a, b: np.where(y == 0, 0, b / np.where(y == 0, 1, y)),
+    finite=True,
 )
 
 # Sizes, signs and bounds.
 vjp(np.absolute, absolute_pullback)
 vjp(np.fabs, absolute_pullback)
 vjp(np.sign, sign_pullback)
-elementwise(np.copysign, lambda y, x, s: np.copysign(1.0, x) * np.copysign(1.0, s), 0)
-elementwise(np.heaviside, 0, lambda y, x, h: x == 0)
+elementwise(np.copysign, lambda y, x, s: np.copysign(1.0, x) * np.copysign(1.0, s), 0, finite=True)
+elementwise(np.heaviside, 0, lambda y, x, h: x == 0, finite=True)
 elementwise(
-    (np.maximum, np.minimum, np.fmax, np.fmin), larger_share, lambda y, a, b: larger_share(y, b, a)
+    (np.maximum, np.minimum, np.fmax, np.fmin), larger_share, lambda y, a, b: larger_share(y, b, a), finite=True
 )  # fmt: skip
 joint((np.clip, umath.clip), clip_pullback)  # type: ignore[attr-defined]
 
@@ -150,7 +170,7 @@ vjp(np.angle, lambda dy, y, z, deg=False: dy * 1j / np.conj(z) * (57.29577951308
 joint(np.modf, lambda dy, y, x: (dy[0],))
 joint(np.frexp, frexp_pullback)
 elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), 0)
-elementwise(np.nextafter, lambda y, x, towards: 1, 0)
+elementwise(np.nextafter, lambda y, x, towards: 1, 0, finite=True)
 joint(np.nan_to_num, finite_pullback)
 
 # Other functions of one variable.
@@ -158,8 +178,8 @@ vjp(np.sinc, lambda dy, y, x: dy * np.conj(sinc_partial(x)))
 vjp(np.i0, i0_pullback)
 
 # Conversions of a number.
-elementwise((np.float16, np.float32, np.float64, np.longdouble), lambda y, x: 1)
-elementwise((np.complex64, np.complex128, np.clongdouble), lambda y, x: 1)
+elementwise((np.float16, np.float32, np.float64, np.longdouble), lambda y, x: 1, finite=True)
+elementwise((np.complex64, np.complex128, np.clongdouble), lambda y, x: 1, finite=True)
 
 # Steps and predicates.
 zero(np.floor, np.ceil, np.trunc, np.rint, np.fix, np.round, np.around, np.floor_divide, np.spacing, np.signbit)

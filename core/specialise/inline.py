@@ -30,6 +30,7 @@ def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], 
 
 def _wrapped(trace: Interpreter, x: Any) -> Any:
     if isinstance(x, Value):
+        trace.builder.integers.lengths(x.type)
         return trace.wrap(x)
     return tuple(_wrapped(trace, e) for e in x) if type(x) is tuple else x
 
