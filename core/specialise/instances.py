@@ -29,8 +29,8 @@ def _has_slots(kind: type) -> bool:
 
 
 def held_by_instance(x: Any) -> dict[str, Any]:
-    """The attributes of an object."""
-    return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
+    """The attributes of an object; one of C may have none of its own (``sys.float_info``)."""
+    return dict(attributes(x)) if _has_slots(type(x)) else getattr(x, "__dict__", {})
 
 
 def hold(x: Any, held: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 
@@ -247,3 +248,13 @@ def test_the_result_of_a_callback_may_stand_in_any_order(path, f, like):
 
     x = np.arange(6.0).reshape(2, 3)
     assert repr(run_on(path)(call)(x)) == repr(f(x))
+
+
+def in_range_of_floats(x, f=sys.float_info, t=int | float):
+    """Attributes of an object of C, which has no ``__dict__``."""
+    return x * f.epsilon / f.epsilon if isinstance(x, t) and f.max > 1 else -x
+
+
+def test_attributes_of_objects_without_a_dict(target):
+    assert mo.jit(in_range_of_floats, target=target)(2.0) == 2.0
+    assert mo.jit(mo.grad(in_range_of_floats), target=target)(2.0) == 1.0
