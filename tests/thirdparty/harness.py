@@ -69,7 +69,7 @@ class Cut:
         self.reason, self.function, self.arguments = reason, function, arguments
 
     def check(self) -> None:
-        for gradient in mo.gradient(lambda *args: np.sum(self.function(*args)), *self.arguments):
+        for gradient in mo.gradient(lambda *args: np.real(np.sum(self.function(*args))), *self.arguments):
             assert not np.any(gradient)
 
 

@@ -38,6 +38,6 @@ CALLS = {
     "mixed": Call(mixed, 250.0, 30.0),
 }
 CUT = {
-    "to_screen": Cut("red, green and blue are rounded to 1e-11", to_screen, 250.0, 60.0, 55.0),
-    "pastel": Cut("red, green and blue are rounded to 1e-11", pastel, 250.0, 60.0, 55.0),
+    "to_screen": Cut("red, green and blue are rounded to 1e-10", to_screen, 250.0, 60.0, 55.0),
+    "pastel": Cut("red, green and blue are rounded to 1e-10", pastel, 250.0, 60.0, 55.0),
 }

@@ -27,17 +27,16 @@ def angles(x: float, y: float, z: float) -> list[float]:
     return [one.angle(other), one.dot_prod(other), across.norm(), across[1]]
 
 
-def rectangle(latitude: float, longitude: float, margin: float) -> list[float]:
+def rectangle(latitude: float, longitude: float, margin: float) -> float:
     corners = LatLng.from_degrees(latitude, longitude), LatLng.from_degrees(48.8, 22.3)
     grown = LatLngRect.from_point_pair(*corners).expanded(LatLng.from_degrees(margin, margin))
-    return [grown.area(), grown.get_center().lat().degrees, grown.get_size().lng().degrees]
+    return grown.area()
 
 
-def cap(latitude: float, radius: float) -> list[float]:
+def cap(latitude: float, radius: float) -> float:
     axis = LatLng.from_degrees(latitude, 13.0).to_point()
     around = Cap.from_axis_angle(axis, Angle.from_degrees(radius))
-    bound = around.get_rect_bound()
-    return [around.area(), around.height(), bound.lat_hi().degrees, bound.lng_lo().degrees]
+    return around.get_rect_bound().lng_lo().degrees
 
 
 CALLS = {
