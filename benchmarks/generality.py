@@ -251,11 +251,17 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     given = [] if options.no_peers else list(PEERS)
-    rows = []
+    rows: list[list[Any]] = []
+    refused: list[str] = []
     for case in cases():
         if options.names and not any(n in case[0] for n in options.names):
             continue
-        row = measure(case, 3 if options.quick else 7, given)
+        try:
+            row = measure(case, 3 if options.quick else 7, given)
+        except mo.NoDerivative as error:  # some packages run code compiled by numba where that is installed
+            print(f"{case[0]:55s} refused: {str(error).splitlines()[0]}", flush=True)
+            refused.append(case[0])
+            continue
         if row is not None:
             rows.append(row)
             print(f"{row[0]:55s} {row[1] * 1e6:10.1f} us   first {row[2]:6.2f} s   {row[3]:7.1f} x", flush=True)
@@ -266,6 +272,7 @@ def main() -> None:
         distribution([row[3] for row in rows if not row[-1]], "Packages that speed was worked on with"),
         distribution([row[3] for row in rows if row[-1]], "Packages held out"),
         distribution([row[3] for row in rows], "All"),
+        f"Refused: {', '.join(refused) or 'none'}.",
         f"Longest first call: {max(row[2] for row in rows):.2f} s.",
         *(f"{p} runs {n} of them rightly, and gives a wrong gradient for {wrong[p]}." for p, n in able.items()),
     ]

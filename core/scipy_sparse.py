@@ -9,6 +9,7 @@ from scipy.sparse import _csparsetools
 from scipy.sparse.linalg import SuperLU
 from scipy.sparse.linalg._dsolve import _superlu
 
+from .access import getitem
 from .apply import record_rule
 from .call import call, handles
 from .opaque import call_opaque, note
@@ -42,3 +43,10 @@ def solve_factored(tape: Tape, factors: Any, b: Any, trans: str = "N") -> Any:
 @handles(_csparsetools.lil_flatten_to_array)
 def flatten_lists(tape: Tape, lists: Any, flat: Any) -> None:
     setitem(tape, flat, ..., [x for row in lists for x in row])
+
+
+@handles(_csparsetools.lil_fancy_set)
+def set_in_lists(tape: Tape, height: int, width: int, rows: Any, data: Any, i: Any, j: Any, x: Any) -> None:
+    """Puts entries into the lists one by one: in C they would be new numbers, of which nothing is recorded."""
+    for at in np.ndindex(x.shape):
+        call(tape, _csparsetools.lil_insert, height, width, rows, data, int(i[at]), int(j[at]), getitem(tape, x, at))

@@ -153,6 +153,31 @@ def test_changes_in_place():
         check_gradients(f, DATA, order=1)
 
 
+PLACES = np.array([0, 1]), np.array([1, 0])
+
+
+@pytest.mark.parametrize("form", ["lil", "dok", "csr"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ((slice(1), 1), lambda d: d[3] ** 2),
+        (PLACES, lambda d: d[3] ** 2),
+        (PLACES, lambda d: d[1:3] * d[3]),
+        (np.int64(1), lambda d: d[3] ** 2),
+        (1, lambda d: d[:3] * d[3]),
+    ],
+    ids=["slice", "one value in places", "places", "one value in a row", "row"],
+)
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_entries_that_are_set_many_at_once(form, key, value):
+    def f(d):
+        a = sp.lil_matrix(rows(d)).asformat(form)
+        a[key] = value(d)
+        return a.toarray() ** 2
+
+    check_gradients(f, DATA, order=1)
+
+
 SOLVERS = {
     "spsolve": lambda d, b: sl.spsolve(regular(d), b),
     "spsolve by rows": lambda d, b: sl.spsolve(regular(d).tocsr(), b),
