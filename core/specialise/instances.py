@@ -29,8 +29,8 @@ def _has_slots(kind: type) -> bool:
 
 
 def held_by_instance(x: Any) -> dict[str, Any]:
-    """The attributes of an object; one of C may have none of its own (``sys.float_info``)."""
-    return dict(attributes(x)) if _has_slots(type(x)) else getattr(x, "__dict__", {})
+    """The attributes of an object."""
+    return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
 
 
 def hold(x: Any, held: dict[str, Any]) -> None:
@@ -56,13 +56,17 @@ def hold_part(holder: Any, key: Any, x: Any) -> None:
 
 
 class Slots:
-    """The attributes of an object as the items of a mapping."""
+    """The attributes of an object that are kept in slots, or in C, as the items of a mapping."""
 
     def __init__(self, x: Any) -> None:
         self.x = x
 
     def __contains__(self, name: str) -> bool:
-        return name in held_by_instance(self.x)
+        try:
+            object.__getattribute__(self.x, name)
+        except AttributeError:  # not set
+            return False
+        return True
 
     def __getitem__(self, name: str) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import time
 import warnings
@@ -250,11 +251,22 @@ def test_the_result_of_a_callback_may_stand_in_any_order(path, f, like):
     assert repr(run_on(path)(call)(x)) == repr(f(x))
 
 
-def in_range_of_floats(x, f=sys.float_info, t=int | float):
-    """Attributes of an object of C, which has no ``__dict__``."""
-    return x * f.epsilon / f.epsilon if isinstance(x, t) and f.max > 1 else -x
+PART, EVERY_OTHER, EITHER, OF_TWO = slice(1, 4), range(0, 6, 2), int | float, property(operator.itemgetter(0))
 
 
-def test_attributes_of_objects_without_a_dict(target):
-    assert mo.jit(in_range_of_floats, target=target)(2.0) == 2.0
-    assert mo.jit(mo.grad(in_range_of_floats), target=target)(2.0) == 1.0
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * sys.float_info.epsilon,
+        lambda x: x * sys.float_info[8],
+        lambda x: x * sys.hash_info.width,
+        lambda x: x * PART.stop,
+        lambda x: x * EVERY_OTHER.step,
+        lambda x: x * len(EITHER.__args__),
+        lambda x: x * OF_TWO.fget((3.0, 4.0)),
+        lambda x: x * getattr(PART, "step", 1.0) if PART.step else x * hasattr(PART, "length"),
+    ],
+)
+def test_attributes_that_c_keeps_are_constants(target, f):
+    compiled = mo.jit(mo.value_and_grad(f), target=target)
+    assert compiled(3.0) == compiled(3.0) == (f(3.0), f(1.0))
