@@ -1,4 +1,8 @@
-"""Which values a loop only adds to: in a number, an array, or a part of one that is the same in every iteration."""
+"""Which values a loop only adds to: in a number, an array, or a part of one that is the same in every iteration.
+
+``lanes`` needs this for loops that add up.  Without it the native gradients of ``syrk`` and ``syr2k`` (``benchmarks/jit``)
+take 5 times as long, with XLA 2.6 and 3.3 times.
+"""
 
 from __future__ import annotations
 
