@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import operator
-import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
@@ -24,6 +23,7 @@ from .known import MISSING, class_attribute
 from .memory import flat_index, rebased
 from .opaque import is_foreign, note
 from .raw_memory import ADDRESSES, FLOATS, expose
+from .reachable import PROXIES, referent
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
 from .special_methods import answer, special
@@ -241,14 +241,6 @@ def call_keys(tape: Tape, x: Any) -> Any:
 def pairs(tape: Tape, x: Any) -> Any:
     """What ``dict(x)`` and ``update(x)`` read: a mapping, or pairs."""
     return mapping(tape, x) if hasattr(x, "keys") else iterate(tape, x)
-
-
-PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
-
-
-def referent(x: Any) -> Any:
-    """The object that a weak proxy stands for."""
-    return x.__init__.__self__
 
 
 def get_attribute(tape: Tape, x: Any, name: str) -> Any:

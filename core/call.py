@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, referent, special
+from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, special
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from .captured import is_constant
@@ -27,8 +27,9 @@ from .integers import carries, enlist_all, same_integer
 from .interrupts import undo
 from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
-from .opaque import call_opaque, is_exact, is_foreign
+from .opaque import call_opaque, call_past_the_class, is_exact, is_foreign
 from .operate import OPERATORS
+from .reachable import referent
 from .recursion import DeepRecursion, deep
 from .rules import find_model, find_rule
 from .source import InIntegers, NoSource, is_of_exact
@@ -163,6 +164,8 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     if isinstance(function, (BuiltinFunctionType, types.MethodWrapperType)):  # some methods are of a derived class
         bound = function.__self__
         if function.__name__ == "__call__" and not isinstance(bound, type):
+            if type(special(type(bound), "__call__")) is FunctionType:
+                return call_past_the_class(tape, function, args, kwargs)
             return call(tape, bound, *args, **kwargs)
         if bound is not None and not isinstance(bound, types.ModuleType):
             return _call_bound(tape, function, bound, args, kwargs)
@@ -416,11 +419,8 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
     if name == "__new__" and args and isinstance(x, type) and issubclass(x, (float, complex, np.inexact)):
         return number_subclass(tape, args[0], functools.partial(function, args[0]), args[1:], kwargs)
     if isinstance(x, type):
-        return (
-            over_iterables(tape, function, args, kwargs)
-            if not is_foreign(x)
-            else call_opaque(tape, function, args, kwargs)
-        )
+        run = call_opaque if is_foreign(x) else over_iterables
+        return run(tape, function, args, kwargs)
     if isinstance(x, (np.flatiter, memoryview)) and name in ("__getitem__", "__setitem__"):
         return (getitem if name == "__getitem__" else setitem)(tape, x, *args)
     if kind is np.flatiter and name == "__next__":

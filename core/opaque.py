@@ -127,6 +127,14 @@ def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     return _run(tape, function, args, kwargs, (*args, *kwargs.values()))
 
 
+def call_past_the_class(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``super().__call__(*args, **kwargs)``, where a class in Python overrides the ``__call__`` of its base class in C."""
+    x = function.__self__
+    if isinstance(x, functools.partial):
+        return tape.call(x.func, *x.args, *args, **{**x.keywords, **kwargs})
+    return call_opaque(tape, function, args, kwargs)
+
+
 def _is_code(x: Any) -> bool:
     return isinstance(x, (type, ModuleType, np.ndarray)) or type(x) in PASSIVE
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .access import PROXIES, iterate, pairs, referent, special
+from .access import iterate, pairs, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .comparison import REFLECTED, compare
 from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
 from .opaque import call_opaque, is_exact, is_foreign, note
+from .reachable import PROXIES, referent
 from .rules.table import RULES
 from .sizes import listed
 from .special_methods import answer

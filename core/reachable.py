@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import functools
 import types
+import weakref
 from collections import deque
 from collections.abc import Iterator, MappingView
+from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -35,7 +37,7 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
     while waiting:
         x = waiting.pop()
         kind = type(x)
-        if kind in NUMBER_TYPES or isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        if kind in NUMBER_TYPES or issubclass(kind, np.ndarray) and x.dtype.kind != "O":
             found.add(id(x) if kind in NUMBER_TYPES else id(owner(x)))
             if values is not None:
                 values.append(x)
@@ -43,6 +45,10 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
         if kind in PASSIVE and kind is not FunctionType and kind is not bytes or id(x) in seen:
             continue
         seen.add(id(x))
+        if kind in PROXIES:
+            with suppress(ReferenceError):  # nothing is left of what it stood for
+                waiting.append(referent(x))
+            continue
         if isinstance(x, (tuple, list, set, frozenset, deque)):
             waiting += reversed(list(x) if kind in CONTAINERS else [*_entries(x), *_held(x)])
         elif isinstance(x, dict):
@@ -62,6 +68,12 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
 
 
 CONTAINERS = {tuple, list, set, frozenset, deque}
+PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
+
+
+def referent(x: Any) -> Any:
+    """The object that a weak proxy stands for."""
+    return x.__init__.__self__
 
 
 def _entries(x: Any) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import abc
 import enum
+import functools
 import linecache
 import math
+import weakref
 from collections import namedtuple
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.reachable import reached
 
 
 class Body:
@@ -1009,3 +1012,25 @@ def test_private_names_in_functions_within_methods(check):
 
     for name in ("by_a_lambda", "by_a_function", "by_a_generator", "by_a_class"):
         check(lambda k, x: getattr(Spring(k), name)(x), 0.7, 1.3)  # noqa: B023
+
+
+def test_a_class_in_python_may_override_a_call_in_c(check):
+    class Doubled(functools.partial):
+        def __call__(self, *args, **kwargs):
+            return 2 * super().__call__(*args, **kwargs)
+
+    def f(x, y):
+        return Doubled(math.hypot, x)(y) * Doubled(lambda a, b: a * b, b=x)(y)
+
+    check(f, 1.5, 0.7)
+
+
+def test_what_a_dead_weak_proxy_stood_for_is_not_reached():
+    class Owner:
+        pass
+
+    found = set()
+    dead, owner = weakref.proxy(Owner()), Owner()
+    owner.x = 2.5
+    reached([dead, weakref.proxy(owner)], found)
+    assert id(owner.x) in found

@@ -40,7 +40,7 @@ def path(x: float, y: float) -> list[float]:
     drawn = Path(Move((0.0, 0.0)), CubicBezier((0.0, 0.0), (x, 1.0), (2.0, y), (3.0, 0.0)))
     drawn *= Matrix.scale(x, 2.0)
     drawn.reify()
-    return [*drawn.bbox(), drawn.first_point.x, drawn.point(0.3).y]
+    return [*(drawn.bbox() or ()), drawn.first_point.x, drawn.point(0.3).y]
 
 
 def shapes(width: float, height: float) -> list[float]:
