@@ -1,0 +1,208 @@
+"""Every rule on every path, at arguments that are generated from the cases of the other tests.
+
+The eager engine's two tiers and typed IR in the interpreter give the same value, first and second derivative: at other values
+(zeros, equal elements, infinities, ...), where functions have kinks and singularities, and for arguments of other types.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from interpreted import interpreted
+from rule_cases import FILES, POINTS, TYPES, Case, hash_of, sample, variations
+from rule_paths import all_of, is_structured, program_of, recorded
+from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused
+
+import morula as mo
+from morula.core.errors import BadInput, NoDerivative
+from morula.core.testing import leaves, numerical_vjp
+
+COUNT = int(os.environ.get("MORULA_TEST_CASES", "1"))
+"""How many cases of each function."""
+EXPECTED = (BadInput, NoDerivative)
+DIFFERENT = {
+    "circulant": {"empty"},
+    "geomspace": {"a negative infinity", "an infinity"},
+    "hankel": {"empty"},
+    "irfft": {"empty"},  # NumPy gives memory that nothing was written into
+    "lstsq": {"as given", *POINTS, *TYPES},  # SciPy's with the driver "gelsy", which has no singular values
+    "nanmedian": {"empty"},
+    "nanstd": {"of no dimensions"},
+    "percentile": {"single precision"},
+    "qr": {"zeros"},
+    "real_number": {"complex", "complex in single precision"},
+    "resize": {"empty"},
+    "signm": {"single precision", "complex in single precision"},
+    "toeplitz": {"empty"},
+    "zeta": {"single precision"},
+}
+"""Variations of functions at which the paths are known to differ, or compiled programs fail: by name."""
+OF_FREE_PHASE = {"eig", "eigh", "svd"}
+"""Complex vectors have a phase that no derivative tells."""
+UNDEFINED = (ValueError, TypeError, ArithmeticError, IndexError, np.linalg.LinAlgError)
+
+
+class Paths:
+    """A case's program and its derivatives on each path."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.program = program_of(case.function, case.args, case.kwargs, case.active)
+        self.run = all_of(self.program)
+        self.interpreted = interpreted(self.run)
+        self.has_run = False
+
+    def differences(self, case: Case) -> list[str]:
+        """How the paths differ at the arguments of ``case``, which have the same types."""
+        point = case.point
+        try:
+            y = self.program(*point)
+        except Exception:  # these are no arguments of the function
+            return []
+        if not leaves(y):
+            return []
+        random = np.random.default_rng(7)
+        given = cotangent(y, random), cotangent(point, random), *point
+        try:
+            with recorded(self.program):
+                expected = self.run(*given)
+        except (*EXPECTED, *UNDEFINED):
+            return []
+        found = _differences("the value", y, expected[0])
+        if is_structured(self.program, point):
+            found += [f"structured: {what}" for what in compared(expected, self.run(*given))]
+        try:
+            found += [f"compiled: {what}" for what in compared(expected, self.interpreted(*given))]
+        except EXPECTED as error:  # compiled programs may refuse equal eigenvalues and the like
+            if not is_refused(case.function, error) and not self.has_run:
+                found.append(f"compiled: {type(error).__name__}: {error}")
+        except Exception as error:
+            if _finite(expected):
+                found.append(f"compiled: {type(error).__name__}: {error}")
+        self.has_run = True
+        return found
+
+
+def compared(expected: Any, found: Any) -> list[str]:
+    """The differences of value, first and second derivative; of a derivative only where what it is taken of is finite."""
+    differences = _differences("the value", expected[0], found[0])
+    if _finite(expected[0]):
+        differences += _differences("the gradient", expected[1], found[1])
+        if _finite(expected[1]):
+            differences += _differences("the second derivative", expected[2], found[2])
+    return differences
+
+
+def _finite(x: Any) -> bool:
+    return all(np.all(np.isfinite(leaf)) for _, leaf in leaves(x))
+
+
+def _differences(what: str, expected: Any, found: Any, rtol: float = 0.0) -> list[str]:
+    there = dict(leaves(found))
+    differences = []
+    for path, e in leaves(expected):
+        x = there.get(path, 0.0 * np.asarray(e))
+        single = np.asarray(e).dtype in (np.float32, np.complex64) or np.asarray(x).dtype in (np.float32, np.complex64)
+        rtol = max(rtol, 2e-3 if single else 1e-6)
+        finite = np.isfinite(e)
+        size = np.max(np.abs(e), initial=0.0, where=finite)
+        same = np.shape(e) == np.shape(x) and np.array_equal(finite, np.isfinite(x))
+        if isinstance(e, np.ndarray) and path in there:
+            same = same and np.asarray(x).dtype == e.dtype
+        if same and what == "the value" and np.isrealobj(e):
+            same = np.array_equal(np.asarray(e)[~finite], np.asarray(x)[~finite], equal_nan=True)
+        if not same or not np.allclose(np.asarray(x)[finite], np.asarray(e)[finite], rtol=rtol, atol=rtol * (1 + size)):
+            differences.append(f"{what} {_shown(x)}, not {_shown(e)}")
+    return differences
+
+
+def _shown(x: Any) -> str:
+    return f"{np.asarray(x).dtype}{list(np.shape(x))} {np.array2string(np.asarray(x), threshold=8, separator=',')}"
+
+
+def _against_differences(case: Case) -> list[str]:
+    program = program_of(case.function, case.args, case.kwargs, case.active)
+    try:
+        dy = cotangent(program(*case.point), np.random.default_rng(7))
+    except Exception:  # these are no arguments of the function
+        return []
+    try:
+        with recorded(program):
+            _, gradient = all_of(program)(dy, cotangent(case.point, np.random.default_rng(8)), *case.point)[:2]
+        expected, errors = numerical_vjp(program, dy, *case.point)
+    except (*EXPECTED, *UNDEFINED):
+        return []
+    if not _finite(expected) or not all(np.all(e < 1e-7) for _, e in leaves(errors)):
+        return []
+    return _differences("the gradient", expected, gradient, 1e-5)
+
+
+def check(cases: list[Case]) -> None:
+    failures = []
+    for case in cases:
+        paths = Paths(case)
+        found = [
+            (name, d)
+            for name, of in {"as given": lambda x: x, **POINTS}.items()
+            for d in paths.differences(case.at(of))
+        ]
+        for name, varied in variations(case):
+            found += [(name, d) for d in Paths(varied).differences(varied)]
+            if name == "complex" and case.function.__name__ not in OF_FREE_PHASE:
+                found += [(name, d) for d in _against_differences(varied)]
+        known = DIFFERENT.get(case.function.__name__, ())
+        what = f"{case.name}{case.args}{case.kwargs or ''}"
+        failures += [f"{what}: {name}: {text}" for name, text in found if name not in known]
+    assert not failures, f"{len(failures)} differences:\n" + "\n".join(failures)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_path_gives_the_same_derivatives(file):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        check([case for case in sample(file, COUNT) if case.function not in OF_ANY_ORDER])
+
+
+REFUSED_BY_NATIVE = {"jv", "yv", "iv", "kv", "jve", "yve", "ive", "kve"}
+"""Functions whose second derivative at complex numbers native code cannot place in memory."""
+BATCH = 12
+"""How many functions stand in one compiled program."""
+SHARE = {"native": 1, "xla": 4}
+"""Of how many functions one is compiled."""
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("file", FILES)
+def test_a_sample_compiled_by_a_back_end_gives_the_same_derivatives(file, target):
+    chosen = [case for case in sample(file, 1) if int(hash_of(case), 16) % SHARE[target] == 0]
+    chosen = [case for case in chosen if case.function not in OF_ANY_ORDER and not has_refused_forms(case.function)]
+    chosen = [case for case in chosen if case.function.__name__ not in DIFFERENT]
+    if target == "native":
+        chosen = [case for case in chosen if case.function.__name__ not in REFUSED_BY_NATIVE]
+    failures = []
+    for i in range(0, len(chosen), BATCH):
+        batch = chosen[i : i + BATCH]
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            made = [_recorded(case) for case in batch]
+            batch, runs, given, expected = zip(*(x for x in made if x is not None))
+            found = mo.jit(lambda given, runs=runs: [run(*g) for run, g in zip(runs, given)], target=target)(given)
+        for case, e, x in zip(batch, expected, found, strict=True):
+            failures += [f"{case.name}{case.args}{case.kwargs or ''}: {text}" for text in compared(e, x)]
+    assert not failures, f"{len(failures)} differences:\n" + "\n".join(failures)
+
+
+def _recorded(case: Case) -> tuple[Case, Any, Any, Any] | None:
+    """The program with its derivatives, arguments for it, and what it gives when recorded; None if that has no second order."""
+    program = program_of(case.function, case.args, case.kwargs, case.active)
+    run, random = all_of(program), np.random.default_rng(7)
+    given = cotangent(program(*case.point), random), cotangent(case.point, random), *case.point
+    try:
+        with recorded(program):
+            return case, run, given, run(*given)
+    except (*EXPECTED, *UNDEFINED):
+        return None
