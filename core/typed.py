@@ -8,6 +8,7 @@ Operations are ``if``, ``while``, ``range`` (see ``ir``; loops have ``checkpoint
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
    since ``Builder.ufunc`` puts ``cast`` before it.  Python's operators and ``math`` are written as ufuncs too.
  - ``np.where(c, x, y)``: like a ufunc; x and y have the result's dtype, c is bool.
+ - ``np.imag(z)`` of a complex operand, like a ufunc; its real part is a ``cast``.
  - a **reduction**: ``np.sum prod max min any all`` (x, axis=tuple of ints, none negative; those axes are gone in the result),
    ``np.argmax argmin`` (x, axis=int), ``np.cumsum cumprod``, ``np.maximum.accumulate`` ... (x, axis=int),
    ``np.sort argsort`` (x, axis=int).

@@ -113,9 +113,10 @@ def imaginary_part(trace: Trace, x: Value) -> Value:
     builder = trace.builder
     if x.type.dtype.kind != "c":
         return builder.zeros(x.type.shape, x.type.dtype)
-    turned = builder.ufunc(np.multiply, x, builder.constant(-1j, x.type.dtype))
-    # -1j * (a + bi) is b - ai; its real part is exact but for infinities and NaN of the other part.
-    return real(builder, turned)
+    if x.is_constant:
+        return builder.constant(np.imag(x.constant))
+    kind = ArrayType(x.type.dtype.type(0).real.dtype, x.type.shape)
+    return builder.call(np.imag, [x], [kind])[0]
 
 
 def part(trace: Trace, x: Any, imaginary: bool) -> Any:

@@ -78,3 +78,14 @@ def test_of_what_is_not_known_while_compiling_the_others_are_refused(name):
         assert name in str(error) or "function of math" in str(error) or "of functions of math" in str(error)
     else:
         assert found == f(*args)
+
+
+@pytest.mark.parametrize(
+    "z", [complex(-1, -0.0), complex(math.inf, 1.0), complex(1.0, -math.inf), complex(math.nan, 2.0)]
+)
+def test_an_imaginary_part_beside_any_real_one(target, z):
+    def f(z, x):
+        return z.imag, np.imag(x)[0], np.angle(z)
+
+    found = mo.jit(f, target=target)(z, np.array([z]))
+    assert repr([float(y) for y in found]) == repr([float(y) for y in f(z, np.array([z]))])

@@ -43,6 +43,11 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     return lax.convert_element_type(x, dtype)
 
 
+@lowers(np.imag)
+def _imag(walk: Walk, op: Operation, x: Any) -> Any:
+    return jnp.imag(x)
+
+
 @lowers(full)
 def _full(walk: Walk, op: Operation, x: Any) -> Any:
     return jnp.broadcast_to(x, op.results[0].type.bounds)
