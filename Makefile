@@ -5,12 +5,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-thirdparty test-peers fuzz lint format bench clean help
+.PHONY: demo test test-paths test-thirdparty test-peers fuzz lint format bench clean help
 .NOTPARALLEL:
 
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
+	@echo "make test-paths       compare the paths of every derivative rule at generated arguments; about 20 minutes"
 	@echo "make test-thirdparty  differentiate packages that were never written for it"
 	@echo "make test-peers       run the tests of HIPS/autograd, with morula in the place of its engine"
 	@echo "make fuzz             judge random programs, from where the last run ended; FUZZ='--help' says more"
@@ -25,6 +26,9 @@ demo: .venv/installed-examples
 test: .venv/installed-test
 	$(BIN)/pytest -n 2 --dist loadgroup --ignore tests/thirdparty tests
 	$(BIN)/pytest -n 2 --dist loadgroup --doctest-modules src/morula docs
+
+test-paths: .venv/installed-test
+	$(BIN)/pytest -n 2 -m paths tests/rules/test_every_path.py
 
 test-thirdparty: .venv/installed-test .venv/installed-thirdparty
 	$(BIN)/pytest -n 2 tests/thirdparty

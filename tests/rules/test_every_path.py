@@ -21,6 +21,8 @@ import morula as mo
 from morula.core.errors import BadInput, NoDerivative
 from morula.core.testing import leaves, numerical_vjp
 
+pytestmark = pytest.mark.paths
+
 COUNT = int(os.environ.get("MORULA_TEST_CASES", "1"))
 """How many cases of each function."""
 EXPECTED = (BadInput, NoDerivative)
