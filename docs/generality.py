@@ -12,7 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "generality.md"
-sys.path[:0] = [str(HERE.parent / "tests")]
+# Without this folder: numba imports a module `coverage`, and must not find the file here.
+sys.path[:] = [str(HERE.parent / "tests"), *(p for p in sys.path if Path(p).resolve() != HERE)]
 
 from thirdparty.harness import Call, Package, Refused, packages  # noqa: E402
 
@@ -34,7 +35,8 @@ WHAT_IS_REFUSED = """\
 A call is refused, with an error that names it, its file and its line, where a derivative exists but cannot be followed:
 
 - compiled code without a rule: Cython, C and Fortran extensions beyond those of NumPy and SciPy that have rules
-  ([coverage](coverage.md)), functions compiled by numba or numexpr;
+  ([coverage](coverage.md)), functions compiled by numexpr, and by numba for GPUs (functions of its `jit`, `vectorize` and
+  `guvectorize` are differentiated by their Python source);
 - arithmetic in exact numbers, `fractions` and `decimal`, and what is built on whole numbers, as mpmath's are;
 - coroutines.
 

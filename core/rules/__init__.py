@@ -25,6 +25,7 @@ _LAZY = {
     "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
     "pandas._libs.ops_dispatch": (".pandas_operators",),
+    "numba.experimental": (".numba_functions",),
     "queue": (".threads",),
     "concurrent.futures.thread": (".threads",),
     **dict.fromkeys(("concurrent.futures.process", "multiprocessing.pool"), (".processes",)),

@@ -21,12 +21,13 @@ from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..source import NoSource, describe
 from ..surface.arguments import NUMBERS
-from ..surface.memory_order import elementwise, method_named, note_call
+from ..surface.memory_order import method_named, note_call
 from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
+from .callable_objects import caller_of
 from .containers import CONTAINERS
-from .contents import bound_by, opened, read_by
+from .contents import opened, read_by
 from .identity import has_choice, identical
 from .instances import is_instance
 from .iterators import advance, iterator_of, refuse_endless
@@ -37,7 +38,6 @@ from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 from .suspended import started
 from .uninterpreted import Uninterpreted
-from .vectorized_in_python import call_vectorized
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
@@ -157,18 +157,11 @@ class Calls(Uninterpreted, Recursions):
             return note_call(
                 function.body(self, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
             )
-        if kind is functools.partial:
-            if id(getattr(function.func, "__self__", None)) not in self.made:
-                self.outside.note_bound(function.func)
-            bound = [bound_by(self, function.args, i, x) for i, x in enumerate(function.args)]
-            by_name = {k: bound_by(self, function.keywords, k, x) for k, x in function.keywords.items()}
-            return self.call(function.func, *bound, *args, **{**by_name, **kwargs})
+        caller = caller_of(kind)
+        if caller is not None:
+            return caller(self, function, args, kwargs)
         if isinstance(function, type):
             return self.construct(function, args, kwargs)
-        if kind is np.vectorize:
-            since = next(Storage.count)
-            made = call_vectorized(self, function, args, kwargs)
-            return note_call(made, since, elementwise, (*args, *kwargs.values()), {})
         if kind is types.BuiltinFunctionType and function in _OPERATORS:
             return self.operator(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
@@ -179,8 +172,6 @@ class Calls(Uninterpreted, Recursions):
         handler = getattr(function, "__morula_trace__", None)
         if handler is not None:
             return handler(self, *args, **kwargs)
-        if kind is functools._lru_cache_wrapper:
-            return self.cached(function, args, kwargs)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and args:
             if isinstance(args[0], CONTAINERS):
                 return self.call_builtin(function.__get__(args[0]), args[1:], kwargs)
@@ -201,17 +192,6 @@ class Calls(Uninterpreted, Recursions):
     def from_outside(self, x: Any) -> Any:
         """What stands for the array or number of a bound method."""
         return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
-
-    def cached(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A function with a cache: run at each call, which shows if it does more than compute its result."""
-        region = self.run_region(lambda _: self.call(function.__wrapped__, *args, **kwargs))
-        if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
-            raise BadInput(
-                f"{function.__name__} keeps its results, and changes what is outside of it, which it would do once for each of them; "
-                "compiled code keeps no results: leave out the cache, or the change"
-            )
-        self.commit(region)
-        return region.result
 
     def overloaded(self, function: Any, args: Any) -> bool:
         """Whether an operator is one that a user's class defines, or that of Python's containers."""

@@ -1,0 +1,114 @@
+"""Objects written in C or by a library that call a Python function: that function is interpreted in their place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..surface import memory_order
+from ..surface.memory_order import note_call
+from ..traced import Storage
+from .contents import bound_by
+
+
+def caller_of(kind: type) -> Callable[..., Any] | None:
+    """How an object of the class ``kind`` is called, ``caller(trace, object, args, kwargs)``, or None."""
+    return _CALLERS.get(kind) or _OF_NUMBA.get(f"{kind.__module__}.{kind.__qualname__}")
+
+
+def _call_partial(trace: Any, function: functools.partial[Any], args: Any, kwargs: Any) -> Any:
+    if id(getattr(function.func, "__self__", None)) not in trace.made:
+        trace.outside.note_bound(function.func)
+    bound = [bound_by(trace, function.args, i, x) for i, x in enumerate(function.args)]
+    by_name = {k: bound_by(trace, function.keywords, k, x) for k, x in function.keywords.items()}
+    return trace.call(function.func, *bound, *args, **{**by_name, **kwargs})
+
+
+def _call_cached(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """A function with a cache: run at each call, which shows if it does more than compute its result."""
+    region = trace.run_region(lambda _: trace.call(function.__wrapped__, *args, **kwargs))
+    if any(trace.made_in(holder) is not region.changes for holder, _ in region.after.values()):
+        raise BadInput(
+            f"{function.__name__} keeps its results, and changes what is outside of it, which it would do once for each of them; "
+            "compiled code keeps no results: leave out the cache, or the change"
+        )
+    trace.commit(region)
+    return region.result
+
+
+def _call_dispatcher(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """A function of ``numba.jit``."""
+    return trace.call(function.py_func, *args, **kwargs)
+
+
+def _call_numba_ufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
+    """A function of ``numba.vectorize``."""
+    if kwargs or len(args) != ufunc.nin:
+        raise BadInput(
+            f"{ufunc.__name__} of numba.vectorize can be compiled with its arguments by position only, without out="
+        )
+    return _call_elementwise(trace, ufunc._dispatcher.py_func, None, args)
+
+
+def _refuse_gufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
+    raise BadInput(
+        f"{ufunc.__name__} of numba.guvectorize cannot be compiled; write its loop, calling the Python function, in a function"
+    )
+
+
+def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: Any) -> Any:
+    """``np.vectorize`` as NumPy defines it: the function that it holds becomes the body of a loop."""
+    if vectorized.signature is not None or vectorized.excluded or kwargs:
+        raise BadInput(
+            "np.vectorize with signature=, excluded= or arguments by name cannot be compiled; write a function of the other "
+            "arguments by functools.partial, or a loop"
+        )
+    if not args:
+        raise TypeError("args can not be empty")
+    return _call_elementwise(trace, vectorized.pyfunc, vectorized.otypes, args)
+
+
+def _call_elementwise(trace: Any, function: Any, otypes: Any, args: Any) -> Any:
+    since = next(Storage.count)
+    made = trace.interpret(elementwise, (function, otypes, *args), {})
+    return note_call(made, since, memory_order.elementwise, args, {})
+
+
+def elementwise(function, otypes, *args):
+    arrays = np.broadcast_arrays(*args)
+    rows = [np.ravel(a) for a in arrays]
+    shape = arrays[0].shape
+    n = rows[0].shape[0]
+    if otypes is None:
+        if n == 0:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        first = function(*[row[0] for row in rows])  # its dtype is that of the result
+        is_tuple = isinstance(first, tuple)
+        kinds = [np.asarray(y).dtype for y in (first if is_tuple else (first,))]
+    else:
+        kinds = list(otypes)
+        is_tuple = len(kinds) > 1
+    outputs = [np.empty(n, kind) for kind in kinds]
+    for i in range(n):
+        found = function(*[row[i].item() for row in rows])
+        for output, y in zip(outputs, found if is_tuple else (found,)):
+            output[i] = y
+    shaped = [np.copy(np.reshape(output, shape)) for output in outputs]
+    return tuple(shaped) if is_tuple else shaped[0]
+
+
+_CALLERS: dict[type, Callable[..., Any]] = {
+    functools.partial: _call_partial,
+    functools._lru_cache_wrapper: _call_cached,
+    np.vectorize: _call_vectorized,
+}
+_OF_NUMBA = {
+    "numba.core.registry.CPUDispatcher": _call_dispatcher,
+    "numba.np.ufunc.dufunc.DUFunc": _call_numba_ufunc,
+    "numba.np.ufunc.gufunc.GUFunc": _refuse_gufunc,
+}
+"""Classes of numba, by name, since morula does not install it."""
