@@ -76,7 +76,7 @@ def reachable(roots: Iterable[Any], afters: list[After]) -> set[int]:
     waiting = list(roots)
     while waiting:
         x = waiting.pop()
-        if id(x) in seen or isinstance(x, _OPAQUE):
+        if id(x) in seen or issubclass(type(x), _OPAQUE):  # isinstance would ask a weak proxy for its object's class
             continue
         seen[id(x)] = x
         if isinstance(x, FunctionType):

@@ -6,6 +6,7 @@ Each program is compared with plain Python (value, arguments afterwards) and its
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections import OrderedDict, deque
 
 import numpy as np
@@ -303,6 +304,28 @@ def closure_keeps_it(x):
 def test_what_can_be_reached_after_the_body_is_refused(f, args, text):
     with pytest.raises(mo.BadInput, match=f"(?s){text}.*{f.__code__.co_filename}"):
         mo.jit(f, target="native")(*args)
+
+
+def test_a_dead_weak_proxy_can_be_reached():
+    class Node:
+        pass
+
+    node = Node()
+    proxies = [weakref.proxy(node)]
+    del node
+
+    def f(x):
+        items = [x]
+
+        def inner(y):
+            if y > 0.0:
+                items.append(y)
+            return y * len(proxies)
+
+        return mo.value_and_grad(inner)(x)[0] * len(items)
+
+    with pytest.raises(mo.BadInput, match="a list is a list of 2 on one path"):
+        mo.jit(f, target="native")(1.0)
 
 
 def printed_before(x):
