@@ -69,6 +69,7 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
 
 CONTAINERS = {tuple, list, set, frozenset, deque}
 PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
+"""Weak proxies: ``isinstance`` asks them for the class of their object, and fails where it has died."""
 
 
 def referent(x: Any) -> Any:

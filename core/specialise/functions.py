@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, walk
+from ..reachable import PROXIES
 from ..traced import Array, Scalar, Storage, Trace
 from ..typed import STACK, ArrayType, Dim, custom
 from .identity import Candidates, Not, Option
@@ -157,7 +158,7 @@ class _Left:
         waiting = [x]
         while waiting:
             x = waiting.pop()
-            if x is None or isinstance(x, _LEAVES) or id(x) in self.seen:
+            if x is None or type(x) in PROXIES or isinstance(x, _LEAVES) or id(x) in self.seen:
                 continue
             self.seen[id(x)] = x
             found = self.candidates.get(id(x))

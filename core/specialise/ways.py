@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Block, Function, Operation, Value, walk
+from ..reachable import PROXIES
 from ..traced import Trace
 from ..typed import callback, debug_print
 from .state import After
@@ -76,7 +77,7 @@ def reachable(roots: Iterable[Any], afters: list[After]) -> set[int]:
     waiting = list(roots)
     while waiting:
         x = waiting.pop()
-        if id(x) in seen or issubclass(type(x), _OPAQUE):  # isinstance would ask a weak proxy for its object's class
+        if id(x) in seen or type(x) in PROXIES or isinstance(x, _OPAQUE):
             continue
         seen[id(x)] = x
         if isinstance(x, FunctionType):
