@@ -17,19 +17,19 @@ import numpy as np
 
 from . import known
 from .apply import apply_rule, plain_arrays, record_fields, record_rule
+from .attributes import MISSING, attributes, class_attribute
 from .frames import LAZY, followed
 from .integers import carries, lose
-from .known import MISSING, class_attribute
-from .memory import flat_index, rebased
-from .opaque import is_foreign, note
+from .memory import flat_index, owner, rebased
+from .opaque import note
 from .raw_memory import ADDRESSES, FLOATS, expose
-from .reachable import PROXIES, referent
+from .reachable import is_foreign
 from .rules.methods import ATTRIBUTES
 from .rules.table import RULES
 from .special_methods import answer, special
-from .tape import Cotangents, Int, Record, Tape, attributes, owner, snapshot
+from .tape import Cotangents, Record, Tape, snapshot
 from .unasking import PLAIN
-from .values import NO_KEYWORDS
+from .values import NO_KEYWORDS, PROXIES, Int, referent
 from .watched import hashed
 
 Operation = Callable[..., Any]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .ir import Block, Function, Method, Operation, Value, callee_name, walk
+from .registry import HANDLERS
 from .rules import find_rule, load
 from .rules.table import RULES
 from .vocabulary import (
@@ -316,7 +317,6 @@ class Inference:
     def function_call(self, op: Operation, types: list[Type]) -> None:
         callee = op.callee
         kinds = {t.kind for t in types}
-        from .call import HANDLERS
 
         try:
             rule = find_rule(callee)

@@ -9,30 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from .call import HANDLERS, call, handles, parameters
+from .call import call, parameters
 from .custom import adjoint, hook, nestlevel, stop_gradient
 from .errors import BadInput
 from .frontend import lower
 from .instrument import instrumented_source
 from .ir import Function as IR, verify
-from .pullback import (
-    Back,
-    CompiledBack,
-    check_function,
-    kind_of,
-    no_pair,
-    no_scalar,
-    nothing_returned,
-    out_of_range,
-    record,
-)
+from .pullback import Back, CompiledBack, record
 from .recomputed import checkpoint
+from .registry import HANDLERS, handles
+from .requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
 from .source import describe, name_of
 from .structure import is_structure_of_numbers, map_container, plain
 from .structured import compiled_for
-from .tape import Int, Tape
+from .tape import Tape
 from .tracebacks import prune
-from .values import evaluate
+from .values import Int, evaluate
 
 __all__ = [
     "adjoint",

@@ -12,14 +12,16 @@ import numpy as np
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, follow
+from .memory import owner
 from .object_arrays import computes, holds_objects, is_by_entries, record_objects
-from .opaque import is_foreign, note, note_as_bytes
+from .opaque import note, note_as_bytes
+from .reachable import is_foreign
 from .records import holds_numbers, moved_by
 from .rules.table import Rule, pull, pull_strongly
 from .source import describe, user_frame
 from .strong_zero import is_zero
-from .tape import Cotangents, Int, Record, Tape, owner, snapshot
-from .values import NO_KEYWORDS, NUMBERS, PASSIVE, differentiable, evaluate
+from .tape import Cotangents, Record, Tape, snapshot
+from .values import NO_KEYWORDS, NUMBERS, PASSIVE, Int, differentiable, evaluate
 
 SINGULAR = (ArithmeticError, ValueError)
 """What Python's arithmetic and the module ``math`` raise where a slope is infinite."""

@@ -17,7 +17,7 @@ from .destination import apply_universal, leave_result, named_out
 from .dispatch import dispatched
 from .integers import carries
 from .object_arrays import by_entries, by_operators, computes, is_by_entries, is_computing
-from .opaque import call_opaque, is_exact, note
+from .opaque import call_opaque, note
 from .operate import OPERATORS, is_sequence
 from .overwrite import apply_overwriting, overwritten
 from .raw_memory import array_on, shows_memory
@@ -25,8 +25,8 @@ from .rules.methods import METHODS
 from .rules.table import RULES
 from .special_methods import answer, special
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
-from .tape import Int, Tape, pass_on
-from .values import INEXACT, NO_KEYWORDS, NUMBERS, differentiable, evaluate
+from .tape import Tape, pass_on
+from .values import INEXACT, NO_KEYWORDS, NUMBERS, Int, differentiable, evaluate, is_exact
 from .watched import answers, calls_back, watched
 
 MUTATORS: dict[str, Any] = {}

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .access import iterate, place, special
-from .call import HANDLERS, call, handles
+from .call import call
 from .opaque import call_opaque
 from .raw_memory import FLOATS, compose, expose
+from .registry import HANDLERS, handles
 from .sizes import listed
 from .special_methods import answer
 from .tape import Tape

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from .access import iterate, pairs
-from .call import HANDLERS, call_method, handles
+from .call import call_method
 from .comparison import BISECTIONS, HEAPS, contains, equal, heap_operation, holds
 from .containers import entries_of
 from .opaque import Recording as recording
 from .operate import COMPARISONS
+from .registry import HANDLERS, handles
 from .sizes import length_hint, listed
 from .tape import Tape
 from .watched import calls_back, plainly

@@ -14,9 +14,10 @@ from functools import partial
 from types import FrameType, FunctionType
 from typing import Any
 
-from .call import CALLERS, call, handles
-from .known import MISSING
+from .attributes import MISSING
+from .call import call
 from .reachable import reached
+from .registry import CALLERS, handles
 from .tape import Tape
 from .unasking import is_plain_key
 from .values import differentiable

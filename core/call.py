@@ -18,6 +18,7 @@ from .access import class_attribute, entry_of, get_attribute, getitem, load_attr
 from .apply import SINGULAR
 from .arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from .captured import is_constant
+from .connected import connected
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .containers import container_method
 from .dispatch import dispatched
@@ -27,40 +28,19 @@ from .integers import carries, enlist_all, same_integer
 from .interrupts import undo
 from .lowered_expressions import STATIC
 from .models import call_compiled, call_model
-from .opaque import call_opaque, call_past_the_class, is_exact, is_foreign
+from .opaque import call_opaque, call_past_the_class
 from .operate import OPERATORS
-from .reachable import referent
+from .reachable import is_foreign
 from .recursion import DeepRecursion, deep
+from .registry import ADJOINTS, CALLERS, HANDLERS, Handler
 from .rules import find_model, find_rule
-from .source import InIntegers, NoSource, is_of_exact
+from .source import InIntegers, NoSource
 from .stores import remove_attribute, setitem, store_attribute
 from .structured import compiled_for, is_structured
-from .tape import Cotangents, Int, Record, Tape, pull_again, snapshot
+from .tape import Cotangents, Record, Tape, pull_again, snapshot
 from .ufunc_methods import ufunc_method
 from .unread import call_unread
-from .values import NUMBERS, REAL, evaluate
-
-Handler = Callable[..., Any]
-
-HANDLERS: dict[Any, Handler] = {}
-"""Functions that are called as ``handler(tape, *args, **kwargs)``: operators, builtins, mutators, morula's own."""
-
-ADJOINTS: dict[Any, Callable[..., Any]] = {}
-"""What ``adjoint`` has been given: the definition, for each function."""
-
-CALLERS: dict[type, Handler] = {}
-"""Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
-
-
-def handles(*functions: Any) -> Callable[[Handler], Handler]:
-    """Register a handler for some functions."""
-
-    def register(handler: Handler) -> Handler:
-        for function in functions:
-            HANDLERS[function] = handler
-        return handler
-
-    return register
+from .values import NUMBERS, REAL, Int, evaluate, is_exact, is_of_exact, referent
 
 
 def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -300,9 +280,7 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
 
     After the ``given`` arguments it takes ``rest``, defaults that are no numbers.
     """
-    from .fused import body
-
-    whole = body(function, _call_python, given)
+    whole = connected.body(function, _call_python, given)
     if whole is not None:
         return whole
     forward = compiled.forward
@@ -498,3 +476,11 @@ HANDLERS[type.__call__] = lambda tape, cls, *args, **kwargs: make(tape, cls, arg
 HANDLERS[abs] = HANDLERS[operator.abs]
 HANDLERS[Int] = same_integer
 Tape.call = call  # type: ignore[method-assign]
+connected.calls = {
+    "call": call,
+    "method": call_method,
+    "enter": enter,
+    "caller": caller,
+    "method_caller": method_caller,
+    "bound": bound,
+}

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from .builder import Builder
-from .call import ADJOINTS, HANDLERS, call, handles
+from .call import call
 from .cotangents import conform
 from .errors import BadInput
 from .ir import Function, Value
 from .layout import build, layout_of, scan
 from .opaque import call_opaque
-from .pullback import check_function, kind_of
+from .registry import ADJOINTS, HANDLERS, handles
+from .requirements import check_function, kind_of
 from .source import describe
 from .tape import Tape
 from .traced import Array, Scalar, Trace, Traced, traces
-from .typed import ArrayType, callback as operation, custom
+from .typed import callback as operation, custom, type_of
 
 
 def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
@@ -78,13 +79,6 @@ def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
 def _text(leaves: Sequence[Any]) -> str:
     kinds = [f"{kind_of(x)} of shape {x.shape}" if isinstance(x, np.ndarray) else kind_of(x) for x in leaves]
     return ", ".join(kinds) or "no numbers"
-
-
-def type_of(x: Any) -> ArrayType:
-    """The type of a leaf: an array, a number of NumPy's, or one of Python's, which is weak."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return ArrayType(x.dtype, x.shape)
-    return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)
 
 
 def native_form(x: Any, leaf: Any) -> Any:

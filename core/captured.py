@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .opaque import reached
+from .memory import owner
+from .reachable import reached
 from .structured import Compiled
-from .tape import Tape, owner
+from .tape import Tape
 
 
 def is_constant(tape: Tape, compiled: Compiled) -> bool:

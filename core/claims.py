@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import BadInput
+from .errors import ENGINE, BadInput
 from .exclusion import one_at_a_time
 from .holders import kind_of
 from .tape import Tape
@@ -125,7 +125,7 @@ def wait(claim: Claim) -> None:
 def _is_blocked(thread: int) -> bool:
     """Whether a thread waits for another: a lock, an event, a result, the end of a thread."""
     frame = sys._current_frames().get(thread)
-    while frame is not None and frame.f_globals.get("__package__") == __package__:  # what records its waiting
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):  # what records its waiting
         frame = frame.f_back
     return thread not in _waiting and frame is not None and frame.f_code.co_filename == threading.__file__
 

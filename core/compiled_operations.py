@@ -20,9 +20,9 @@ from .cotangents import conform, scale
 from .custom import distinct
 from .integers import carries
 from .layout import Again, Describe, Holder, Hole, Layout, Static, build
-from .opaque import reached
-from .tape import Cotangents, Int, Record, Tape
-from .values import evaluate
+from .reachable import reached
+from .tape import Cotangents, Record, Tape
+from .values import Int, evaluate
 
 
 def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:

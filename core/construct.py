@@ -15,11 +15,12 @@ import numpy as np
 from . import known
 from .access import iterate, pairs, special
 from .dying import Hook, is_mortal, let_go, watch_over
-from .opaque import Recording, call_opaque, callback, is_exact, is_foreign, note
+from .opaque import Recording, call_opaque, callback, note
+from .reachable import is_foreign
 from .sizes import listed
 from .stores import set_attribute, store_attribute
 from .tape import Tape, pass_on
-from .values import NUMBERS, PASSIVE, differentiable, evaluate
+from .values import NUMBERS, PASSIVE, differentiable, evaluate, is_exact
 from .watched import plainly
 
 CONTAINERS = (list, dict, set, tuple, frozenset, str, bytes, GeneratorType, np.flatiter, BaseException)

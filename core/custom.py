@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from . import known
-from .call import ADJOINTS, HANDLERS, handles
 from .cotangents import conform
 from .errors import BadInput, NoDerivative
-from .pullback import check_function, kind_of
+from .registry import ADJOINTS, HANDLERS, handles
+from .requirements import check_function, kind_of
 from .silence import warning_as, warnings_now
 from .source import describe
 from .strong_zero import is_zero
 from .structure import as_it_is, same_number
 from .structured import forget
-from .tape import Cotangents, Int, Record, Tape
-from .values import evaluate
+from .tape import Cotangents, Record, Tape
+from .values import Int, evaluate
 
 Function = Callable[..., Any]
 

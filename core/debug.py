@@ -7,8 +7,8 @@ import string
 import warnings
 from typing import Any
 
-from .call import handles
 from .errors import BadInput
+from .registry import handles
 from .source import user_frame
 from .traced import EFFECTS, Trace, Traced, traces
 from .traced_text import Text, braced

@@ -9,8 +9,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from .attributes import class_attribute
 from .exclusion import one_at_a_time
-from .known import class_attribute
 from .tape import Tape
 from .values import evaluate
 

@@ -33,11 +33,10 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import MISSING, class_attribute, dict_of, slot_of
 from .bytecode import instructions
-from .known import MISSING, class_attribute
 from .reachable import REFERENCING, is_foreign
 from .special_methods import special
-from .tape import dict_of, slot_of
 from .versions import HEAP_TYPE
 
 COMPUTING = set(

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .callbacks import type_of
+from .attributes import attributes
 from .errors import BadInput
 from .ir import Value
 from .layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
 from .surface.memory_order import Call, itself
-from .tape import attributes
 from .traced import Array, Scalar, Storage, Traced
-from .typed import FLOAT, ArrayType
+from .typed import FLOAT, ArrayType, type_of
 
 
 def differentiable(x: Any) -> ArrayType | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import Compilation, calls_python, check_overlap
+from .errors import ENGINE
 from .layout import Again, Fixed, Holder, Hole, Layout, Static
 from .specialise.contents import Absent
 from .specialise.outside import Code, Source
@@ -112,7 +113,7 @@ class _Entry:
         self, parameters: list[str], general: Callable[..., Any], strongly: Callable[..., Any]
     ) -> Callable[..., Any]:
         program, executable = self.compilation.program, self.compilation.executable
-        space = {**self.namespace, "__name__": f"{__package__}.generated", "general": general}
+        space = {**self.namespace, "__name__": f"{ENGINE}generated", "general": general}
         direct = getattr(executable, "call", None)  # takes the arguments one by one
         space["run"] = direct or executable
         run = f"run({', '.join(parameters)})" if direct else "run(parameters)"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+ENGINE = f"{__package__}."
+"""The beginning of the names of the modules of the engine."""
+
 
 class MorulaError(Exception):
     """The root of every error that morula raises itself."""
@@ -20,6 +23,10 @@ class BadInput(MorulaError, ValueError, TypeError):
     def __init__(self, *args: object, in_python: Exception | None = None) -> None:
         super().__init__(*args)
         self.in_python = in_python
+
+
+class InvalidIR(MorulaError):
+    """A function violates a rule of the intermediate representation."""
 
 
 def two_arguments(x: object) -> BadInput:

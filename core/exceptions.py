@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .attributes import attributes
 from .errors import BadInput
 from .faults import kind_of
-from .tape import attributes
 from .traced_text import Text
 
 Contexts = dict[int, tuple[BaseException, BaseException | None]]

@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .errors import BadInput, MorulaError
-from .ir import InvalidIR
-from .tracebacks import ENGINE
+from .errors import ENGINE, BadInput, InvalidIR, MorulaError
 
 KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedError)
 """What the engine's own code raises where it is wrong; NumPy's and Python's complaints about operands are other ones."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
+from .connected import connected
 from .opaque import Recording, note
 from .program_state import Reach, referents
 from .source import user_frame
@@ -131,14 +132,13 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
         return step(*sent)
     reached = tuple(Reach(iterator, sent).values)
     says = functools.partial(_refused, _where(iterator), user_frame())
-    from .watched import advanced
 
     def come_out(y: Any) -> None:
         for enclosing in outside:
             note(enclosing, y, iterator, reached, says)
 
     try:
-        y = advanced(tape, says, step, *sent)  # which notices what the frame stores
+        y = connected.advanced(tape, says, step, *sent)  # which notices what the frame stores
     except StopIteration as end:
         come_out(end.value)
         raise

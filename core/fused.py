@@ -21,6 +21,7 @@ import numpy as np
 
 from .analyse import Inference, Type, type_of
 from .apply import SINGULAR, apply_rule
+from .connected import connected
 from .cotangents import conform
 from .emit.python import Printer, load
 from .frontend import lower
@@ -378,3 +379,8 @@ def _text(
 
 def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
+
+
+connected.site = site
+connected.body = body
+connected.awaited = awaited

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import is_exact
-from .tape import Int, attributes, dict_of, slot_of
-from .values import PASSIVE
+from .attributes import attributes, dict_of, slot_of
+from .errors import ENGINE
+from .values import PASSIVE, Int, is_exact
 
 CONSTANTS = (
     *(type, FunctionType, BuiltinFunctionType, ModuleType, np.random.Generator, np.dtype, np.ufunc, type(np.sum)),
@@ -267,7 +267,7 @@ def _kind_of(cls: type) -> Kind | None:
         if issubclass(cls, base):
             return kind
     module = cls.__module__ or ""
-    if module.split(".")[0] in RESOURCES or hasattr(cls, "__morula_call__") and module.startswith(f"{__package__}."):
+    if module.split(".")[0] in RESOURCES or hasattr(cls, "__morula_call__") and module.startswith(ENGINE):
         return None
     if any(vars(c).get("__slots__") for c in cls.__mro__):
         return SLOTTED

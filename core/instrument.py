@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from . import access, comparison, containers, known, matching, operate, stores, text
+from .connected import connected
+from .construct import class_made
 from .errors import NoDerivative
 from .frames import REWRITTEN
 from .opaque import evaluate_text
@@ -99,10 +101,6 @@ def instrumented_source(function: FunctionType) -> str:
 
 
 def _compile(function: FunctionType) -> Template:
-    from .call import bound, call, call_method, caller, enter, method_caller
-    from .construct import class_made
-    from .fused import awaited
-
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NoDerivative(
@@ -110,9 +108,9 @@ def _compile(function: FunctionType) -> Template:
             "Compute in an ordinary function, or give it a derivative with @morula.adjoint"
         )
     tree = syntax_tree(function)
-    names = {"call": call, "method": call_method, "enter": enter, "slice": slice, "text": evaluate_text}
-    names |= {"again": AGAIN, "type": type, "sequences": known.SEQUENCES, "known": known.functions, "caller": caller}
-    names |= {"method_caller": method_caller, "bound": bound, "containers": known.CONTAINERS}
+    names = {**connected.calls, "slice": slice, "text": evaluate_text}
+    names |= {"again": AGAIN, "type": type, "sequences": known.SEQUENCES, "known": known.functions}
+    names |= {"containers": known.CONTAINERS}
     names |= {
         "hashable": known.HASHABLE,
         "slotted": known.slotted,
@@ -140,7 +138,7 @@ def _compile(function: FunctionType) -> Template:
     for name, value in rewriter.cells.items():
         cell = runtime[prefix + name] = CellType(value)
         if name.startswith("site"):
-            cell.cell_contents = awaited(cell, *value)
+            cell.cell_contents = connected.awaited(cell, *value)
     parameters = [*dict.fromkeys((*code.co_freevars, *runtime))]
     factory = ast.FunctionDef(
         name="factory",

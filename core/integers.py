@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from .memory import owner
 from .rules.table import Rule, pull
 from .source import user_frame
-from .tape import Cotangents, Int, Record, Tape, enclosing_tapes, owner, pass_on, place_of
+from .tape import Cotangents, Record, Tape, enclosing_tapes, pass_on, place_of
+from .values import Int
 
 
 def carries(tape: Tape, x: Any) -> bool:

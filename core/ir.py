@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import MorulaError
+from .errors import InvalidIR
 
 
 class Missing:
@@ -93,10 +93,6 @@ class Method:
 
     def __str__(self) -> str:
         return f".{self.name}"
-
-
-class InvalidIR(MorulaError):
-    """A function violates a rule of the intermediate representation."""
 
 
 def walk(block: Block) -> Iterator[Operation]:
@@ -272,3 +268,12 @@ _SHAPES: dict[str, Callable[[Operation], bool]] = {
     "for": _fits_for,
     "range": _fits_range,
 }
+
+
+class Link:
+    """A sweep of a compiled function, as the callee of an operation; it may still be in the making (recursion)."""
+
+    def __init__(self, compiled: Any, name: str) -> None:
+        self.compiled, self.attribute = compiled, name
+        self.__name__ = f"{compiled.name}_{name}"
+        self.__module__ = ""

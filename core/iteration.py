@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .call import call, handles
+from .call import call
 from .errors import NoDerivative
+from .memory import owner
+from .registry import handles
 from .source import user_frame
-from .tape import Tape, owner
+from .tape import Tape
 from .values import differentiable
 
 

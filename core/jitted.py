@@ -18,8 +18,8 @@ from .errors import BadInput
 from .exclusion import one_at_a_time
 from .explain import Lowered, explanation
 from .layout import Static, Unhashable, layout_of, names_of_arguments, scan
-from .pullback import check_function
 from .recompilation import History
+from .requirements import check_function
 from .source import describe, name_of
 from .specialise.objects import LIBRARIES
 from .tape import NotANumber, Tape

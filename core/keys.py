@@ -13,9 +13,9 @@ from types import FunctionType
 from typing import Any
 
 from . import known
+from .attributes import MISSING, class_attribute
 from .bytecode import instructions
 from .effects import attribute
-from .known import MISSING, class_attribute
 from .unasking import PLAIN, is_hashed_in_c
 
 MOST_ENTRIES = 8

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import MISSING
 from .passing import is_class_of_module, is_of_module
 from .versions import HEAP_TYPE, Versions
 
@@ -32,8 +33,6 @@ CONTAINERS = {list, tuple, dict, set, str, deque}
 """Classes whose methods only move references."""
 
 MOST_LASTING = 4096
-
-MISSING = object()
 
 
 class Functions(dict[Any, Callable[..., Any]]):
@@ -176,14 +175,6 @@ answering: dict[type, bool] = {}
 
 hashing: dict[type, Callable[[Any], Any]] = {}
 """Classes, and how the hash of an instance is found without running code of the class; see ``keys``."""
-
-
-def class_attribute(mro: tuple[type, ...], name: str) -> Any:
-    """The attribute of the first class that has it, no descriptor asked."""
-    for cls in mro:
-        if name in cls.__dict__:
-            return cls.__dict__[name]
-    return MISSING
 
 
 def forget_classes() -> None:

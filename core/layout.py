@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import attributes
 from .errors import BadInput
 from .holders import blank
-from .tape import attributes
 
 SMALL = 1 << 63
 NUMBERS = {float, complex, int}

@@ -22,16 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from .call import HANDLERS
 from .frames import leads_to
-from .memory import identity
+from .memory import identity, owner
 from .opaque import Opaque, Recording, note, note_overwritten
 from .program_state import Reach, Variables, entries_of, is_of_engine
-from .reachable import NUMBER_TYPES
+from .registry import HANDLERS
 from .source import is_of_library, user_frame
-from .tape import Tape, enclosing_tapes, owner
+from .tape import Tape, enclosing_tapes
 from .threads import sent_to, taken_from
-from .values import evaluate
+from .values import NUMBER_TYPES, evaluate
 
 
 class Shared(Reach):

@@ -11,6 +11,7 @@ from typing import Any
 
 from .expressions import BINARY, UNARY
 from .ir import Block, Method, Operation, Value
+from .registry import HANDLERS
 from .rules import find_rule
 from .source import describe
 from .vocabulary import Defaults, Unstructured, larger, largest, make_list, make_tuple, smaller, smallest
@@ -241,7 +242,6 @@ class Expressions:
 
     def bound(self, callee: FunctionType, operands: list[Value], names: list[str]) -> tuple[list[Value], list[str]]:
         """The arguments of a call in the order of the parameters, defaults filled in, if these are all positional."""
-        from .call import HANDLERS
 
         code = callee.__code__
         parameters = code.co_varnames[: code.co_argcount]

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import Opaque, call_opaque, callback, is_foreign, judge, refusal
+from .connected import connected
+from .opaque import Opaque, call_opaque, callback, judge, refusal
 from .overwrite import FLAG
+from .reachable import is_foreign
 from .rules import find_model
 from .rules.table import Model
 from .stores import setitem
@@ -87,8 +89,6 @@ def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[s
 
 def _pull_back(table: Cotangents, entry: Record) -> None:
     _, y, model, args, kwargs, active, opaque = entry
-    from .pullback import record  # which itself needs to call
-
     dy = table.take(y)
     if dy is None:
         return
@@ -98,7 +98,7 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
         return
     parent = table.parent
     try:
-        computed, back = record(parent, model.program, args, kwargs, active)
+        computed, back = connected.record(parent, model.program, args, kwargs, active)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise refusal(opaque) from error  # the function takes what the program was not written for
     if isinstance(computed, tuple):

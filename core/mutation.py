@@ -11,13 +11,15 @@ import numpy as np
 
 from .access import array_getitem, getitem
 from .arrays import MUTATORS
-from .call import HANDLERS, Handler, call, handles
+from .call import call
 from .cotangents import conform
 from .errors import NoDerivative
 from .integers import carries, enlist
+from .memory import owner
 from .operate import OPERATORS
+from .registry import HANDLERS, Handler, handles
 from .stores import array_setitem, set_attribute, setitem
-from .tape import Cotangents, Record, Tape, owner, snapshot
+from .tape import Cotangents, Record, Tape, snapshot
 from .ufunc_methods import ADD_AT
 from .values import evaluate
 

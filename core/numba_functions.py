@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .call import CALLERS, call
+from .call import call
 from .errors import NoDerivative
+from .registry import CALLERS
 from .stores import setitem
 from .tape import Tape
 from .values import evaluate

@@ -6,13 +6,13 @@ from typing import Any
 
 from .access import place, special
 from .arrays import call_rule
-from .call import HANDLERS, call, handles
-from .opaque import is_exact
+from .call import call
 from .operate import OPERATORS
+from .registry import HANDLERS, handles
 from .rules import find_rule
 from .special_methods import answer
 from .tape import Tape
-from .values import NUMBERS, PASSIVE
+from .values import NUMBERS, PASSIVE, is_exact
 
 ZERO = 0.0  # the argument that was left out
 

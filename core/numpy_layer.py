@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .arrays import call_rule
-from .call import CALLERS, HANDLERS, call, handles
+from .call import call
 from .dispatch import dispatched
 from .models import call_compiled
 from .object_arrays import as_objects
 from .opaque import Recording, call_opaque
+from .registry import CALLERS, HANDLERS, handles
 from .rules.table import RULES
 from .stores import setitem
 from .subclasses import past_overrides

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from .attributes import attributes
 from .errors import NoDerivative
-from .opaque import is_exact, note
+from .opaque import note
 from .rules.table import Rule, pull, pull_strongly
-from .tape import Cotangents, Record, Tape, attributes
-from .values import NUMBERS, PASSIVE
+from .tape import Cotangents, Record, Tape
+from .values import NUMBERS, PASSIVE, is_exact
 
 OPERATOR_OF = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv}
 OPERATOR_OF |= {np.power: operator.pow, np.negative: operator.neg, np.positive: operator.pos, np.absolute: abs}

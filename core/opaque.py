@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from .connected import connected
 from .errors import NoDerivative
 from .integers import carries, enlist, lose
-from .memory import identity, is_about_memory, pinned, rebased
-from .reachable import NUMBER_TYPES, is_exact, is_foreign, reached
+from .memory import identity, is_about_memory, owner, pinned, rebased
+from .reachable import is_foreign, reached
 from .records import numeric_fields
-from .source import describe, example, is_of_exact, user_frame
-from .tape import Cotangents, Record, Tape, owner, snapshot
-from .values import PASSIVE, differentiable, evaluate
+from .source import describe, example, user_frame
+from .tape import Cotangents, Record, Tape, snapshot
+from .values import NUMBER_TYPES, PASSIVE, differentiable, evaluate, is_exact, is_of_exact
 from .watching import unwatched
 
 LAZY = {types.GeneratorType, map, filter, zip}
@@ -186,8 +187,6 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         taken = *taken, bound
     else:
         bound = None
-    from .watched import run_opaque
-
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
     known_addresses = exposed(tape)
@@ -197,7 +196,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     caller = function, taken
     drawn: list[Any] = []
     inside = [_drawing(tape.call(iter, a), drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
-    y = run_opaque(tape, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
+    y = connected.run_opaque(tape, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
     if function is np.ndarray:
         y = pinned(y)
     inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))
@@ -345,9 +344,7 @@ def refuse(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
     if opaque.depends:
         raise refusal(opaque)
     if type(opaque.function) is not Unrecorded and is_about_memory(opaque.function, (*opaque.inputs, y)):
-        from .raw_memory import refuse_if_given  # which itself needs what stands here
-
-        refuse_if_given(table, y, dy, opaque.where)
+        connected.refuse_if_given(table, y, dy, opaque.where)
 
 
 def _not_zero(g: Any) -> bool:
@@ -461,8 +458,6 @@ def judge(tape: Tape | None) -> None:
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:
     """``eval`` or ``exec`` in the scope of the caller: what it computes is not looked into."""
-    from .watched import run_opaque
-
     source, *given = args
     scopes = given or [names, scope]
     before = {name: id(value) for name, value in scopes[-1].items()}
@@ -470,7 +465,7 @@ def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[
     used = [s[name] for name in _names(code) for s in scopes if name in s]
     values: list[Any] = []  # what these hold by now: the text may store something else
     reached(used, set(), values=values)
-    y = run_opaque(tape, function, source, *scopes)
+    y = connected.run_opaque(tape, function, source, *scopes)
     made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
     note(tape, (y, made), function, (*used, *values))
     return y

@@ -17,18 +17,20 @@ import numpy as np
 from .access import iterate, pairs, special
 from .apply import apply_rule, pull_back, pull_back_binary
 from .comparison import REFLECTED, compare
+from .connected import connected
+from .fusible import call, leaf
 from .integers import carries, follow
 from .object_arrays import by_entries, computes, record_objects
-from .opaque import call_opaque, is_exact, is_foreign, note
-from .reachable import PROXIES, referent
+from .opaque import call_opaque, note
+from .reachable import is_foreign
 from .rules.table import RULES
 from .sizes import listed
 from .special_methods import answer
 from .stores import array_setitem
 from .subclasses import OPERATOR_UFUNCS, overrides
-from .tape import Int, Tape
+from .tape import Tape
 from .text import percent
-from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, REAL
+from .values import AGAIN, NO_KEYWORDS, NUMBERS, PASSIVE, PROXIES, REAL, Int, is_exact, referent
 from .watched import calls_back, plainly
 
 Operation = Callable[..., Any]
@@ -37,10 +39,7 @@ Operation = Callable[..., Any]
 @functools.cache
 def of_real_numbers(function: Operation) -> Callable[..., Any]:
     """The operation on two real numbers, compiled when it is first met."""
-    from .fused import site
-    from .fusible import call, leaf
-
-    return site(call(function, leaf(0), leaf(1)), 2)
+    return connected.site(call(function, leaf(0), leaf(1)), 2)
 
 
 def _of_objects(x: Any) -> bool:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from .apply import record_rule
+from .memory import owner
 from .opaque import Opaque, note_overwritten
 from .rules.table import Rule
 from .stores import setitem
-from .tape import Tape, owner, snapshot
+from .tape import Tape, snapshot
 from .values import evaluate
 
 FLAG = "overwrite_"

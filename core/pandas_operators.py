@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from .access import special
-from .call import call_method, handles
+from .call import call_method
+from .registry import handles
 from .tape import Tape
 
 ALIASES = {

@@ -10,7 +10,7 @@ from multiprocessing import connection, pool, process, queues
 from typing import Any
 
 from .access import iterate
-from .call import HANDLERS
+from .registry import HANDLERS
 from .tape import Tape
 from .threads import receives, recording, send
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .reachable import NUMBER_TYPES
-from .tape import attributes
-from .values import PASSIVE
+from .attributes import attributes
+from .errors import ENGINE
+from .values import NUMBER_TYPES, PASSIVE
 
 MOST_REACHED = 10_000
 """Objects that are looked at; what leads to more is not followed to its end."""
@@ -27,7 +27,6 @@ LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
 
 CONTAINERS = {list, dict, set, frozenset, deque, CellType}
 
-ENGINE = f"{__package__}."
 
 LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType, type}
 

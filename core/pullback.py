@@ -15,30 +15,34 @@ from . import (  # noqa: F401  the handlers register themselves
     buffers,
     builtin_iteration,
     caches,
+    fused,
     iteration,
     known,
     locks,
     mutation,
     number_functions,
     numpy_layer,
+    raw_memory,
     repeated_values,
     rules,
     standard_library,
+    watched,
 )
 from .apply import SINGULAR
-from .call import HANDLERS, call, parameters
+from .call import call, parameters
 from .captured import is_constant
+from .connected import connected
 from .construct import give_back
 from .cotangents import conform
 from .errors import BadInput, NoDerivative
-from .faults import kind_of as named
 from .held import Held, exposed, globals_of
 from .instrument import template_of
 from .interrupts import undo
 from .raw_memory import refuse_leftovers
 from .recursion import DeepRecursion
+from .registry import HANDLERS
+from .requirements import result_is_none
 from .silence import silently
-from .source import describe
 from .strong_zero import is_nan
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .structured import Compiled, compiled_for, is_structured
@@ -343,56 +347,4 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         table.add(y, dy)
 
 
-def kind_of(x: Any) -> str:
-    if isinstance(x, np.ndarray):
-        return f"an array of dtype {x.dtype}"
-    name = named(x)
-    if x is None or isinstance(x, (str, bool)):
-        return "None" if x is None else f"{name} {x!r}"
-    if isinstance(x, tuple):
-        return f"a {name} of {len(x)}"
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def out_of_range(f: Any, position: int, args: tuple[Any, ...]) -> BadInput:
-    """The error for an ``argnums`` that names no argument of a call."""
-    n = len(args)
-    return BadInput(
-        f"argnums {position} is out of range: {describe(f)} was called with {n} positional argument{'' if n == 1 else 's'}; what is "
-        "differentiated is given by position"
-    )
-
-
-def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
-    """The error for a function that is to be differentiated and does not return a real scalar."""
-    if y is None:
-        return nothing_returned(f)
-    if isinstance(y, tuple):
-        return BadInput(
-            f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}; if it is a pair of the value and "
-            "anything else, pass has_aux=True; otherwise use morula.pullback with a cotangent of the output's structure"
-        )
-    return BadInput(
-        f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}{shape}; use morula.jacobian for "
-        "arrays, or morula.pullback with a cotangent of the output's structure"
-    )
-
-
-def no_pair(f: Any, y: Any) -> BadInput:
-    """The error for a function that does not return ``(value, aux)``."""
-    if y is None:
-        return nothing_returned(f)
-    return BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")
-
-
-def nothing_returned(f: Any) -> BadInput:
-    return BadInput(f"{describe(f)} returned None, of which there is no derivative; is a `return` missing at its end?")
-
-
-def result_is_none() -> BadInput:
-    return BadInput("the result is None, so its cotangent must be None too; is a `return` missing in the function?")
-
-
-def check_function(f: Any) -> None:
-    if not callable(f):
-        raise BadInput(f"a function is needed, not {kind_of(f)}; write grad(f)(x), not grad(f(x))")
+connected.record = record

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from .connected import connected
 from .errors import NoDerivative
 from .memory import blank_memory, corresponding, is_about_memory, owner
-from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing, reached
+from .opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing
+from .reachable import reached
 from .records import numeric_fields
 from .source import describe
 from .tape import Cotangents, Tape, enclosing_tapes
@@ -258,3 +260,7 @@ def reals(x: np.ndarray) -> np.ndarray:
     """The real numbers of which ``x`` is made, in one vector."""
     flat: Any = np.ravel(np.asarray(x))
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+connected.refuse_bits = refuse_bits
+connected.refuse_if_given = refuse_if_given

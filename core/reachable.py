@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import types
-import weakref
 from collections import deque
 from collections.abc import Iterator, MappingView
 from contextlib import suppress
@@ -14,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .memory import exporter
+from .attributes import attributes
+from .errors import ENGINE
+from .memory import exporter, owner
 from .passing import per_class
-from .source import is_of_exact
-from .tape import Int, attributes, owner
-from .values import PASSIVE
+from .values import NUMBER_TYPES, PASSIVE, PROXIES, is_exact, referent
 
-NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqpBHILQP"}
 # The modules of built-in classes that hold references to Python objects and compute nothing.
 REFERENCING = {"types", "itertools", "collections", "_collections", "functools", "_functools", "operator"}
 REFERENCING |= {"_operator", "_heapq", "_bisect", "_abc", "_thread", "threading", "weakref", "_io", "io", "typing"}
@@ -57,7 +55,7 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
                 waiting += _held(x)
         elif isinstance(x, np.ndarray):
             waiting += reversed(x.ravel().tolist())
-        elif (kind.__module__ or "").startswith(f"{__package__}.") and not is_foreign(kind):
+        elif (kind.__module__ or "").startswith(ENGINE) and not is_foreign(kind):
             if hasattr(kind, "__morula_call__"):
                 waiting.append(getattr(x, "function", None))
         elif not isinstance(x, (type, ModuleType)):
@@ -68,13 +66,6 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
 
 
 CONTAINERS = {tuple, list, set, frozenset, deque}
-PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
-"""Weak proxies: ``isinstance`` asks them for the class of their object, and fails where it has died."""
-
-
-def referent(x: Any) -> Any:
-    """The object that a weak proxy stands for."""
-    return x.__init__.__self__
 
 
 def _entries(x: Any) -> Any:
@@ -142,9 +133,3 @@ def _is_builtin(cls: type) -> bool:
         return False
     own = vars(builtins).get(cls.__name__) is cls or cls in vars(types).values()
     return own or issubclass(cls, (Iterator, MappingView))
-
-
-@per_class
-def is_exact(kind: type) -> bool:
-    """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
-    return any(map(is_of_exact, kind.__mro__))

@@ -19,16 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from .call import call, handles
+from .attributes import attributes
+from .call import call
 from .errors import NoDerivative
 from .interrupts import undo
-from .memory import identity
+from .memory import identity, owner
 from .opaque import Opaque
 from .program_state import EMPTY, Reach, Variables, entries_of
-from .pullback import check_function, seed
-from .reachable import NUMBER_TYPES
+from .pullback import seed
+from .registry import handles
+from .requirements import check_function
 from .source import describe
-from .tape import Cotangents, Record, Tape, attributes, owner, snapshot, sweep_within
+from .tape import Cotangents, Record, Tape, snapshot, sweep_within
+from .values import NUMBER_TYPES
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .analyse import active_values
 from .cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
-from .ir import Block, Function, Operation, Value, definitions, operands, walk
+from .ir import Block, Function, Link, Operation, Value, definitions, operands, walk
 from .partials import expression_of, fold, used_parameters
 from .rules import find_rule
 from .vocabulary import UNPACK, Unstructured, make_list, make_tuple
@@ -449,15 +449,6 @@ class _Reverse:
 
 
 SEPARATE_STACKS = 4
-
-
-class Link:
-    """A sweep of a compiled function, as the callee of an operation; it may still be in the making (recursion)."""
-
-    def __init__(self, compiled: Any, name: str) -> None:
-        self.compiled, self.attribute = compiled, name
-        self.__name__ = f"{compiled.name}_{name}"
-        self.__module__ = ""
 
 
 _NONE = Value(constant=None)

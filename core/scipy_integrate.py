@@ -16,9 +16,10 @@ import scipy.integrate
 from scipy.integrate import _quadpack  # type: ignore[attr-defined]
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
-from .call import call, handles
+from .call import call
 from .custom import distinct
 from .opaque import INSTEAD, note
+from .registry import handles
 from .tape import Tape, pass_on
 from .values import evaluate
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import LinearNDInterpolator
 
-from .call import CALLERS, call, handles
+from .call import call
 from .models import call_model
 from .opaque import call_opaque
+from .registry import CALLERS, handles
 from .rules.scipy_interpolate import linear_in_simplex
 from .rules.table import Model
 from .tape import Tape

@@ -18,11 +18,12 @@ from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .access import getitem
 from .api import pullback
-from .call import Handler, call, handles
+from .call import call
 from .custom import distinct
 from .errors import NoDerivative
 from .implicit import Watched, root, solution
 from .opaque import Recording, call_opaque, note
+from .registry import Handler, handles
 from .tape import Tape
 from .values import NO_KEYWORDS
 

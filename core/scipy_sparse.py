@@ -11,8 +11,9 @@ from scipy.sparse.linalg._dsolve import _superlu
 
 from .access import getitem
 from .apply import record_rule
-from .call import call, handles
+from .call import call
 from .opaque import call_opaque, note
+from .registry import handles
 from .rules import find_rule
 from .rules.sparse import factored_solution
 from .stores import setitem

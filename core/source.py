@@ -17,17 +17,14 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from .bytecode import definition_of
-from .errors import BadInput, NoDerivative
+from .errors import ENGINE, BadInput, NoDerivative
 from .exclusion import one_at_a_time
+from .values import is_of_exact
 
 try:
     STARTED = os.stat("/proc/self").st_ctime
 except OSError:  # not on this system: the time of this import is close to it
     STARTED = time.time()
-
-
-EXACT = {"fractions", "decimal", "_pydecimal", "mpmath", "sympy", "gmpy2"}
-"""Libraries that compute in integers and make numbers of them at last: no derivative can be followed there."""
 
 
 class NoSource(BadInput):
@@ -36,11 +33,6 @@ class NoSource(BadInput):
 
 class InIntegers(NoSource, NoDerivative):
     """A function computes in integers what it gives as a real number."""
-
-
-def is_of_exact(x: type | FunctionType) -> bool:
-    """Whether a class or a function belongs to a library that computes in integers."""
-    return (x.__module__ or "").partition(".")[0] in EXACT
 
 
 def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
@@ -127,9 +119,11 @@ def user_frame() -> tuple[str, int]:
 @lru_cache(maxsize=4096)
 def is_of_library(filename: str) -> bool:
     """Whether a file belongs to Python's standard library or to an installed package."""
-    return filename.startswith((*_LIBRARIES, "<frozen "))
+    return filename.startswith((*_LIBRARIES, "<frozen ")) or any(part in filename for part in _INSTALLED)
 
 
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+"""Folders of packages; there are several where a user's own, or those of another environment, are on the path."""
 _LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")})
 
 
@@ -140,7 +134,7 @@ def user_module() -> str:
 
 def program_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame from ``frame`` on that is not the engine's own."""
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):
         frame = frame.f_back
     return frame
 

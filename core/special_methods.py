@@ -14,8 +14,8 @@ from types import (
 )
 from typing import Any
 
-from .known import MISSING, class_attribute
-from .tape import Int, Tape
+from .attributes import MISSING, class_attribute
+from .values import Int
 from .versions import HEAP_TYPE
 
 ANSWERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
@@ -39,7 +39,7 @@ COUNTS = {"__len__", "__length_hint__"}
 """Those that have to give what is not negative, and fits into a word."""
 
 
-def answer(tape: Tape, own: Any, method: str, x: Any, *args: Any) -> Any:
+def answer(tape: Any, own: Any, method: str, x: Any, *args: Any) -> Any:
     """What ``own``, the special method of this name, gives for ``x``.  Raises where Python does not take that as an answer."""
     return accepted(method, x, tape.call(own, x, *args))
 
@@ -69,7 +69,7 @@ class Special:
     def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return _bound(self.raw, x, self.kind)(*args, **kwargs)
 
-    def __morula_call__(self, tape: Tape, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def __morula_call__(self, tape: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         return tape.call(tape.call(_bound, self.raw, x, self.kind), *args, **kwargs)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from . import known
 from .access import get_attribute, getitem, iterate, load_attribute, next_entry, place, special
 from .arrays import call_rule
-from .call import CALLERS, HANDLERS, call, call_method, handles
+from .call import call, call_method
 from .comparison import equal, holds, sorting
 from .construct import class_made
 from .cotangents import conform
@@ -33,16 +33,17 @@ from .integers import carries, enlist, lose
 from .opaque import Recording as recording, call_opaque
 from .operate import OPERATORS
 from .reachable import is_foreign
+from .registry import CALLERS, HANDLERS, handles
 from .rules.table import RULES
 from .sizes import UNASKED, listed
 from .source import program_frame, user_module
 from .special_methods import answer
 from .stores import delete_attribute, delete_item, set_attribute, store_attribute
 from .structure import same_number
-from .tape import Cotangents, Int, Record, Tape, pass_on
+from .tape import Cotangents, Record, Tape, pass_on
 from .text import as_ascii, formatted, represented, text
 from .unasking import PLAIN
-from .values import NUMBERS, differentiable, evaluate
+from .values import NUMBERS, Int, differentiable, evaluate
 from .vocabulary import larger, largest, smaller, smallest
 from .watched import plainly
 

@@ -27,14 +27,15 @@ from .access import (
     special,
 )
 from .apply import plain_arrays
-from .cotangents import conform
+from .cotangents import conform, is_fancy
 from .errors import NoDerivative
 from .integers import carries, enlist
-from .memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, rebased
-from .opaque import call_opaque, is_foreign
+from .memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, owner, rebased
+from .opaque import call_opaque
 from .raw_memory import cut
+from .reachable import is_foreign
 from .sizes import listed
-from .tape import SHAPE, Cotangents, Record, Tape, is_fancy, owner, snapshot
+from .tape import SHAPE, Cotangents, Record, Tape, snapshot
 from .unasking import PLAIN
 from .values import NUMBERS, PASSIVE, differentiable, evaluate
 

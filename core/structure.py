@@ -32,13 +32,15 @@ import numpy as np
 
 from . import claims
 from .arrays import pass_on, stored_number
+from .attributes import attributes
 from .errors import BadInput, two_arguments
 from .holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
-from .opaque import is_foreign
+from .memory import owner
+from .reachable import is_foreign
 from .stores import setitem
 from .strong_zero import is_nan
-from .tape import Cotangents, Int, Tape, attributes, owner
-from .values import NUMBERS, PASSIVE, REAL, evaluate
+from .tape import Cotangents, Tape
+from .values import NUMBERS, PASSIVE, REAL, Int, evaluate
 
 __all__ = [
     "Arguments",

@@ -18,9 +18,9 @@ from .cotangents import parts_of
 from .emit.python import build
 from .exclusion import one_at_a_time
 from .frontend import STATIC, lower
-from .ir import Operation, verify
+from .ir import Link, Operation, verify
 from .passing import forgets, pass_by
-from .reverse import Link, reverse
+from .reverse import reverse
 from .source import NoSource
 from .values import NUMBERS
 from .vocabulary import Unstructured, hold

@@ -17,7 +17,8 @@ from numpy._core import _methods  # what the methods of arrays are in NumPy itse
 
 from .access import special
 from .apply import plain_arrays
-from .tape import Cotangents, Record, Tape, owner
+from .memory import owner
+from .tape import Cotangents, Record, Tape
 from .values import NUMBERS, PASSIVE, differentiable
 
 PLAIN = NUMBERS | PASSIVE

@@ -14,11 +14,12 @@ then itself recorded there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
+from .attributes import attributes
+from .connected import connected
 from .cotangents import conform, is_fancy
 from .errors import NoDerivative
 from .interrupts import undo
@@ -31,6 +32,7 @@ from .memory import (
     owner,
 )
 from .source import describe, example
+from .values import Int
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
@@ -39,38 +41,6 @@ SHAPE = object()
 
 Record = tuple[Any, ...]
 """(pullback, result, *what the pullback needs); the pullback is called with a table of cotangents and the record."""
-
-
-class Int(int):
-    """An integer that is differentiated; CPython shares its small ones, which would mix up their cotangents.
-
-    Its sums, products and powers are of this class too, also where nothing is recorded: so what unrecorded code computes
-    from a differentiated integer is told from the constants that it stores, such as counts.
-    """
-
-    __slots__ = ()
-
-    real = numerator = property(lambda self: self)  # type: ignore[assignment]
-
-    def conjugate(self) -> Int:
-        return self
-
-
-def _keeps_class(name: str) -> None:
-    plain = getattr(int, name)
-
-    def operation(self: Int, *others: Any) -> Any:
-        y = plain(self, *others)
-        return Int(y) if type(y) is int else tuple(map(Int, y)) if type(y) is tuple else y
-
-    setattr(Int, name, operation)
-
-
-for _name in ("add", "sub", "mul", "mod", "pow", "divmod"):
-    _keeps_class(f"__{_name}__")
-    _keeps_class(f"__r{_name}__")
-for _name in ("neg", "pos", "abs"):
-    _keeps_class(f"__{_name}__")
 
 
 def place_of(x: Any) -> int:
@@ -225,9 +195,7 @@ class Cotangents:
         assert self.tape is not None and self.tape.integers is not None
         _, function, (file, line), opaque = self.tape.integers[place_of(x)]
         if opaque is not None:
-            from .raw_memory import refuse_bits
-
-            return refuse_bits(self.tape, opaque)
+            return connected.refuse_bits(self.tape, opaque)
         raise NoDerivative(
             f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, gives integers of "
             "NumPy, through which no derivative passes; pass a float for that argument, or hold it by morula.stop_gradient"
@@ -432,40 +400,6 @@ def snapshot(x: Any) -> Any:
         parts = [snapshot(e) if isinstance(e, (tuple, list)) else e for e in x]
         return tuple(parts) if isinstance(x, tuple) else parts
     return x
-
-
-def attributes(x: Any) -> list[tuple[str, Any]]:
-    """The instance attributes of an object, from its ``__dict__`` and its slots; no code of its class is run."""
-    found = list(dict_of(x).items())
-    for cls in type(x).__mro__:
-        slots = cls.__dict__.get("__slots__")
-        if slots:
-            for name in (slots,) if isinstance(slots, str) else slots:
-                mangled = f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and name[-2:] != "__" else name
-                slot = cls.__dict__.get(mangled)
-                if type(slot) is MemberDescriptorType:
-                    try:
-                        found.append((mangled, slot.__get__(x)))
-                    except AttributeError:  # not set
-                        pass
-    return found
-
-
-def dict_of(x: Any) -> dict[str, Any]:
-    """The ``__dict__`` of an object itself: a type alias or a weak proxy would show that of another."""
-    try:
-        found = object.__getattribute__(x, "__dict__")
-    except AttributeError:
-        return {}
-    return found if isinstance(found, dict) else dict(found)
-
-
-def slot_of(cls: type, name: str) -> Any:
-    """Where the instances of a class store the attribute ``name``, if that is not their ``__dict__``."""
-    for base in cls.__mro__:
-        if type(base.__dict__.get(name)) is MemberDescriptorType:
-            return base.__dict__[name]
-    return None
 
 
 def _add(a: Any, b: Any) -> Any:

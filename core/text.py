@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .opaque import is_exact
 from .special_methods import answer, special
 from .tape import Tape
 from .unasking import PLAIN
+from .values import is_exact
 from .watched import HOLDING, calls_back, watched
 
 

@@ -14,10 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import FunctionType
 from typing import Any
 
-from .call import HANDLERS
 from .instrument import instrument
 from .opaque import CALLABLE, Recording, note
 from .program_state import Reach
+from .registry import HANDLERS
 from .source import user_frame
 from .tape import Tape, enclosing_tapes
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 
-ENGINE = f"{__package__}."
+from .errors import ENGINE
 
 
 def prune(error: BaseException) -> None:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from . import api, custom, transforms
+from .attributes import attributes
 from .builder import text_of_shape
-from .call import ADJOINTS
+from .connected import connected
 from .errors import BadInput, NoDerivative
 from .ir import Function, Value
 from .layout import Build, Describe
-from .pullback import check_function
+from .registry import ADJOINTS
+from .requirements import check_function
 from .reverse_typed.cotangents import conform
 from .rules import find_rule
 from .source import describe
 from .specialise.functions import Captured, constant_for_derivatives
 from .surface.operators import stored
-from .tape import attributes
 from .traced import BY_RULE, Array, Traced
 from .typed import checkpointed, custom as operation
 
@@ -249,3 +250,7 @@ def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
         return []
     named = attributes(x)
     return [g for k, e in named for g in _cotangents(trace, e, getattr(dx, k, None), what)]
+
+
+connected.call_with_adjoint = call_with_adjoint
+connected.call_by_rule = call_by_rule

@@ -12,21 +12,20 @@ from typing import Any
 import numpy as np
 
 from .builder import text_of_shape
-from .callbacks import type_of
 from .columns import by_rows
 from .entered import Entered, Restore
 from .errors import BadInput, two_arguments
 from .inline import Copy, inline
 from .ir import Block, Function, Operation, Value, walk
 from .layout import Describe
-from .pullback import check_function, no_pair, no_scalar, nothing_returned, out_of_range, result_is_none
+from .requirements import check_function, no_pair, no_scalar, nothing_returned, out_of_range, result_is_none
 from .reverse_typed import reverse
 from .side_by_side import products_of_loops
 from .source import describe
 from .specialise.functions import LEFT_BEHIND, Captured, constant_for_derivatives
 from .specialise.scopes import Conflict
 from .traced import Array, Trace, Traced
-from .typed import STACK, ArrayType, custom
+from .typed import STACK, ArrayType, custom, type_of
 
 
 class Pull:

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .call import HANDLERS
-from .errors import BadInput
+from .errors import ENGINE, BadInput
 from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unrolled
+from .registry import HANDLERS
 from .tape import Tape
 
 Path = tuple[tuple[str, Any], ...]
@@ -220,7 +220,7 @@ class _Compiled(_Walk):
 
     def kind(self, x: Any) -> Kind | None:
         kind: Any = type(x)
-        of_trace = hasattr(kind, "__morula_trace__") or (kind.__module__ or "").startswith(f"{__package__}.")
+        of_trace = hasattr(kind, "__morula_trace__") or (kind.__module__ or "").startswith(ENGINE)
         return None if of_trace else kind_of(kind)
 
     def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:

@@ -280,3 +280,10 @@ On the way back their cotangents reach x and nothing else: ``backward(*residuals
 each inexact y and one result for each inexact x, of its type.  An operation is of the innermost derivative that is taken
 of it: the forward sweep has y itself in its place.  What is not differentiated has none (``transforms.without_custom``).
 """
+
+
+def type_of(x: Any) -> ArrayType:
+    """The type of a leaf: an array, a number of NumPy's, or one of Python's, which is weak."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ArrayType(x.dtype, x.shape)
+    return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from . import known
+from .attributes import class_attribute
 from .program_state import referents
 from .values import NUMBERS, PASSIVE
 
@@ -58,7 +58,7 @@ def compares_alone(method: str, a: Any, b: Any) -> bool:
 
 def compared_by(kind: type, method: str) -> Any:
     """The class in C that compares the instances of a class; None if it is none in C."""
-    found = getattr(known.class_attribute(kind.__mro__, method), "__objclass__", None)
+    found = getattr(class_attribute(kind.__mro__, method), "__objclass__", None)
     # The inequality of ``object`` asks the equality of the class.
     return compared_by(kind, "__eq__") if found is object and method == "__ne__" else found
 
@@ -99,7 +99,7 @@ def is_plain_key(key: Any) -> bool:
 
 
 def is_hashed_in_c(kind: type) -> bool:
-    hashing = known.class_attribute(kind.__mro__, "__hash__")
+    hashing = class_attribute(kind.__mro__, "__hash__")
     return hashing is MEMBERS_HASH or getattr(hashing, "__objclass__", None) in BY_THEMSELVES
 
 

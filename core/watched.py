@@ -34,6 +34,8 @@ from typing import Any
 import numpy as np
 
 from . import known
+from .attributes import attributes
+from .connected import connected
 from .effects import (
     CACHED_PROPERTY,
     attribute,
@@ -43,17 +45,18 @@ from .effects import (
     loud_lines,
     stored,
 )
+from .errors import ENGINE
 from .frames import runs_recorded
 from .integers import carries, lose
 from .keys import meets_no_other
-from .memory import identity
-from .opaque import RANDOM, Opaque, Recording, Unrecorded, is_exact, note, note_overwritten, runs_text
+from .memory import identity, owner
+from .opaque import RANDOM, Opaque, Recording, Unrecorded, note, note_overwritten, runs_text
 from .program_state import Reach, is_of_engine
-from .reachable import NUMBER_TYPES, contents, reached
+from .reachable import contents, reached
 from .special_methods import special
-from .tape import Tape, attributes, owner, snapshot
+from .tape import Tape, snapshot
 from .unasking import PLAIN, is_plain_key, runs_no_python
-from .values import PASSIVE, evaluate
+from .values import NUMBER_TYPES, PASSIVE, evaluate, is_exact
 from .versions import HEAP_TYPE
 from .watching import Onlooker, innermost
 
@@ -86,7 +89,7 @@ def answers(kind: type) -> bool:
         found = kind not in PLAIN and any(
             name.startswith("__") and name not in ASKED and special(kind, name) is not None
             for cls in kind.__mro__
-            if cls.__flags__ & HEAP_TYPE and not (cls.__module__ or "").startswith(f"{__package__}.")
+            if cls.__flags__ & HEAP_TYPE and not (cls.__module__ or "").startswith(ENGINE)
             for name in vars(cls)
         )
         known.enter_answers(kind, found)
@@ -487,3 +490,7 @@ class Watch(Onlooker):
 
 
 CODE = {FunctionType, MethodType, property, staticmethod, classmethod, type, functools.cached_property}
+
+
+connected.run_opaque = run_opaque
+connected.advanced = advanced

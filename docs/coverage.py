@@ -22,7 +22,7 @@ import scipy
 from numpy import polynomial
 from scipy import linalg, special
 
-from morula.core.call import HANDLERS
+from morula.core.registry import HANDLERS
 from morula.core.rules import find_model, find_rule
 
 PAGE = Path(__file__).with_name("coverage.md")

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..cotangents import accumulate, add_at, is_fancy
-from ..ir import Block, Function, Method, Operation, Value, operands
-from ..reverse import Link
+from ..ir import Block, Function, Link, Method, Operation, Value, operands
 from ..vocabulary import UNPACK, leave_if, leave_unless, make_list, make_tuple
 
 INFIX = {

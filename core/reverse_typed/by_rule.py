@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import typed
 from ..builder import Builder
+from ..connected import connected
 from ..errors import BadInput, NoDerivative
 from ..ir import Operation, Value, callee_name
 from ..rules import find_rule
@@ -154,9 +155,7 @@ def _interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[
     Raises:
         NoDerivative: it does what cannot be compiled.
     """
-    from ..specialise.inline import inline  # the specialiser itself takes derivatives
-
     try:
-        return inline(builder, function, args, options)
+        return connected.inline(builder, function, args, options)
     except BadInput as error:
         raise NoDerivative(f"the derivative of {_name(op)} (line {op.line}) does not compile: {error}") from error

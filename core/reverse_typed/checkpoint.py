@@ -144,8 +144,6 @@ class _Loop:
 
     def keep_in_range(self) -> Kept:
         """Let a ``range`` keep states."""
-        from .loops import iterations_of
-
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
         before: list[Operation] = []
         with forward.writing(before):
@@ -347,3 +345,9 @@ def _quiet(op: Operation) -> Operation:
     for block in op.blocks:
         block.operations = [_quiet(inner) for inner in block.operations if inner.results]
     return op
+
+
+def iterations_of(b: Builder, start: Value, stop: Value, step: Value) -> Value:
+    """The length of a range: the distance over the step, rounded up, and not negative."""
+    below = b.ufunc(np.floor_divide, b.ufunc(np.subtract, start, stop), step)
+    return b.ufunc(np.maximum, b.ufunc(np.negative, below), b.constant(0, np.int64))

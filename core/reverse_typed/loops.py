@@ -17,6 +17,7 @@ from ..builder import Builder
 from ..ir import Block, Operation, Value, walk
 from ..typed import INT64, ArrayType, checkpointed
 from . import checkpoint
+from .checkpoint import iterations_of
 from .cotangents import Cotangents, strong
 from .residuals import lengths, size
 from .stacks import CURRENT
@@ -75,12 +76,6 @@ def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[
         return b.ufunc(np.subtract, stop, step), end, down
     count = iterations_of(b, start, stop, step)
     return b.ufunc(np.add, end, b.ufunc(np.multiply, count, step)), end, down
-
-
-def iterations_of(b: Builder, start: Value, stop: Value, step: Value) -> Value:
-    """The length of a range: the distance over the step, rounded up, and not negative."""
-    below = b.ufunc(np.floor_divide, b.ufunc(np.subtract, start, stop), step)
-    return b.ufunc(np.maximum, b.ufunc(np.negative, below), b.constant(0, np.int64))
 
 
 def counted(sweep: Sweep, op: Operation, block: Block) -> Value:

@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import surface
-from ..custom import ADJOINTS
+from ..connected import connected
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
+from ..registry import ADJOINTS
 from ..source import NoSource, describe
 from ..surface.arguments import NUMBERS
 from ..surface.memory_order import method_named, note_call
@@ -121,14 +122,10 @@ class Calls(Uninterpreted, Recursions):
         body = FUNCTIONS.get(function)
         by_hand = self.level and function in ADJOINTS
         if by_hand:
-            from ..transformed_calls import call_with_adjoint
-
-            return call_with_adjoint(self, function, args, kwargs)
+            return connected.call_with_adjoint(self, function, args, kwargs)
         if self.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
-            from ..transformed_calls import call_by_rule
-
             since = next(Storage.count)
-            found = call_by_rule(self, function, args, kwargs)
+            found = connected.call_by_rule(self, function, args, kwargs)
             if found is not NotImplemented:
                 return note_call(found, since, function, args, kwargs)
         if special is not None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir import Block, Function, Value, operands, walk
-from ..reachable import PROXIES
 from ..traced import Array, Scalar, Storage, Trace
 from ..typed import STACK, ArrayType, Dim, custom
+from ..values import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended

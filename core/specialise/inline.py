@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import Builder
+from ..connected import connected
 from ..ir import Value
 from ..traced import Trace, Traced
 from .program import Interpreter
@@ -41,3 +42,6 @@ def _values(trace: Interpreter, x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return tuple(_values(trace, e) for e in x)
     return x
+
+
+connected.inline = inline

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, result_dtype, text_of_shape
+from ..errors import ENGINE
 from ..faults import kind_of
 from ..holders import blank
 from ..ir import Block, Operation, Value
-from ..tracebacks import ENGINE
 from ..traced import Array, Scalar, Storage, Trace, Traced, current
 from ..typed import STACK, ArrayType
 from .identity import choose

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..attributes import attributes
 from ..errors import BadInput, MorulaError
 from ..exceptions import Recipe
 from ..ir import Block, Value
 from ..places import calls_to
-from ..tape import attributes
 from ..traced import Trace, Traced
 from ..traced_text import Text
 from ..typed import raise_if

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from ..ir import Block, Function, Operation, Value, walk
-from ..reachable import PROXIES
 from ..traced import Trace
 from ..typed import callback, debug_print
+from ..values import PROXIES
 from .state import After
 
 MOST = 24

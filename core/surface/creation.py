@@ -15,6 +15,7 @@ from ..traced import Array, Scalar, Trace, Traced, traces
 from ..typed import ArrayType, Dim
 from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
 from .indexing import fitted
+from .view_or_copy import maybe_copied, stands_in_order
 from .views import derived, permuted, read_only, reshape
 
 
@@ -45,8 +46,6 @@ def asarray(trace: Trace, a: Any, dtype: Any = None, order: Any = None, copy: An
     if not isinstance(a, Array) or copy or dtype is not None and np.dtype(dtype) != a.type.dtype:
         return array(trace, a, dtype)
     if order in ("C", "F"):
-        from .shapes import maybe_copied, stands_in_order
-
         is_in_order = stands_in_order(trace, a, order)
         if is_in_order:
             return a

@@ -14,7 +14,7 @@ from ..traced import Array, Trace, Traced, length, traces
 from ..typed import Dim
 from .arguments import axes_of, axis_of, integer, new_array, refuse, shape_of, strong, total, value
 from .creation import asarray
-from .memory_order import UnknownOrder, has_order, is_contiguous, is_known_in_c_order, layout, note_dependence
+from .view_or_copy import is_c_array, known_layout, maybe_copied, note_view, stands_in_order
 from .views import permuted, reshaped
 
 
@@ -109,57 +109,12 @@ def shares_memory(trace: Trace, array: Array, shape: Shape) -> bool | None:
     if shape == array.type.shape or 0 in array.type.shape:
         return True
     if is_c_array(trace, array):
-        return _note(array, True)
-    like = _known_layout(trace, array)
+        return note_view(array, True)
+    like = known_layout(trace, array)
     if like is None:
         return None
     bounds = tuple(max(d.bound if isinstance(d, Dim) else d, 1) for d in shape)
-    return _note(array, np.shares_memory(like, like.reshape(bounds)))
-
-
-def _note(array: Array, is_view: bool) -> bool:
-    """Note that the order of the elements in memory has decided what is a view."""
-    if is_view:
-        array.storage.is_viewed = True
-    else:
-        array.storage.is_copied = True
-    return is_view
-
-
-def is_c_array(trace: Trace, array: Array) -> bool:
-    """Whether it is known, of an array of any lengths, that it stands in C order without gaps."""
-    if not is_contiguous(array.view):
-        return False
-    if not has_order(trace, array.storage):
-        return True
-    note_dependence(trace, array.storage)
-    return is_known_in_c_order(trace, array.storage)
-
-
-def _known_layout(trace: Trace, array: Array) -> np.ndarray | None:
-    """An array that stands in memory as another does; None if that is not known while compiling."""
-    if not array.type.is_static and not has_order(trace, array.storage):
-        raise refuse(
-            "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
-            "copy it first",
-        )
-    if has_order(trace, array.storage):
-        note_dependence(trace, array.storage)
-    try:
-        return layout(trace, array)
-    except UnknownOrder:
-        return None
-
-
-def maybe_copied(array: Array, copied: Array) -> Array:
-    """The copy of an array, in whose place NumPy may have a view: neither may be written to from now on."""
-    text = (
-        "whether this array shares memory with another depends on the order in which NumPy would have made it, which is not known while "
-        "compiling; make it by .copy() or np.ascontiguousarray before the reshape"
-    )
-    for x in (array, copied):
-        x.storage.tied = x.storage.tied or text
-    return copied
+    return note_view(array, np.shares_memory(like, like.reshape(bounds)))
 
 
 @traces(np.ravel)
@@ -178,10 +133,10 @@ def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
 def in_its_order(trace: Trace, array: Array, order: str, apply: Any) -> Any:
     """``apply`` to an array by columns, if it stands so ("A"), or with its axes as they stand in memory ("K")."""
     if array.type.ndim < 2 or is_c_array(trace, array):
-        _note(array, False)
+        note_view(array, False)
         return apply(array)
-    like = _known_layout(trace, array)
-    _note(array, False)
+    like = known_layout(trace, array)
+    note_view(array, False)
     axes = None
     if like is not None and order == "A":
         is_by_columns = like.flags.f_contiguous and not like.flags.c_contiguous
@@ -196,21 +151,6 @@ def in_its_order(trace: Trace, array: Array, order: str, apply: Any) -> Any:
             "give order='C' or 'F', or take np.ascontiguousarray of it first",
         )
     return apply(array if axes == tuple(range(array.type.ndim)) else trace.call(np.transpose, array, axes))
-
-
-def stands_in_order(trace: Trace, array: Array, order: str = "C") -> bool | None:
-    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F").
-
-    None if that is not known while compiling.
-    """
-    if 0 in array.type.shape:
-        return True
-    if is_c_array(trace, array) and (order == "C" or array.type.ndim < 2):
-        return _note(array, True)
-    if order == "F" and not array.type.is_static:
-        return False
-    like = _known_layout(trace, array)
-    return None if like is None else _note(array, like.flags[f"{order}_CONTIGUOUS"])
 
 
 def flatten(trace: Trace, a: Any, order: str = "C") -> Any:

@@ -16,7 +16,7 @@ import pytest
 
 import morula as mo
 from morula.core import claims, recursion
-from morula.core.tape import Int
+from morula.core.values import Int
 
 KEPT = np.array([1.0, 2.0, 3.0])
 

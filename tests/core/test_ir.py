@@ -9,7 +9,8 @@ import pytest
 
 import morula as mo
 from morula.core import structured
-from morula.core.ir import Block, Function, InvalidIR, Method, Operation, Value, verify
+from morula.core.errors import InvalidIR
+from morula.core.ir import Block, Function, Method, Operation, Value, verify
 
 
 def power(x, n):

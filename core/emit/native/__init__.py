@@ -9,18 +9,18 @@ machine     LLVM's passes, object code
 program     what is called
 """
 
-from . import control, elementwise, library, products, reductions, stacks, updates
+from . import (  # noqa: F401  they enter what they write
+    complex_functions,
+    control,
+    elementwise,
+    interrupts,
+    library,
+    products,
+    reductions,
+    special_functions,
+    stacks,
+    updates,
+)
 from .program import NativeProgram, NativeStack, compile_function
 
-__all__ = [
-    "NativeProgram",
-    "NativeStack",
-    "compile_function",
-    "control",
-    "elementwise",
-    "library",
-    "products",
-    "reductions",
-    "stacks",
-    "updates",
-]
+__all__ = ["NativeProgram", "NativeStack", "compile_function"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .assembly import Code
 from .elements import convert, half, literal, register
-from .real_functions import Emit, apply, c_function
+from .real_functions import TABLES, Emit, apply, c_function
 
 Pair = tuple[str, str]
 _C128 = np.dtype(np.complex128)
@@ -184,3 +184,5 @@ COMPLEX: dict[Any, Emit] = {
     **{getattr(np, f"arc{name}"): c_complex(f"ca{name}") for name in "sin cos tan sinh cosh tanh".split()},
 }
 """The complex loops."""
+
+TABLES["c"] = COMPLEX

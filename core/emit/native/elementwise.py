@@ -11,7 +11,7 @@ from ... import typed
 from ...ir import Operation, Value
 from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
-from .function import FunctionCode, emits
+from .function import PARTS, FunctionCode, emits
 from .fusion import is_outer
 from .integers import overflows
 from .real_functions import apply, find, instruction
@@ -225,3 +225,6 @@ def _check(f: FunctionCode, op: Operation, part: Part) -> None:
                 within(last, axis, some)
         else:
             within(operand, axis)
+
+
+PARTS.update(elementwise=elementwise)

@@ -37,6 +37,10 @@ EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
 """How calls are written, by callee."""
 
 
+PARTS: dict[str, Callable[..., Any]] = {}
+"""What other files write of a function, by name: each file that imports this one enters its own."""
+
+
 def emits(*callees: Any) -> Callable[[Any], Any]:
     def add(function: Any) -> Any:
         EMITTERS.update(dict.fromkeys(callees, function))
@@ -257,30 +261,24 @@ class FunctionCode:
                 EMITTERS[op.kind](self, op)
 
     def call(self, op: Operation) -> None:
-        from .elementwise import elementwise
-        from .interrupts import count_length
-
         if isinstance(op.callee, Function):
             self.call_function(op)
         elif op.callee in EMITTERS:
             EMITTERS[op.callee](self, op)
-        elif not elementwise(self, op):
+        elif not PARTS["elementwise"](self, op):
             EMITTERS["library"](self, op)
-        count_length(self, op)
+        PARTS["count_length"](self, op)
 
     def call_function(self, op: Operation) -> None:
         """A typed function, perhaps this one."""
-        from .interrupts import count
-        from .stacks import take_stack
-
         code, name = self.code, self.program.name_of(op.callee)
         self.check_depth()
-        count(self, "20")
+        PARTS["count"](self, "20")
         arguments = []
         for k, (operand, parameter) in enumerate(zip(op.operands, op.callee.parameters)):
             kinds = [kind for kind, _ in input_registers(k, parameter.type)]
             if operand.type is STACK:
-                found = list(take_stack(self, operand, op))
+                found = list(PARTS["take_stack"](self, operand, op))
             else:
                 found = [self.in_memory(operand).pointer] if operand.type.shape else registers(self.element(operand))
             arguments += [f"{kind} {x}" for kind, x in zip(kinds, found)]

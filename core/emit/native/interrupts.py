@@ -16,7 +16,7 @@ from ... import typed
 from ...ir import Block, Function, Operation, Value
 from ...typed import ArrayType, Dim
 from .assembly import Module
-from .function import FunctionCode
+from .function import PARTS, FunctionCode
 
 BUDGET, STRIDE = 1 << 24, 1 << 20
 UNCOUNTED, USUAL = 512, 16
@@ -205,3 +205,6 @@ def strided(
         return carried_on, end
 
     return code.turns(first, stop, step, turn, kinds, initial)
+
+
+PARTS.update(count=count, count_length=count_length)

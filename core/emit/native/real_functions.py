@@ -353,20 +353,21 @@ ALL: dict[np.ufunc, Emit] = {
 }
 """The loops that all of these have."""
 
-_TABLES = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOL}
+TABLES: dict[str, Any] = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOL}
+"""How an element is computed, by kind of dtype; ``complex_functions`` enters its table."""
+
+
+OF_LIBRARIES: list[Callable[[Any, np.dtype], Emit | None]] = []
+"""How a function of another library than NumPy is computed: ``special_functions`` enters itself."""
 
 
 def find(function: Any, dtype: np.dtype) -> Emit | None:
     """How an element of a ufunc is computed for operands of this dtype, if native code can."""
     if is_complex(dtype):
-        from .complex_functions import COMPLEX
-
-        return COMPLEX.get(function)
-    found = _TABLES.get(dtype.kind, {}).get(function) or ALL.get(function)
+        return TABLES["c"].get(function)
+    found = TABLES.get(dtype.kind, {}).get(function) or ALL.get(function)
     if found is None and not hasattr(np, function.__name__):
-        from .special_functions import special
-
-        return special(function, dtype)
+        return OF_LIBRARIES[0](function, dtype)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import capsules
 from .assembly import Code
 from .elements import convert, literal, register
-from .real_functions import Emit, apply, c_function, composed
+from .real_functions import OF_LIBRARIES, Emit, apply, c_function, composed
 
 _F64 = np.dtype(np.float64)
 _MODULE = "scipy.special.cython_special"
@@ -97,3 +97,6 @@ def _c_function(symbol: capsules.Symbol) -> Emit:
         return convert(code, code.call(name, "double", [*arguments, ("i32", "0")]), _F64, dtype)
 
     return emit
+
+
+OF_LIBRARIES.append(special)

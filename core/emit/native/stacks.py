@@ -20,7 +20,7 @@ from ...typed import STACK, ArrayType
 from .arrays import Memory
 from .assembly import Module
 from .elements import load, store
-from .function import FunctionCode, emits
+from .function import PARTS, FunctionCode, emits
 
 # Make room for %needed bytes.  The context's word 1 is the head of the chain.
 _GROW = """define internal ptr @stack.grow(ptr %context, ptr %data, i64 %used, i64 %capacity, i64 %needed) noinline cold nounwind {
@@ -303,3 +303,6 @@ def _pop(f: FunctionCode, op: Operation) -> None:
         else:
             f.values[v] = load(code, pointer, v.type.dtype)
     f.values[rest] = (data, used, capacity)
+
+
+PARTS.update(take_stack=take_stack)

@@ -1,0 +1,32 @@
+"""Functions of the engine that need each other in a circle: one of each circle is looked up here when it is called.
+
+The module that defines a function sets it here.  What records (``eager``) and what traces (``specialise``) are loaded by those
+who need them; before that nothing is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Late = Callable[..., Any]
+
+
+class Connected:
+    # What records
+    calls: dict[str, Late]  # call: what rewritten functions call, by the names that they use
+    record: Late  # pullback: one run of a function, and its pullback
+    awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
+    site: Late  # fused: an expression as one operation
+    body: Late  # fused: a whole function as one operation
+    run_opaque: Late  # watched: a call of code in C
+    advanced: Late  # watched: a step of an iterator that runs outside of the tape
+    refuse_bits: Late  # raw_memory
+    refuse_if_given: Late  # raw_memory
+    # What traces
+    call_with_adjoint: Late  # transformed_calls
+    call_by_rule: Late  # transformed_calls
+    inline: Late  # specialise.inline: a rule's function as typed IR
+
+
+connected = Connected()

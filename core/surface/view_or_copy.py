@@ -1,0 +1,69 @@
+"""Whether the elements of an array stand in memory in order, which decides whether NumPy gives a view or a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..traced import Array, Trace
+from .arguments import refuse
+from .memory_order import UnknownOrder, has_order, is_contiguous, is_known_in_c_order, layout, note_dependence
+
+
+def note_view(array: Array, is_view: bool) -> bool:
+    """Note that the order of the elements in memory has decided what is a view."""
+    if is_view:
+        array.storage.is_viewed = True
+    else:
+        array.storage.is_copied = True
+    return is_view
+
+
+def is_c_array(trace: Trace, array: Array) -> bool:
+    """Whether it is known, of an array of any lengths, that it stands in C order without gaps."""
+    if not is_contiguous(array.view):
+        return False
+    if not has_order(trace, array.storage):
+        return True
+    note_dependence(trace, array.storage)
+    return is_known_in_c_order(trace, array.storage)
+
+
+def known_layout(trace: Trace, array: Array) -> np.ndarray | None:
+    """An array that stands in memory as another does; None if that is not known while compiling."""
+    if not array.type.is_static and not has_order(trace, array.storage):
+        raise refuse(
+            "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
+            "copy it first",
+        )
+    if has_order(trace, array.storage):
+        note_dependence(trace, array.storage)
+    try:
+        return layout(trace, array)
+    except UnknownOrder:
+        return None
+
+
+def maybe_copied(array: Array, copied: Array) -> Array:
+    """The copy of an array, in whose place NumPy may have a view: neither may be written to from now on."""
+    text = (
+        "whether this array shares memory with another depends on the order in which NumPy would have made it, which is not known while "
+        "compiling; make it by .copy() or np.ascontiguousarray before the reshape"
+    )
+    for x in (array, copied):
+        x.storage.tied = x.storage.tied or text
+    return copied
+
+
+def stands_in_order(trace: Trace, array: Array, order: str = "C") -> bool | None:
+    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F").
+
+    None if that is not known while compiling.
+    """
+    if 0 in array.type.shape:
+        return True
+    if is_c_array(trace, array) and (order == "C" or array.type.ndim < 2):
+        return note_view(array, True)
+    if order == "F" and not array.type.is_static:
+        return False
+    like = known_layout(trace, array)
+    return None if like is None else note_view(array, like.flags[f"{order}_CONTIGUOUS"])
