@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .call import call, parameters
+from .connected import connected
 from .custom import adjoint, hook, nestlevel, stop_gradient
 from .errors import BadInput
 from .frontend import lower
@@ -445,3 +446,4 @@ HANDLERS[pullback] = lambda tape, f, *args, **kwargs: _pullback(tape, f, args, k
 HANDLERS[gradient] = _gradient
 for _factory in (grad, value_and_grad, jacobian, hessian, adjoint):
     HANDLERS[_factory] = lambda tape, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs)
+connected.pullback = pullback

@@ -8,6 +8,9 @@ from typing import Any
 MISSING = object()
 """In place of an attribute that is not there."""
 
+IS_SEQUENCE, IS_MAPPING, IS_ITS_OWN = 1 << 5, 1 << 6, 1 << 22
+"""Flags of a class, by which Python says what it is to a pattern."""
+
 
 def attributes(x: Any) -> list[tuple[str, Any]]:
     """The instance attributes of an object, from its ``__dict__`` and its slots; no code of its class is run."""

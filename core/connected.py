@@ -15,6 +15,7 @@ Late = Callable[..., Any]
 class Connected:
     # What records
     calls: dict[str, Late]  # call: what rewritten functions call, by the names that they use
+    pullback: Late  # api: the public function, for programs of SciPy's solvers
     record: Late  # pullback: one run of a function, and its pullback
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
     site: Late  # fused: an expression as one operation

@@ -17,25 +17,10 @@ from typing import Any
 from .conditions import Conditions, Node, is_simple, located
 from .fusible import fuse
 from .known import classes, methods
+from .operator_names import BINARY, UNARY
 from .private_names import PrivateNames
 from .source import owner_class
 
-BINARY = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "and_",
-    ast.BitOr: "or_",
-    ast.BitXor: "xor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}
-UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 # Calls of these see the frame that they are called from.
 FRAME_BOUND = {"locals", "vars", "dir", "globals"}
 

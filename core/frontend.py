@@ -12,10 +12,10 @@ import operator
 from types import FunctionType
 from typing import Any
 
-from .expressions import BINARY
 from .ir import Block, Function, Value
 from .lowered_expressions import STATIC as STATIC, UNDEFINED, Environment, Expressions
 from .normalise import always_raises, always_returns, assigned, assigned_by, leaves, without_break, without_continue
+from .operator_names import BINARY
 from .source import syntax_tree
 from .vocabulary import UNPACK, leave_if, leave_unless
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .expressions import BINARY, UNARY
 from .ir import Block, Method, Operation, Value
+from .operator_names import BINARY, UNARY
 from .registry import HANDLERS
 from .rules import find_rule
 from .source import describe

@@ -11,11 +11,9 @@ from itertools import islice
 from typing import Any
 
 from .access import get_attribute, iterate
+from .attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .operate import COMPARISONS
 from .tape import Tape
-
-IS_SEQUENCE, IS_MAPPING, IS_ITS_OWN = 1 << 5, 1 << 6, 1 << 22
-"""Flags of a class, by which Python says what it is to a pattern."""
 
 Pattern = Callable[[Tape, Any], "list[Any] | None"]
 MISSING = object()

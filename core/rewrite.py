@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from .errors import NoDerivative
-from .expressions import BINARY, Node, is_simple, located
+from .expressions import Node, is_simple, located
+from .operator_names import BINARY
 from .patterns import Patterns
 from .source import describe
 

@@ -17,8 +17,8 @@ from scipy.optimize import _minpack, _optimize, _zeros  # type: ignore[attr-defi
 from scipy.optimize._linprog_highs import _highs_wrapper
 
 from .access import getitem
-from .api import pullback
 from .call import call
+from .connected import connected
 from .custom import distinct
 from .errors import NoDerivative
 from .implicit import Watched, root, solution
@@ -51,7 +51,7 @@ for _solver in (_zeros._bisect, _zeros._brenth, _zeros._brentq, _zeros._ridder):
 
 def half_square_slope(x: Any, f: Function, args: tuple[Any, ...]) -> Any:
     """The gradient of |f|²/2, which is zero at a solution of least squares."""
-    y, back = pullback(lambda x: np.asarray(f(x, *args)), x)
+    y, back = connected.pullback(lambda x: np.asarray(f(x, *args)), x)
     return back(y)[0]
 
 
@@ -96,7 +96,7 @@ def limits(bounds: Any, n: int) -> list[tuple[Any, Any]]:
 
 def stationarity(x: Any, f: Function, args: tuple[Any, ...], held: list[Any]) -> Any:
     """The gradient of ``f`` where it is free; the distance from its bound where a variable is held by one."""
-    slope = pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
+    slope = connected.pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
     if np.ndim(x) == 0:
         return slope
     return [slope[i] if bound is None else x[i] - bound for i, bound in enumerate(held)]
@@ -119,7 +119,7 @@ def optimality(
     def lagrangian(x: Any) -> Any:
         return np.sum(f(x, *args)) - np.sum(multipliers * kept(x, constraints)[active])
 
-    slope = pullback(lagrangian, x)[1](1.0)[0]
+    slope = connected.pullback(lagrangian, x)[1](1.0)[0]
     free = [slope[i] if bound is None else x[i] - bound for i, bound in enumerate(held)]
     return np.concatenate([np.array(free), kept(x, constraints)[active]])
 
@@ -135,12 +135,12 @@ def multipliers_at(
     sizes = [np.size(c["fun"](x, *c.get("args", ()))) for c in constraints]
     equal = np.repeat([c["type"].lower() == "eq" for c in constraints], sizes)
     active = np.flatnonzero(equal | (values <= 1e-6)).tolist()
-    back = pullback(lambda x: kept(x, constraints)[active], x)[1]
+    back = connected.pullback(lambda x: kept(x, constraints)[active], x)[1]
     rows = np.reshape([back(unit)[0] for unit in np.eye(len(active))], (len(active), len(held)))
     bound_only = [row for row in rows if not any(row[i] for i, bound in enumerate(held) if bound is None)]
     held = [None if any(row[i] for row in bound_only) else bound for i, bound in enumerate(held)]
     free = [i for i, bound in enumerate(held) if bound is None]
-    slope = pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
+    slope = connected.pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
     return held, active, np.linalg.lstsq(rows[:, free].T, slope[free])[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import api, custom, transforms
+from . import api, custom, transforms, tree
 from .attributes import attributes
 from .builder import text_of_shape
 from .connected import connected
@@ -43,6 +43,9 @@ for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.ad
 _in_programs(api.pullback)(transforms.trace_pullback)
 _in_programs(api.gradient)(transforms.trace_gradient)
 _in_programs(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
+_in_programs(tree.rebuild)(
+    lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
+)
 _in_programs(custom.nestlevel)(lambda trace: trace.level)
 
 

@@ -250,13 +250,9 @@ def _recorded(tape: Tape, tree: Any, leaf: Any, *others: Any, **options: Any) ->
     return unrolled(_Recorded(*_options(leaf, **options), tape=tape).walk(tree, others, ()))
 
 
-def _compiled(trace: Any, tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
-    from .traced import Array  # which only those load who compile
-
-    return unrolled(
-        _Compiled(*_options(leaf, **options), arrays=(np.ndarray, Array), trace=trace).walk(tree, others, ())
-    )
+def rebuild_traced(trace: Any, arrays: tuple[type, ...], tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
+    """``rebuild`` in a program that is compiled, where instances of ``arrays`` are arrays."""
+    return unrolled(_Compiled(*_options(leaf, **options), arrays=arrays, trace=trace).walk(tree, others, ()))
 
 
 HANDLERS[rebuild] = _recorded
-rebuild.__morula_trace__ = _compiled  # type: ignore[attr-defined]

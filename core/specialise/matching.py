@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from ..matching import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
+from ..attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from ..traced import Scalar, Traced
 from .branches import Jump
 from .builtin_functions import python_type

@@ -1,0 +1,22 @@
+"""The operators of Python's syntax and the functions of the module ``operator`` that compute them."""
+
+from __future__ import annotations
+
+import ast
+
+BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
