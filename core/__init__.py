@@ -109,9 +109,10 @@ from .api import (
 from .errors import BadInput, MorulaError, NoDerivative
 
 if TYPE_CHECKING:
-    from . import debug, random, tree
+    from . import debug, random
     from .callbacks import callback
-    from .jitted import jit
+    from .compilation.jitted import jit
+    from .values import tree
 
 __all__ = [
     "BadInput",
@@ -139,7 +140,13 @@ __all__ = [
     "vjp",
 ]
 
-_LATER = {"callback": "callbacks", "debug": "debug", "jit": "jitted", "random": "random", "tree": "tree"}
+_LATER = {
+    "callback": "callbacks",
+    "debug": "debug",
+    "jit": "compilation.jitted",
+    "random": "random",
+    "tree": "values.tree",
+}
 """What the compiled path adds, and the module that has it: loaded on first use."""
 
 
@@ -147,6 +154,6 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f".{_LATER[name]}", __name__)
-    value = module if _LATER[name] == name else getattr(module, name)
+    value = module if _LATER[name].rpartition(".")[2] == name else getattr(module, name)
     globals()[name] = value
     return value

@@ -9,23 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from .call import call, parameters
-from .connected import connected
-from .custom import adjoint, hook, nestlevel, stop_gradient
+from .eager.recorded import jacobians
+from .eager.recorded.call import call, parameters
+from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
+from .eager.recorded.pullback import Back, CompiledBack, record
+from .eager.recorded.recomputed import checkpoint
+from .eager.recorded.structure import is_structure_of_numbers, map_container, plain
+from .eager.recorded.tape import Tape
+from .eager.rewriting.instrument import instrumented_source
+from .eager.structured.functions import compiled_for
 from .errors import BadInput
-from .frontend import lower
-from .instrument import instrumented_source
-from .ir import Function as IR, verify
-from .pullback import Back, CompiledBack, record
-from .recomputed import checkpoint
-from .registry import HANDLERS, handles
-from .requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
-from .source import describe, name_of
-from .structure import is_structure_of_numbers, map_container, plain
-from .structured import compiled_for
-from .tape import Tape
-from .tracebacks import prune
-from .values import Int, evaluate
+from .faults import prune
+from .ir.dynamic import Function as IR, verify
+from .rules.connected import connected
+from .rules.registry import HANDLERS, handles
+from .source.definitions import describe, name_of
+from .source.requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
+from .source.statements import lower
+from .values import tree
+from .values.numbers import Int, evaluate
 
 __all__ = [
     "adjoint",
@@ -199,7 +201,7 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
         return (plain(y) if parent is None else y), gradients[0] if single else gradients
 
     def trace(trace: Any, args: Any, kwargs: Any) -> Any:
-        from .transforms import trace_value_and_grad
+        from .specialise.transforms import trace_value_and_grad
 
         y, gradients = trace_value_and_grad(trace, f, positions, has_aux, args, kwargs)
         return y, gradients[0] if single else gradients
@@ -270,15 +272,24 @@ def _unit(f: Function, y: Any) -> Any:
 
 
 def jacobian(f: Function, argnums: int = 0) -> Function:
-    """A function that computes the Jacobian of ``f`` with respect to one argument, a number or an array.
+    """A function that computes the Jacobian of ``f`` with respect to one argument.
 
-    Returns an array of shape ``y.shape + x.shape``; for a result in a list, tuple or dict, that structure of Jacobians.
+    Args:
+        f: returns real numbers or arrays, or lists, tuples and dicts of them.
+        argnums: the position of the argument: a real number or array, or any structure of them.
+
+    Returns:
+        For an array x and a result y an array of shape ``y.shape + x.shape``.  For structures that of the result, with
+        that of the argument in place of each of its leaves.  Computed by rows, or by columns where the argument has far
+        fewer numbers than the result.
 
     Raises:
-        BadInput: the argument is neither a real number nor a real array, or the output is complex.
+        BadInput: a number in the argument or in the result is complex.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
+    >>> jacobian(lambda p: p["a"] * p["b"] ** 2)({"a": 1.0, "b": 2.0})
+    {'a': 4.0, 'b': 4.0}
     """
     check_function(f)
     if not _is_integer(argnums):
@@ -289,25 +300,27 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
         (position,) = _positions(f, (argnums,), args)
         x = args[position]
-        if not isinstance(x, (int, float, np.floating)) and not (isinstance(x, np.ndarray) and x.dtype.kind == "f"):
+        if any(map(np.iscomplexobj, tree.leaves(x))):
             raise BadInput(
-                f"jacobian needs a real number or array as argument {position}, not {kind_of(x)}; use morula.pullback, or "
-                "gather the parameters in one array"
+                f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
+                "complex numbers into .real and .imag"
             )
         y, back = record(parent, f, args, kwargs, (position,))
         if y is None:
             raise nothing_returned(f)
-        return evaluate(parent, _rows, _RowBack(back, parent), y, y, x)
+        return evaluate(parent, jacobians.of_run, _Gradient(back, parent), y, x)
 
     def trace(trace: Any, args: Any, kwargs: Any) -> Any:
-        from .transforms import trace_jacobian
+        from .specialise.transforms import trace_jacobian
 
         return trace_jacobian(trace, f, argnums, args, kwargs)
 
     return _Transformed(f, run, trace, jacobian, f, argnums)
 
 
-class _RowBack:
+class _Gradient:
+    """The cotangent of the one argument of a run, as a function of that of its result."""
+
     def __init__(self, back: Back | CompiledBack, parent: Tape | None) -> None:
         self.back, self.parent = back, parent
 
@@ -316,39 +329,6 @@ class _RowBack:
 
     def __morula_call__(self, tape: Tape, whole: Any) -> Any:
         return self.back.run(tape, whole)[0]
-
-
-def _rows(back: Function, part: Any, whole: Any, x: Any) -> Any:
-    """The Jacobian of one leaf of the output, or of each in a structure."""
-    if isinstance(part, (list, tuple)):
-        rows = [_rows(_Inside(back, i, part), e, e, x) for i, e in enumerate(part)]
-        return rows if isinstance(part, list) else tuple(rows)
-    if isinstance(part, dict):
-        return {k: _rows(_Inside(back, k, part), e, e, x) for k, e in part.items()}
-    if not isinstance(part, (int, float, complex, np.number, np.ndarray)) or np.asarray(part).dtype.kind not in "iufc":
-        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(part)}")
-    if np.iscomplexobj(part):
-        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
-    if np.ndim(part) == 0:
-        return back(1.0)
-    part = np.asarray(part)
-    basis = np.eye(part.size, dtype=part.dtype).reshape((part.size, *part.shape))
-    rows = [back(e) for e in basis]
-    if not rows:
-        return np.zeros((*part.shape, *np.shape(x)))
-    return np.reshape(np.stack(rows), (*part.shape, *np.shape(x)))
-
-
-class _Inside:
-    """A pullback from one entry of a structured output."""
-
-    def __init__(self, back: Function, key: Any, whole: Any) -> None:
-        self.back, self.key, self.whole = back, key, whole
-
-    def __call__(self, dy: Any) -> Any:
-        if isinstance(self.whole, dict):
-            return self.back({self.key: dy})
-        return self.back([dy if i == self.key else None for i in range(len(self.whole))])
 
 
 def hessian(f: Function, argnums: int = 0) -> Function:

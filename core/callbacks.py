@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .builder import Builder
-from .call import call
-from .cotangents import conform
+from .eager.recorded.call import call
+from .eager.recorded.tape import Tape
+from .eager.unrecorded.opaque import call_opaque
 from .errors import BadInput
-from .ir import Function, Value
-from .layout import build, layout_of, scan
-from .opaque import call_opaque
-from .registry import ADJOINTS, HANDLERS, handles
-from .requirements import check_function, kind_of
-from .source import describe
-from .tape import Tape
-from .traced import Array, Scalar, Trace, Traced, traces
-from .typed import callback as operation, custom, type_of
+from .ir.builder import Builder
+from .ir.dynamic import Function, Value
+from .ir.typed import callback as operation, custom, type_of
+from .rules.registry import ADJOINTS, HANDLERS, handles
+from .source.definitions import describe
+from .source.requirements import check_function, kind_of
+from .specialise.traced import Array, Scalar, Trace, Traced, traces
+from .values.cotangents import conform
+from .values.layout import build, layout_of, scan
 
 
 def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:

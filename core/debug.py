@@ -8,11 +8,11 @@ import warnings
 from typing import Any
 
 from .errors import BadInput
-from .registry import handles
-from .source import user_frame
-from .traced import EFFECTS, Trace, Traced, traces
-from .traced_text import Text, braced
-from .typed import debug_print
+from .ir.traced_text import Text, braced
+from .ir.typed import debug_print
+from .rules.registry import handles
+from .source.definitions import user_frame
+from .specialise.traced import EFFECTS, Trace, Traced, traces
 
 __all__ = ["print"]
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 ENGINE = f"{__package__}."
 """The beginning of the names of the modules of the engine."""
+
+FOLDER = str(Path(__file__).parent)
+"""Where its files are."""
 
 
 class MorulaError(Exception):

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from . import tree
 from .errors import BadInput
-from .tree import Path
+from .values import tree
+from .values.tree import Path
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
 """What a function may raise when a point is outside its domain, or when a count has become a float."""

@@ -22,8 +22,8 @@ import scipy
 from numpy import polynomial
 from scipy import linalg, special
 
-from morula.core.registry import HANDLERS
 from morula.core.rules import find_model, find_rule
+from morula.core.rules.registry import HANDLERS
 
 PAGE = Path(__file__).with_name("coverage.md")
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.polynomial", "scipy.linalg", "scipy.special", "scipy.fft")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import morula as mo
-from morula.core.evaluate import evaluate
-from morula.core.tape import NotANumber
+from morula.core.eager.recorded.tape import NotANumber
+from morula.core.ir.evaluate import evaluate
 
 
 def interpreted(f: Callable[..., Any]) -> Callable[..., Any]:

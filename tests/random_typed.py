@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from morula.core.builder import Builder
-from morula.core.ir import Function, Value, verify
-from morula.core.typed import BOOL, INT64, ArrayType, Dim
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, verify
+from morula.core.ir.typed import BOOL, INT64, ArrayType, Dim
 
 F8, F4, C16, I8, I4, B1 = map(np.dtype, ("f8", "f4", "c16", "i8", "i4", "?"))
 DTYPES = (F8, F8, F8, I8, F4, C16, I4, B1)

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 import morula as mo
-from morula.core import structured
+from morula.core.eager.structured import functions as structured
 
 _written = itertools.count()
 

@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morula.core import surface
-from morula.core.builder import Builder
-from morula.core.evaluate import evaluate
-from morula.core.index_proofs import without_checks
-from morula.core.ir import Function, Value, verify
-from morula.core.traced import ATTRIBUTES, FUNCTIONS, METHODS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
-from morula.core.typed import ArrayType
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, verify
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import ArrayType
+from morula.core.passes.index_proofs import without_checks
+from morula.core.specialise import surface
+from morula.core.specialise.traced import (
+    ATTRIBUTES,
+    FUNCTIONS,
+    METHODS,
+    Array,
+    NeedsConcrete,
+    Scalar,
+    Storage,
+    Trace,
+    Traced,
+)
 
 
 class Straight(Trace):

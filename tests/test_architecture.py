@@ -21,7 +21,9 @@ PACKAGES = ("ode", "linalg", "optim", "physics", "ml")
 LIBRARY = ("core", *PACKAGES)
 SOURCES = sorted(path for folder in LIBRARY for path in (ROOT / folder).rglob("*.py"))
 FUNCTIONS = sorted(
-    n for n in mo.__all__ if n.islower() and not n.startswith("_") and n not in (*LIBRARY, "debug", "random", "testing")
+    n
+    for n in mo.__all__
+    if n.islower() and not n.startswith("_") and n not in (*LIBRARY, "debug", "random", "testing", "tree")
 )
 
 

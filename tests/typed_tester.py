@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from morula.core.builder import Builder
-from morula.core.evaluate import evaluate
-from morula.core.inline import inline
-from morula.core.ir import Function, Value, verify
-from morula.core.reverse_typed import reverse
-from morula.core.simplify import simplify
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, verify
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import ArrayType
+from morula.core.passes.inline import inline
+from morula.core.passes.reverse import reverse
+from morula.core.passes.simplify import simplify
 from morula.core.testing import ridders
-from morula.core.typed import ArrayType
 
 TARGETS = ("native", "xla")
 

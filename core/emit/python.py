@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ..cotangents import accumulate, add_at, is_fancy
-from ..ir import Block, Function, Link, Method, Operation, Value, operands
-from ..vocabulary import UNPACK, leave_if, leave_unless, make_list, make_tuple
+from ..ir.dynamic import Block, Function, Link, Method, Operation, Value, operands
+from ..ir.vocabulary import UNPACK, leave_if, leave_unless, make_list, make_tuple
+from ..values.cotangents import accumulate, add_at, is_fancy
 
 INFIX = {
     operator.or_: ("|", 5),

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import typed
-from ..ir import Block, Function, Operation, Value, operands, walk
-from ..typed import ArrayType, Dim, Primitive
+from ..ir import typed
+from ..ir.dynamic import Block, Function, Operation, Value, operands, walk
+from ..ir.typed import ArrayType, Dim, Primitive
 from .python import load, unused_name
 
 INFIX = {

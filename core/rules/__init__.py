@@ -9,28 +9,33 @@ from typing import Any
 from ..exclusion import one_at_a_time
 from .table import MODELS, RULES, Model, Rule
 
-# These libraries are imported by their rules, so these are read when a function of that part is first met.  What calls back
-# is no rule but a handler, outside of this folder.
-_LAZY = {
+# These libraries are imported by their rules, so these are read when a function of that part is first met.
+_LAZY: dict[str, tuple[str, ...]] = {
     "scipy.special": ("special",),
-    "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack", ".scipy_linalg"),
+    "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
-    "scipy.sparse": ("sparse", ".scipy_sparse"),
-    "scipy.optimize": ("scipy_optimize", ".scipy_optimize"),
-    "scipy.integrate": (".scipy_integrate",),
-    "scipy.interpolate": ("scipy_interpolate", ".scipy_interpolate"),
+    "scipy.sparse": ("sparse",),
+    "scipy.optimize": ("scipy_optimize",),
+    "scipy.interpolate": ("scipy_interpolate",),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.signal": ("scipy_signal",),
     "scipy.spatial": ("scipy_spatial",),
     "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
-    "pandas._libs.ops_dispatch": (".pandas_operators",),
-    "numba.experimental": (".numba_functions",),
-    "queue": (".threads",),
-    "concurrent.futures.thread": (".threads",),
-    **dict.fromkeys(("concurrent.futures.process", "multiprocessing.pool"), (".processes",)),
-    **dict.fromkeys(("multiprocessing.queues", "multiprocessing.connection"), (".processes",)),
 }
+"""By a module of a library: the files of rules that are read once the program has imported it."""
+
+_HANDLERS: dict[str, tuple[str, ...]] = {}
+"""Likewise for handlers, by the full names of their modules."""
+
+
+def when_imported(library: str, *modules: str) -> None:
+    """Import ``modules``, which register handlers, once the program has imported a module of a library."""
+    with one_at_a_time:
+        _HANDLERS[library] = modules
+        _modules[0] = 0
+
+
 _EAGER = (
     *("operators", "scalar_math", "ufuncs", "reductions", "shapes", "joining", "order", "indexing", "products"),
     *("linear_algebra", "matrix_factorisations", "matrix_norms", "fourier"),
@@ -54,6 +59,9 @@ def find_rule(function: Any) -> Rule | None:
             count = len(sys.modules)
             for package in [p for p in _LAZY if p in sys.modules]:
                 load(_LAZY.pop(package, ()))  # a file of rules may ask for one
+            for package in [p for p in _HANDLERS if p in sys.modules]:
+                for module in _HANDLERS.pop(package, ()):
+                    importlib.import_module(module)
             _modules[0] = count
         rule = RULES.get(function)
     return rule

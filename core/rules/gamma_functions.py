@@ -38,8 +38,10 @@ def t_density(df: Any, t: Any) -> Any:
 
 def f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     """The density of Fisher's F distribution."""
+    outside = np.isinf(x)
+    x = np.where(outside, 1.0, x)
     u = dfn * x / (dfd + dfn * x)
-    return beta_density(0.5 * dfn, 0.5 * dfd, u) * u * (1 - u) / x
+    return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, u) * u * (1 - u) / x)
 
 
 def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:

@@ -111,18 +111,19 @@ def t_shape_slope(df: Any, t: Any) -> Any:
     """The slope of ``stdtr(df, t)`` in ``df``."""
     square = t * t
     z, rest = df / (df + square), square / (df + square)
-    positive = square > 0
-    z, rest = np.where(positive, z, 0.5), np.where(positive, rest, 0.5)
+    inside = (square > 0) & np.isfinite(square)  # at 0 and at an infinity the value does not depend on df
+    z, rest = np.where(inside, z, 0.5), np.where(inside, rest, 0.5)
     density = np.exp(
         (0.5 * df - 1) * np.log(z) - 0.5 * np.log(rest) - special.betaln(0.5 * df, 0.5)
     )  # of the beta distribution
     slope = 0.5 * beta_shape_slopes(0.5 * df, 0.5, z, rest)[0] + density * z * rest / df
-    return -0.5 * np.sign(t) * np.where(positive, slope, 0.0)
+    return -0.5 * np.sign(t) * np.where(inside, slope, 0.0)
 
 
 def f_shape_slopes(dfn: Any, dfd: Any, x: Any) -> tuple[Any, Any]:
     """The slopes of ``fdtr(dfn, dfd, x)`` in ``dfn`` and ``dfd``."""
-    u, rest = dfn * x / (dfd + dfn * x), dfd / (dfd + dfn * x)
+    inside = np.isfinite(x)
+    u, rest = np.where(inside, dfn * x / (dfd + dfn * x), np.where(np.isnan(x), np.nan, 1.0)), dfd / (dfd + dfn * x)
     of_a, of_b = beta_shape_slopes(0.5 * dfn, 0.5 * dfd, u, rest)
     density = np.exp(
         special.xlogy(0.5 * dfn, u) + special.xlogy(0.5 * dfd, rest) - special.betaln(0.5 * dfn, 0.5 * dfd)

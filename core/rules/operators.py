@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..vocabulary import larger, largest, smaller, smallest
+from ..ir.vocabulary import larger, largest, smaller, smallest
 from .table import elementwise, joint, vjp, zero
 
 

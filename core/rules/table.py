@@ -48,8 +48,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cotangents import conform, scale, scale_masked
-from ..strong_zero import conjugate_product, strong, weak
+from ..values.cotangents import conform, scale, scale_masked
+from ..values.strong_zero import conjugate_product, strong, weak
 
 Function = Callable[..., Any]
 

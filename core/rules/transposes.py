@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..strong_zero import like
+from ..values.strong_zero import like
 from .table import vjp
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..surface.views import Strided
-from ..traced import Array, Scalar, Storage, Traced
-from ..traced_text import Text
-from ..typed import BOOL, ArrayType
+from ..ir.traced_text import Text
+from ..ir.typed import BOOL, ArrayType
+from .surface.views import Strided
+from .traced import Array, Scalar, Storage, Traced
 
 _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 

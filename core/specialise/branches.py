@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
-from ..ir import Block, Value, walk
-from ..places import Line
-from ..traced import Array, NeedsConcrete, Storage, Traced
+from ..ir.dynamic import Block, Value, walk
+from ..ir.places import Line
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .identity import Candidates
 from .instances import held_by_instance, is_instance
@@ -23,6 +22,7 @@ from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
 from .state import Changes, content, put
+from .traced import Array, NeedsConcrete, Storage, Traced
 from .ways import Fork, Ways, reachable
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..traced import Array, NeedsConcrete, Scalar, Traced
 from .arguments import has_traced
 from .called_back import storing
 from .contents import opened
@@ -30,6 +29,7 @@ from .lists_in_python import BISECTIONS, in_order, largest, smallest
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
+from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:

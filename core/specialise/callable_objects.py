@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..surface import memory_order
-from ..surface.memory_order import note_call
-from ..traced import Storage
 from .contents import bound_by
+from .surface import memory_order
+from .surface.memory_order import note_call
+from .traced import Storage
 
 
 def caller_of(kind: type) -> Callable[..., Any] | None:

@@ -15,15 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import surface
-from ..connected import connected
-from ..errors import BadInput, MorulaError
+from ..errors import ENGINE, BadInput, MorulaError
 from ..faults import kind_of
-from ..registry import ADJOINTS
-from ..source import NoSource, describe
-from ..surface.arguments import NUMBERS
-from ..surface.memory_order import method_named, note_call
-from ..traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
+from ..rules.connected import connected
+from ..rules.registry import ADJOINTS
+from ..source.definitions import NoSource, describe
+from . import surface
 from .arguments import has_traced
 from .builtin_functions import SPECIAL, python_type
 from .callable_objects import caller_of
@@ -37,7 +34,10 @@ from .raising import Ended
 from .recursion import Recursions
 from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
+from .surface.arguments import NUMBERS
+from .surface.memory_order import method_named, note_call
 from .suspended import started
+from .traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .uninterpreted import Uninterpreted
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
@@ -58,7 +58,7 @@ _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions nobody replaces."""
 
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
-_OF_TRACES = tuple(f"{__name__.partition('.core.')[0]}.core.{name}" for name in ("surface", "specialise", "traced"))
+_OF_TRACES = f"{ENGINE}specialise."
 _UNARY = {
     operator.neg: "__neg__",
     operator.pos: "__pos__",
@@ -210,7 +210,7 @@ class Calls(Uninterpreted, Recursions):
                 function, args, kwargs = read_by(self, function, args, kwargs, True)
             if not has_traced(args) and not has_traced(kwargs):
                 return self.call_real(function, args, kwargs)
-        if module.startswith("morula.core") and hasattr(function, "__morula_trace__"):
+        if module.startswith(ENGINE) and hasattr(function, "__morula_trace__"):
             return function.__morula_trace__(self, *args, **kwargs)
         if module.startswith(_OF_TRACES):
             return function(*args, **kwargs)

@@ -7,7 +7,6 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from ..errors import BadInput
-from ..traced import NeedsConcrete, Scalar
 from .arguments import has_traced
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
@@ -18,6 +17,7 @@ from .lists_in_python import METHODS, insert
 from .objects import Objects
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
+from .traced import NeedsConcrete, Scalar
 
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..traced import Traced
+from .traced import Traced
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, bytearray, array)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..holders import blank
-from ..traced import Array, Traced
+from ..values.holders import blank
 from .instances import held_by_instance, hold, is_instance
 from .merging import of_entries, of_items
+from .traced import Array, Traced
 
 
 def shallow(trace: Any, x: Any) -> Any:

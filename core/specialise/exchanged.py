@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..traced import Storage
 from .forms import containers
 from .identity import has_other_name, identity
 from .numbers import arrays_in
+from .traced import Storage
 
 
 def exchanged(trace: Any, slots: list[Any]) -> dict[Any, tuple[list[Any], list[Any]]]:

@@ -14,10 +14,9 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..ir import Operation
-from ..traced import Array, NeedsConcrete, Scalar, Traced
-from ..traced_text import Text, braced
-from ..typed import Primitive
+from ..ir.dynamic import Operation
+from ..ir.traced_text import Text, braced
+from ..ir.typed import Primitive
 from .arguments import has_traced
 from .branches import Branches
 from .contents import opened
@@ -28,6 +27,7 @@ from .iterators import Iterator
 from .itertools_in_python import contains
 from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
 from .suspended import Generator
+from .traced import Array, NeedsConcrete, Scalar, Traced
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,

@@ -8,11 +8,11 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
-from ..traced import Scalar, Traced
-from ..traced_text import Text
+from ..ir.traced_text import Text
 from .arguments import has_traced
 from .instances import is_instance
 from .texts import SHOWN, shown
+from .traced import Scalar, Traced
 
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?(.)", re.DOTALL)
 

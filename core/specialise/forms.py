@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ..holders import blank
-from ..traced import Array, Scalar
+from ..values.holders import blank
 from .instances import held_by_instance, hold, is_instance
 from .merging import NUMBERS, of_entries, of_items, same_constant
 from .scopes import Conflict, Late
+from .traced import Array, Scalar
 
 
 def leaves(x: Any, found: list[Any]) -> list[Any]:

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir import Block, Function, Value, operands, walk
-from ..traced import Array, Scalar, Storage, Trace
-from ..typed import STACK, ArrayType, Dim, custom
-from ..values import PROXIES
+from ..ir.dynamic import Block, Function, Value, operands, walk
+from ..ir.typed import STACK, ArrayType, Dim, custom
+from ..values.numbers import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended
 from .state import put
+from .traced import Array, Scalar, Storage, Trace
 
 _LEAVES = (
     type,

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
-from ..ir import Block, walk
-from ..typed import callback
+from ..ir.dynamic import Block, walk
+from ..ir.typed import callback
 from .branches import Jump
 from .expressions import Expressions
 from .raising import Ended, OneOf, Raised, Sees

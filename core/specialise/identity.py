@@ -14,12 +14,12 @@ from collections import deque
 from typing import Any
 
 from ..errors import BadInput
-from ..ir import Value
-from ..surface.views import in_numpy
-from ..traced import Array, Scalar, Storage, Traced
+from ..ir.dynamic import Value
 from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
+from .surface.views import in_numpy
+from .traced import Array, Scalar, Storage, Traced
 
 
 def identity(x: Any) -> int:

@@ -13,7 +13,7 @@ import types
 from typing import Any
 
 from ..errors import BadInput
-from ..source import describe
+from ..source.definitions import describe
 
 MODULES = ("_random", "numpy.random", "random", "secrets", "time", "uuid")
 """Modules whose functions, and whose classes' methods, are such."""

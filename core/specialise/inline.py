@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..builder import Builder
-from ..connected import connected
-from ..ir import Value
-from ..traced import Trace, Traced
+from ..ir.builder import Builder
+from ..ir.dynamic import Value
+from ..rules.connected import connected
 from .program import Interpreter
+from .traced import Trace, Traced
 
 
 def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
-from ..attributes import attributes
+from ..values.attributes import attributes
 from .scopes import UNBOUND
 
 OF_PYTHON = 1 << 9

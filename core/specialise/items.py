@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import Builder
 from ..faults import kind_of
-from ..ir import Value
-from ..surface.arguments import weak
-from ..surface.slices import element, int64
-from ..traced import Array, NeedsConcrete, Scalar
-from ..typed import ArrayType
+from ..ir.builder import Builder
+from ..ir.dynamic import Value
+from ..ir.typed import ArrayType
 from .merging import NUMBERS, join
+from .surface.arguments import weak
+from .surface.slices import element, int64
+from .traced import Array, NeedsConcrete, Scalar
 
 
 def is_index(x: Any) -> bool:

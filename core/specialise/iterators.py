@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..traced import Array, NeedsConcrete, Scalar, current
 from .scopes import Conflict, Late
 from .sequences import Sequence, sequence_of
+from .traced import Array, NeedsConcrete, Scalar, current
 
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 UNKNOWN = (

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir import Value, walk
-from ..normalise import leaves
-from ..traced import NeedsConcrete, Scalar
+from ..ir.dynamic import Value, walk
+from ..source.jumps import leaves
 from .branches import Jump
 from .iterators import LEFT, UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop, predicted_slots
@@ -23,6 +22,7 @@ from .scopes import Late, Scope, local_names
 from .sequences import Sequence
 from .statements import StatementsOf
 from .suspended import Generator
+from .traced import NeedsConcrete, Scalar
 
 UNROLLED = 4
 """Loops of at most so many iterations are unrolled."""

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir import Block, Operation, Value
-from ..surface.memory_order import note_dependence, same_order
-from ..traced import Array, Scalar, Storage
-from ..typed import INT, ArrayType, Dim
+from ..ir.dynamic import Block, Operation, Value
+from ..ir.typed import INT, ArrayType, Dim
 from .branches import Branches, Region
 from .exchanged import exchanged, parts
 from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
@@ -34,6 +32,8 @@ from .merging import convert, describe, in_one_order, join, remedy, same_constan
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Conflict, Late, Unread
 from .state import content, put, value_after
+from .surface.memory_order import note_dependence, same_order
+from .traced import Array, Scalar, Storage
 
 
 class Retry(BaseException):

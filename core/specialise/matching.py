@@ -7,11 +7,11 @@ import operator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from ..attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
-from ..traced import Scalar, Traced
+from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import python_type
 from .calls import Calls
+from .traced import Scalar, Traced
 
 
 class Matching(Calls):

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..builder import Builder, result_dtype, text_of_shape
 from ..errors import ENGINE
 from ..faults import kind_of
-from ..holders import blank
-from ..ir import Block, Operation, Value
-from ..traced import Array, Scalar, Storage, Trace, Traced, current
-from ..typed import STACK, ArrayType
+from ..ir.builder import Builder, result_dtype, text_of_shape
+from ..ir.dynamic import Block, Operation, Value
+from ..ir.typed import STACK, ArrayType
+from ..values.holders import blank
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
 from .scopes import UNBOUND, Conflict, Late, Unread
 from .state import After, value_after
+from .traced import Array, Scalar, Storage, Trace, Traced, current
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
 CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
-from ..traced import Array, Scalar, Storage
 from .forms import leaves
 from .scopes import Late
+from .traced import Array, Scalar, Storage
 
 _SITES = 1 << 20  # arrays that a program may make, not counting iterations
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..traced import ATTRIBUTES, METHODS, Scalar, Traced, current
 from .builtin_functions import python_type, take_dict
 from .instances import Slots, is_instance
 from .loop_statements import LoopStatements
 from .scopes import UNBOUND, Late
 from .sequences import Sequence
+from .traced import ATTRIBUTES, METHODS, Scalar, Traced, current
 
 LIBRARIES = frozenset(
     (

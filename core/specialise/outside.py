@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import ENGINE, BadInput
 from ..faults import kind_of
-from ..traced import Array, Traced
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
 from .instances import is_instance
+from .traced import Array, Traced
 
 _SETTLED = (
     type,
@@ -72,7 +72,7 @@ class Code(Source):
         return self.read() is self.found
 
 
-_RULES = f"{__name__.split('.')[0]}.core.rules."
+_RULES = f"{ENGINE}rules."
 """Modules whose arrays never change: nodes and coefficients of the derivative rules, which are a part of the program."""
 
 

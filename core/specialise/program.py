@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import surface  # noqa: F401  it registers what functions do on traced values
-from ..builder import Builder
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of, refused
 from ..interrupts import undo
-from ..ir import Block, Function, Value, operands, verify, walk
-from ..layout import Build, layout_of, names_of_arguments, scan
-from ..places import calls_to, raised_at
+from ..ir.builder import Builder
+from ..ir.dynamic import Block, Function, Value, operands, verify, walk
+from ..ir.places import calls_to, raised_at
+from ..ir.traced_text import Text
 from ..recursion import DeepRecursion
-from ..source import describe
-from ..surface.overflow import too_large
-from ..traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
-from ..traced_text import Text
+from ..source.definitions import describe
+from ..values.layout import Build, layout_of, names_of_arguments, scan
+from . import surface  # noqa: F401  it registers what functions do on traced values
 from .arguments import traced_leaf, type_of
 from .called_back import restore
 from .identity import Candidates
@@ -35,6 +33,8 @@ from .result_arrays import Make
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .state import Changes
+from .surface.overflow import too_large
+from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .ways import MOST
 
 

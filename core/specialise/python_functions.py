@@ -7,8 +7,8 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
-from ..traced import Array, Scalar
 from .scopes import Closure, Scope
+from .traced import Array, Scalar
 
 
 def python_function(f: Any) -> Any:

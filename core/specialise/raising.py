@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..attributes import attributes
 from ..errors import BadInput, MorulaError
-from ..exceptions import Recipe
-from ..ir import Block, Value
-from ..places import calls_to
-from ..traced import Trace, Traced
-from ..traced_text import Text
-from ..typed import raise_if
+from ..ir.dynamic import Block, Value
+from ..ir.exceptions import Recipe
+from ..ir.places import calls_to
+from ..ir.traced_text import Text
+from ..ir.typed import raise_if
+from ..values.attributes import attributes
 from .merging import Merger
 from .scopes import UNBOUND
 from .state import After, Changes
+from .traced import Trace, Traced
 
 UNKNOWN_END = "an iterator ends on a condition that is not known while compiling; make an array of its items, and count which are used"
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
-from ..inline import Copy
-from ..ir import Block, Function, Operation, Value, definitions, operands, walk
-from ..surface.memory_order import in_unknown_order
-from ..traced import Array, Scalar
+from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
+from ..passes.inline import Copy
 from .branches import Branches, NotKnownYet
 from .forms import leaves, rebuilt
 from .identity import forget
@@ -23,6 +21,8 @@ from .iterators import Iterator
 from .merging import NUMBERS, convert, join
 from .scopes import Closure, Conflict
 from .state import content
+from .surface.memory_order import in_unknown_order
+from .traced import Array, Scalar
 
 Key = tuple[Any, ...]
 LIMIT = 400

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir import Value
-from ..surface.views import in_numpy
-from ..traced import Array
+from ..ir.dynamic import Value
 from .identity import candidates, condition
 from .numbers import REMEDY, Needed, Numbers
+from .surface.views import in_numpy
+from .traced import Array
 
 Make = Callable[[Sequence[Any], Sequence[Any]], Any]
 """Makes an array of the program's results and the parameters that it was given."""

@@ -11,12 +11,11 @@ from typing import Any
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..holders import blank
-from ..ir import Value
-from ..layout import STATIC, held_by
-from ..traced import Array, Trace, Traced
-from ..traced_text import Text
-from ..values import PASSIVE
+from ..ir.dynamic import Value
+from ..ir.traced_text import Text
+from ..values.holders import blank
+from ..values.layout import STATIC, held_by
+from ..values.numbers import PASSIVE
 from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
@@ -25,6 +24,7 @@ from .python_functions import python_function
 from .result_arrays import ResultArrays
 from .scopes import UNBOUND, Closure, Conflict, Late
 from .sequences import Sequence as Walkable
+from .traced import Array, Trace, Traced
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 """Makes an object from the program's results, the leaves that were given, and the objects that held them."""

@@ -7,9 +7,9 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, NoReturn
 
 from ..errors import BadInput
-from ..private_names import PrivateNames
-from ..source import owner_class, syntax_tree
-from ..traced import current
+from ..source.definitions import owner_class, syntax_tree
+from ..source.private_names import PrivateNames
+from .traced import current
 
 Definition = ast.FunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

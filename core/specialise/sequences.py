@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..traced import Array, Scalar, Trace, length
+from .traced import Array, Scalar, Trace, length
 
 
 class Sequence:

@@ -11,9 +11,9 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
-from ..ir import Value
-from ..traced import Array, Storage
+from ..ir.dynamic import Value
 from .instances import held_by_instance, hold
+from .traced import Array, Storage
 
 After = dict[int, tuple[Any, Any]]
 """Holders with what they held after a region, by their identities."""

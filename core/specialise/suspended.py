@@ -11,11 +11,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
-from ..traced import NeedsConcrete, current
 from .branches import Jump
 from .iterators import Iterator, advance, iterator_of, known
 from .raising import Ended
 from .scopes import Scope
+from .traced import NeedsConcrete, current
 
 Frame = tuple[Any, ...]
 _YIELDS = (ast.Yield, ast.YieldFrom)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..traced import Scalar, Traced
-from ..traced_text import Text
+from ..ir.traced_text import Text
+from .traced import Scalar, Traced
 
 SHOWN = (list, tuple, dict)
 """Classes of containers of which ``shown`` knows the text."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import in_words
-from ..source import describe
-from ..surface.python_numbers import INSTEAD, UNORDERED
-from ..traced import WHOLE, NeedsConcrete
+from ..source.definitions import describe
 from .arguments import has_traced
 from .containers import CONTAINERS, ON_ENTRIES, Containers
 from .impure import refuse_impure
 from .iterators import Drawn, Iterator as Iterating
 from .state import content
+from .surface.python_numbers import INSTEAD, UNORDERED
+from .traced import WHOLE, NeedsConcrete
 
 
 class Uninterpreted(Containers):

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Block, Function, Operation, Value, walk
-from ..traced import Trace
-from ..typed import callback, debug_print
-from ..values import PROXIES
+from ..ir.dynamic import Block, Function, Operation, Value, walk
+from ..ir.typed import callback, debug_print
+from ..values.numbers import PROXIES
 from .state import After
+from .traced import Trace
 
 MOST = 24
 """So many times a trace forks; each time may double the rest of the program."""

@@ -24,7 +24,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import core, linalg, ml, ode, optim, physics, testing
-    from .core import debug, random
+    from .core import debug, random, tree
     from .core.api import (
         adjoint,
         checkpoint,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
+    from .core.compilation.jitted import jit
     from .core.errors import BadInput, MorulaError, NoDerivative
-    from .core.jitted import jit
 
 __all__ = [
     "BadInput",
@@ -75,6 +75,7 @@ __all__ = [
     "show",
     "stop_gradient",
     "testing",
+    "tree",
     "value_and_grad",
     "vjp",
 ]

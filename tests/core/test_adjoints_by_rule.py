@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from typed_tester import contracted, gradient, program
 
-from morula.core import typed
-from morula.core.evaluate import evaluate
-from morula.core.reverse_typed import structural
+from morula.core.ir import typed
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import ArrayType
+from morula.core.passes.reverse import structural
 from morula.core.rules import find_rule
-from morula.core.typed import ArrayType
 
 FASTER = {np.where, np.sum, np.matmul}
 """Functions of NumPy whose adjoint is written out, because interpreting the rule takes longer."""

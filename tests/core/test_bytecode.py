@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from morula.core.bytecode import definition_of
+from morula.core.source.bytecode import definition_of
 
 FORMULAS = [
     "lambda x, y: -x / y**2",

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import watched
-from morula.core.keys import hash_of
+from morula.core.eager.unrecorded import watched
+from morula.core.eager.unrecorded.keys import hash_of
+from morula.core.eager.unrecorded.unasking import runs_no_python
 from morula.core.testing import ridders
-from morula.core.unasking import runs_no_python
 
 
 class Unit(enum.Enum):

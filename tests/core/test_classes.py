@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.reachable import reached
+from morula.core.values.reachable import reached
 
 
 class Body:

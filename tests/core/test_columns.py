@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typed_tester import program, total
 
-from morula.core import columns, typed
-from morula.core.columns import by_rows
-from morula.core.evaluate import evaluate
-from morula.core.ir import verify, walk
-from morula.core.typed import FLOAT64, ArrayType
+from morula.core.ir import typed
+from morula.core.ir.dynamic import verify, walk
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, ArrayType
+from morula.core.passes import columns
+from morula.core.passes.columns import by_rows
 
 N = 4
 MATRIX = ArrayType(np.dtype(float), (N, N))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import frames
+from morula.core.eager.unrecorded import frames
 
 
 def square(x):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.fused import site
-from morula.core.fusible import call, constant, leaf
-from morula.core.tape import Tape
-from morula.core.values import AGAIN
+from morula.core.eager.recorded.tape import Tape
+from morula.core.eager.structured.fused import site
+from morula.core.eager.structured.fusible import call, constant, leaf
+from morula.core.values.numbers import AGAIN
 from morula.testing import check_gradients
 
 X, Y = leaf(0), leaf(1)

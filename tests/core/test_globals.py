@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.instrument import template_of
+from morula.core.eager.rewriting.instrument import template_of
 
 NUMBER = 1.0
 WEIGHTS = [0.5, 0.5]

@@ -16,8 +16,8 @@ import pytest
 from path_tester import PATHS
 
 import morula as mo
-from morula.core.call import parameters
-from morula.core.structured import compiled_for
+from morula.core.eager.recorded.call import parameters
+from morula.core.eager.structured.functions import compiled_for
 
 VECTOR, MATRIX = (4,), (3, 4)
 Place = namedtuple("Place", "row column")

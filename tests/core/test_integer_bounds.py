@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from morula.core.builder import Builder
-from morula.core.evaluate import evaluate
-from morula.core.index_proofs import analyse, without_checks
-from morula.core.ir import Function, Value, verify, walk
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, verify, walk
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import INT, INT64, ArrayType, raise_if
+from morula.core.passes.index_proofs import analyse, without_checks
 from morula.core.specialise import specialise
-from morula.core.typed import INT, INT64, ArrayType, raise_if
 
 VECTOR = ArrayType(np.dtype(float), (10,))
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import claims, recursion
-from morula.core.values import Int
+from morula.core import recursion
+from morula.core.eager.unrecorded import claims
+from morula.core.values.numbers import Int
 
 KEPT = np.array([1.0, 2.0, 3.0])
 

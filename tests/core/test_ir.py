@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import structured
+from morula.core.eager.structured import functions as structured
 from morula.core.errors import InvalidIR
-from morula.core.ir import Block, Function, Method, Operation, Value, verify
+from morula.core.ir.dynamic import Block, Function, Method, Operation, Value, verify
 
 
 def power(x, n):

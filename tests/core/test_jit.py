@@ -17,9 +17,9 @@ import pytest
 from scipy import special
 
 import morula as mo
-from morula.core import targets
+from morula.core.compilation import targets
 from morula.core.errors import BadInput
-from morula.core.layout import scan
+from morula.core.values.layout import scan
 
 TARGETS = ("native", "xla")
 Pair = namedtuple("Pair", "a b")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import morula
-from morula.core import compilation_cache as cache, targets
-from morula.core.builder import Builder
-from morula.core.ir import Function, Value
-from morula.core.typed import FLOAT64, ArrayType, callback
+from morula.core.compilation import compilation_cache as cache, targets
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value
+from morula.core.ir.typed import FLOAT64, ArrayType, callback
 
 CHECKOUT = str(Path(morula.__file__).parents[1])
 

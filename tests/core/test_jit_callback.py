@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from morula.core import adjoint, debug, grad, gradient, jit
-from morula.core.builder import Builder
 from morula.core.callbacks import callback
 from morula.core.errors import BadInput, NoDerivative
-from morula.core.evaluate import evaluate
-from morula.core.ir import Function, Value
-from morula.core.traced import FUNCTIONS, Array, Scalar, Storage, Trace
-from morula.core.typed import FLOAT, FLOAT64, ArrayType
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT, FLOAT64, ArrayType
+from morula.core.specialise.traced import FUNCTIONS, Array, Scalar, Storage, Trace
 
 VECTOR = ArrayType(np.dtype(float), (2,))
 

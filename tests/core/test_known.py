@@ -8,8 +8,8 @@ import threading
 import pytest
 
 import morula as mo
-from morula.core import known
-from morula.core.versions import Versions
+from morula.core.eager.recorded import known
+from morula.core.values.versions import Versions
 
 
 class Switching(set):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from morula.core.errors import BadInput
-from morula.core.layout import Unhashable, build, layout_of, names_of_leaves, scan
+from morula.core.values.layout import Unhashable, build, layout_of, names_of_leaves, scan
 
 Pair = namedtuple("Pair", "a b")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from morula.core import typed
-from morula.core.builder import Builder
 from morula.core.errors import BadInput
-from morula.core.evaluate import evaluate
-from morula.core.ir import Block, Function, Value, verify
-from morula.core.typed import STACK, ArrayType, Dim
+from morula.core.ir import typed
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Block, Function, Value, verify
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import STACK, ArrayType, Dim
 
 pytest.importorskip("llvmlite")
 from morula.core.emit.native import NativeProgram, compile_function  # noqa: E402

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.opaque import Recording
-from morula.core.tape import Tape
+from morula.core.eager.recorded.tape import Tape
+from morula.core.eager.unrecorded.opaque import Recording
 
 
 def twice(x=1.0):

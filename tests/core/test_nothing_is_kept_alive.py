@@ -192,7 +192,7 @@ def test_functions_of_namespaces_that_are_gone_do_not_pile_up(text):
         exec(text.format(float(n % 7)), names)
         return mo.grad(names["f"])(2.0)
 
-    from morula.core.passing import MOST_PASSING
+    from morula.core.values.passing import MOST_PASSING
 
     for n in range(MOST_PASSING + 20):
         step(n)

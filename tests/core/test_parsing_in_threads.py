@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from morula.core.source import parse
+from morula.core.source.definitions import parse
 
 NESTED = "x = " + "(" * 60 + "1" + " + f(2))" * 60 + "\n"
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from morula.core import typed
-from morula.core.builder import Builder
-from morula.core.evaluate import evaluate
-from morula.core.ir import Function, Value, verify
-from morula.core.typed import STACK, ArrayType
+from morula.core.ir import typed
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, verify
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import STACK, ArrayType
 
 pytest.importorskip("llvmlite")
 from morula.core.emit.native import compile_function  # noqa: E402

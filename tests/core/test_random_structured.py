@@ -15,7 +15,7 @@ from fuzz.judge import recording
 from hypothesis import HealthCheck, given, note, settings, strategies as st
 
 import morula as mo
-from morula.core.structured import compiled_for
+from morula.core.eager.structured.functions import compiled_for
 
 
 def differences(f, args: tuple, direction: tuple, h: float) -> float:

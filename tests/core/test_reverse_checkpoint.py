@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from typed_tester import check, gradient, program, total, vector
 
-from morula.core.evaluate import evaluate
-from morula.core.ir import walk
-from morula.core.reverse_typed import checkpoint, reverse
-from morula.core.simplify import simplify
-from morula.core.typed import FLOAT64, INT64
+from morula.core.ir.dynamic import walk
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, INT64
+from morula.core.passes.reverse import checkpoint, reverse
+from morula.core.passes.simplify import simplify
 
 
 @pytest.fixture(params=[(4, 16), (4, 64), (2, 8), (1024, 10**6)], ids=str)

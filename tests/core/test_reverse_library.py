@@ -9,8 +9,8 @@ import scipy.special
 from typed_tester import check, contracted, program, total, vector
 
 from morula.core.errors import NoDerivative
-from morula.core.reverse_typed import reverse
-from morula.core.typed import FLOAT64, ArrayType
+from morula.core.ir.typed import FLOAT64, ArrayType
+from morula.core.passes.reverse import reverse
 
 X = np.random.default_rng(0).normal(size=(3, 3))
 POSITIVE = X @ X.T + 3 * np.eye(3)

@@ -7,9 +7,9 @@ import pytest
 from numpy._core import umath
 from typed_tester import check, contracted, gradient, program, total, vector
 
-from morula.core import typed
-from morula.core.evaluate import evaluate
-from morula.core.typed import FLOAT64, INT64, ArrayType
+from morula.core.ir import typed
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, INT64, ArrayType
 
 COMPLEX = ArrayType(np.dtype(complex))
 MATRIX = ArrayType(np.dtype(float), (3, 4))

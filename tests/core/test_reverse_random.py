@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from random_typed import programs
 from typed_tester import gradient, total
 
-from morula.core.builder import Builder
-from morula.core.evaluate import evaluate
-from morula.core.inline import inline
-from morula.core.ir import Function, Value, operands, verify
-from morula.core.simplify import simplify
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value, operands, verify
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import ArrayType
+from morula.core.passes.inline import inline
+from morula.core.passes.simplify import simplify
 from morula.core.testing import ridders
-from morula.core.typed import ArrayType
 
 
 def loss_of(f: Function) -> Function:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typed_tester import check, gradient, program, total, vector
 
-from morula.core.evaluate import evaluate
-from morula.core.ir import Block, Function
-from morula.core.reverse_typed import reverse
-from morula.core.reverse_typed.rereading import Rereading
-from morula.core.simplify import simplify
-from morula.core.typed import FLOAT64, INT64, ArrayType, Dim
+from morula.core.ir.dynamic import Block, Function
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, INT64, ArrayType, Dim
+from morula.core.passes.reverse import reverse
+from morula.core.passes.reverse.rereading import Rereading
+from morula.core.passes.simplify import simplify
 
 MATRIX = ArrayType(np.dtype(float), (5, 5))
 

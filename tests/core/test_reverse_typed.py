@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from typed_tester import check, program, total, vector
 
-from morula.core.builder import Builder
-from morula.core.ir import Block, Function, Value
-from morula.core.typed import FLOAT64, INT64, Dim
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Block, Function, Value
+from morula.core.ir.typed import FLOAT64, INT64, Dim
 
 
 def test_straight_line():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from morula.core import surface  # noqa: F401  what NumPy's functions do on traced values
-from morula.core.evaluate import evaluate
-from morula.core.index_proofs import without_checks
-from morula.core.ir import verify, walk
-from morula.core.side_by_side import side_by_side
-from morula.core.simplify import simplify
-from morula.core.specialise import specialise
+from morula.core.ir.dynamic import verify, walk
+from morula.core.ir.evaluate import evaluate
+from morula.core.passes.index_proofs import without_checks
+from morula.core.passes.side_by_side import side_by_side
+from morula.core.passes.simplify import simplify
+from morula.core.specialise import (
+    specialise,
+    surface,  # noqa: F401  what NumPy's functions do on traced values
+)
 
 N = 12
 RNG = np.random.default_rng(0)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from typed_tester import program, vector
 
-from morula.core.evaluate import evaluate
-from morula.core.ir import Function, callee_name, verify, walk
-from morula.core.simplify import simplify
-from morula.core.typed import FLOAT64, INT64, ArrayType
+from morula.core.ir.dynamic import Function, callee_name, verify, walk
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, INT64, ArrayType
+from morula.core.passes.simplify import simplify
 
 
 def operations(f: Function) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import morula as mo
-from morula.core import watched
+from morula.core.eager.unrecorded import watched
 from morula.core.testing import ridders
 
 STORING = """

@@ -8,9 +8,9 @@ import pytest
 from strong_zero_programs import PROGRAMS
 
 import morula as mo
-from morula.core.strong_zero import contraction, is_nan, product, quotient, solution, strong
-from morula.core.tape import Cotangents
+from morula.core.eager.recorded.tape import Cotangents
 from morula.core.testing import numerical_vjp
+from morula.core.values.strong_zero import contraction, is_nan, product, quotient, solution, strong
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 INF, NAN = np.inf, np.nan
@@ -164,7 +164,7 @@ def test_quotients_and_solutions_of_zero_are_zero():
 @pytest.fixture
 def only_strong_sweeps(monkeypatch):
     """Every gradient by strong products, from a tape."""
-    module = sys.modules["morula.core.pullback"]
+    module = sys.modules["morula.core.eager.recorded.pullback"]
     monkeypatch.setattr(module.Back, "run", lambda self, parent, dy: self.sweep_strongly(parent, dy))
 
     def pull(self, parent, dy):

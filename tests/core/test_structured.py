@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import structured
-from morula.core.call import parameters
-from morula.core.ir import verify
-from morula.core.structured import compiled_for
+from morula.core.eager.recorded.call import parameters
+from morula.core.eager.structured import functions as structured
+from morula.core.eager.structured.functions import compiled_for
+from morula.core.ir.dynamic import verify
 from morula.testing import check_gradients
 
 X = np.array([0.3, -0.7, 1.9])

@@ -16,7 +16,7 @@ import scipy.special
 from surface_trace import call, check, raises_when_run, traced
 
 from morula.core.errors import BadInput
-from morula.core.traced import NeedsConcrete
+from morula.core.specialise.traced import NeedsConcrete
 
 A = np.arange(12.0).reshape(3, 4) % 5 - 1.5
 I = np.arange(6).reshape(2, 3)
@@ -294,7 +294,7 @@ def test_lengths_that_are_known_only_when_the_program_runs():
 
 def test_lengths_that_differ_raise():
     function, _, _ = traced(lambda a, k: a[:k] + a[1:], V, 2)
-    from morula.core.evaluate import evaluate
+    from morula.core.ir.evaluate import evaluate
 
     with pytest.raises(ValueError, match="lengths 2 and 4"):
         evaluate(function, [V, 2])

@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from surface_trace import call, check, raises_when_run, traced
 
 from morula.core.errors import BadInput
-from morula.core.ir import walk
-from morula.core.typed import Dim, raise_if
+from morula.core.ir.dynamic import walk
+from morula.core.ir.typed import Dim, raise_if
 
 MATRIX = np.arange(12.0).reshape(3, 4)
 VECTOR = np.array([3.0, 1.0, 4.0, 1.0, 5.0])

@@ -66,7 +66,7 @@ def test_numpys_numbers_are_divided_by_zero():
 def test_a_power_whose_type_depends_on_its_value_is_an_error():
     function, _, _ = traced(lambda x, n: x**n, 2, -1)
     with pytest.raises(ValueError, match="write float"):
-        from morula.core.evaluate import evaluate
+        from morula.core.ir.evaluate import evaluate
 
         evaluate(function, [2, -1])
     raises_when_run(lambda x, y: x**y, 0.0, -1.0, error=ZeroDivisionError)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import locks
+from morula.core.eager.unrecorded import locks
 
 TIMEOUT = 30  # for waits of the tests alone, so that a thread that has failed ends the test
 

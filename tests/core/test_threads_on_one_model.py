@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import claims
+from morula.core.eager.unrecorded import claims
 
 THREADS = 8
 TIMEOUT = 60  # of waits for a thread that may have failed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from morula.core import typed
-from morula.core.builder import Builder
 from morula.core.emit.typed_python import build, source
-from morula.core.evaluate import evaluate
-from morula.core.ir import Function, Value
-from morula.core.reverse_typed import reverse
-from morula.core.typed import FLOAT64, INT64, ArrayType, Dim
+from morula.core.ir import typed
+from morula.core.ir.builder import Builder
+from morula.core.ir.dynamic import Function, Value
+from morula.core.ir.evaluate import evaluate
+from morula.core.ir.typed import FLOAT64, INT64, ArrayType, Dim
+from morula.core.passes.reverse import reverse
 
 VECTOR = ArrayType(np.dtype(float), (5,))
 

@@ -12,21 +12,12 @@ from random_typed import programs
 
 jax = pytest.importorskip("jax")
 
-from morula.core.builder import Builder  # noqa: E402
 from morula.core.emit.xla import compile_function, overwriting  # noqa: E402
 from morula.core.errors import BadInput  # noqa: E402
-from morula.core.evaluate import evaluate  # noqa: E402
-from morula.core.ir import Function, Value, verify  # noqa: E402
-from morula.core.typed import (  # noqa: E402
-    FLOAT64,
-    INT64,
-    STACK,
-    ArrayType,
-    Dim,
-    callback,
-    debug_print,
-    stack_new,
-)
+from morula.core.ir.builder import Builder  # noqa: E402
+from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
+from morula.core.ir.evaluate import evaluate  # noqa: E402
+from morula.core.ir.typed import FLOAT64, INT64, STACK, ArrayType, Dim, callback, debug_print, stack_new  # noqa: E402
 
 SETTINGS = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 F8 = np.dtype(np.float64)

@@ -51,10 +51,10 @@ def test_a_client_that_was_started_before_is_a_warning_of_what_is_lost(monkeypat
 def test_xla_starts_with_the_switch_and_with_options_that_it_does_not_know():
     program = """
 import numpy as np
-from morula.core.builder import Builder
+from morula.core.ir.builder import Builder
 from morula.core.emit.xla import compile_function
-from morula.core.ir import Function, Value
-from morula.core.typed import FLOAT64
+from morula.core.ir.dynamic import Function, Value
+from morula.core.ir.typed import FLOAT64
 import jax
 x, builder = Value("x", FLOAT64), Builder()
 with builder.block() as block:

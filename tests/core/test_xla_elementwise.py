@@ -7,12 +7,12 @@ import pytest
 
 jax = pytest.importorskip("jax")
 
-from morula.core.builder import Builder, loop_of  # noqa: E402
 from morula.core.emit.xla import compile_function  # noqa: E402
 from morula.core.emit.xla.elementwise import UFUNCS  # noqa: E402
 from morula.core.errors import BadInput  # noqa: E402
-from morula.core.ir import Function, Value, verify  # noqa: E402
-from morula.core.typed import ArrayType  # noqa: E402
+from morula.core.ir.builder import Builder, loop_of  # noqa: E402
+from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
+from morula.core.ir.typed import ArrayType  # noqa: E402
 
 UFUNCS_OF_NUMPY = sorted((u for u in UFUNCS if getattr(np, u.__name__, None) is u), key=lambda u: u.__name__)
 DTYPES = [np.dtype(c) for c in "?bhilBHILfdFD"]

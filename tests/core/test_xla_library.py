@@ -12,11 +12,11 @@ import scipy.special
 
 jax = pytest.importorskip("jax")
 
-from morula.core.builder import Builder  # noqa: E402
 from morula.core.emit.xla import compile_function  # noqa: E402
 from morula.core.emit.xla.elementwise import UFUNCS  # noqa: E402
-from morula.core.ir import Function, Value, verify  # noqa: E402
-from morula.core.typed import ArrayType  # noqa: E402
+from morula.core.ir.builder import Builder  # noqa: E402
+from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
+from morula.core.ir.typed import ArrayType  # noqa: E402
 
 SPECIAL = sorted((u for u in UFUNCS if getattr(scipy.special, u.__name__, None) is u), key=lambda u: u.__name__)
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import morula as mo
-from morula.core import call, pullback
-from morula.core.structured import compiled_for
+from morula.core.eager.recorded import call, pullback
+from morula.core.eager.structured.functions import compiled_for
 from morula.core.testing import ridders
 
 from .case import Module, copied, moved, totals, world

@@ -221,3 +221,21 @@ def matched(x, kind):
 @pytest.mark.parametrize("x", [-1.5, 1.5])
 def test_match_statements(check, kind, x):
     check(matched, x, kind, argnums=(0,))
+
+
+def at_places(x, places, chosen):
+    if chosen:
+        return np.sum(x[places]) + np.sum(places)
+    return np.sum(places) * 1.0 + np.sum(x)
+
+
+def written_at_places(x, places, chosen):
+    y = x * 1.0
+    if chosen:
+        y[places] = 1.0
+    return np.sum(y) + 2.0
+
+
+@pytest.mark.parametrize("f", [at_places, written_at_places])
+def test_an_empty_array_is_indexed_on_the_other_path(check, f):
+    check(f, np.zeros(0), np.array([0, 1]), False, argnums=(0,))

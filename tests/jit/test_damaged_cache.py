@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import compilation_cache as cache
+from morula.core.compilation import compilation_cache as cache
 
 A = np.arange(3.0)
 

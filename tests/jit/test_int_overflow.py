@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import typed
-from morula.core.evaluate import evaluate
-from morula.core.ir import walk
+from morula.core.ir import typed
+from morula.core.ir.dynamic import walk
+from morula.core.ir.evaluate import evaluate
 
 MOST, LEAST = 2**63 - 1, -(2**63)
 VALUES = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import compiled
+from morula.core.compilation import compiled
 from morula.core.specialise import expressions
 
 INTERNAL = re.compile(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core import targets
+from morula.core.compilation import targets
 from morula.core.emit.native import compile_function, machine, real_functions
-from morula.core.evaluate import evaluate
+from morula.core.ir.evaluate import evaluate
 
 HOST = machine.host()
 PROCESSORS = {

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, assume, given, note, settings, strategies as
 from path_tester import assert_same
 
 import morula as mo
-from morula.core.evaluate import evaluate
-from morula.core.layout import objects_of, scan
-from morula.core.reverse_typed import reverse
-from morula.core.simplify import simplify
+from morula.core.ir.evaluate import evaluate
+from morula.core.passes.reverse import reverse
+from morula.core.passes.simplify import simplify
 from morula.core.specialise import specialise
+from morula.core.values.layout import objects_of, scan
 
 QUIET = {"suppress_health_check": list(HealthCheck), "deadline": None}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -8,7 +8,7 @@ import pytest
 from strong_zero_programs import PROGRAMS
 
 import morula as mo
-from morula.core import jitted
+from morula.core.compilation import jitted
 from morula.core.testing import numerical_vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -48,6 +48,35 @@ DIFFERENT = {
     "zeta": {"single precision"},
 }
 """Variations of functions at which the paths are known to differ, or compiled programs fail: by name."""
+SLOW = {
+    *(
+        "gammainc",
+        "gammaincc",
+        "gammaincinv",
+        "gammainccinv",
+        "chdtr",
+        "chdtrc",
+        "chdtri",
+        "gdtr",
+        "gdtrc",
+        "gdtrix",
+        "fdtr",
+    ),
+    *(
+        "fdtrc",
+        "fdtri",
+        "stdtr",
+        "stdtrit",
+        "betainc",
+        "betaincc",
+        "betaincinv",
+        "betainccinv",
+        "btdtri",
+        "bdtr",
+        "nbdtr",
+    ),
+}
+"""Distributions whose slopes are integrals: typed IR takes many seconds for each when it is interpreted, so they run as given."""
 OF_FREE_PHASE = {"eig", "eigh", "svd"}
 """Complex vectors have a phase that no derivative tells."""
 UNDEFINED = (ValueError, TypeError, ArithmeticError, IndexError, np.linalg.LinAlgError)
@@ -152,12 +181,13 @@ def check(cases: list[Case]) -> None:
     failures = []
     for case in cases:
         paths = Paths(case)
+        is_slow = case.function.__name__ in SLOW
         found = [
             (name, d)
-            for name, of in {"as given": lambda x: x, **POINTS}.items()
+            for name, of in {"as given": lambda x: x, **({} if is_slow else POINTS)}.items()
             for d in paths.differences(case.at(of))
         ]
-        for name, varied in variations(case):
+        for name, varied in () if is_slow else variations(case):
             found += [(name, d) for d in Paths(varied).differences(varied)]
             if name == "complex" and case.function.__name__ not in OF_FREE_PHASE:
                 found += [(name, d) for d in _against_differences(varied)]

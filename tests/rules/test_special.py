@@ -259,3 +259,6 @@ def test_distributions_at_the_ends_of_their_range_do_not_depend_on_their_shape()
     assert gamma_shape_slope(2.0, np.array([0.0, np.inf])).tolist() == [0.0, 0.0]
     assert [s.tolist() for s in beta_shape_slopes(2.0, 3.0, np.array([0.0, 1.0]), np.array([1.0, 0.0]))] == [[0, 0]] * 2
     assert mo.gradient(special.stdtr, 3.0, 0.0)[0] == 0
+    for infinity in (np.inf, -np.inf):
+        assert mo.gradient(special.stdtr, 3.0, infinity) == (0, 0)
+    assert mo.gradient(special.fdtr, 3.0, 2.0, np.inf) == (0, 0, 0)

@@ -10,7 +10,7 @@ import pytest
 from pandas._libs.ops_dispatch import maybe_dispatch_ufunc_to_dunder_op
 
 import morula as mo
-from morula.core.registry import HANDLERS
+from morula.core.rules.registry import HANDLERS
 from morula.core.testing import check_gradients
 
 A = np.array([1.5, 2.0, 0.7])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...typed import Spec, part_dimensions
+from ...ir.typed import Spec, part_dimensions
 from .assembly import Code
 from .elements import Element, address, load, store
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ... import typed
-from ...ir import Block, Function, Operation, Value
-from ...typed import STACK, ArrayType
+from ...ir import typed
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK, ArrayType
 from .fusion import accesses, is_array, is_elementwise, part
 from .liveness import Order
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir import Block, Operation, Value
-from ...typed import STACK
+from ...ir.dynamic import Block, Operation, Value
+from ...ir.typed import STACK
 from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
 from .function import FunctionCode, emits

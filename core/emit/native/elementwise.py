@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import typed
-from ...ir import Operation, Value
+from ...ir import typed
+from ...ir.dynamic import Operation, Value
 from .arrays import Array, Lazy, Memory, Part, broadcast_indices, widened
 from .elements import Element, convert, is_complex, register, registers
 from .function import PARTS, FunctionCode, emits

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Function, Value
-from ...typed import STACK, Dim
+from ...ir.dynamic import Function, Value
+from ...ir.typed import STACK, Dim
 from .assembly import MARKS
 from .function import input_registers
 from .fusion import is_array

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from ...index_proofs import Proofs, analyse
-from ...ir import Block, Function, Operation, Value
-from ...typed import STACK, ArrayType, Dim
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK, ArrayType, Dim
+from ...passes.index_proofs import Proofs, analyse
 from .arrays import Array, Memory
 from .assembly import MARKS, Code
 from .buffers import SMALL, Buffer, place

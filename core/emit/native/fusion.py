@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import typed
-from ...ir import Function, Operation, Value
-from ...typed import STACK
+from ...ir import typed
+from ...ir.dynamic import Function, Operation, Value
+from ...ir.typed import STACK
 from .liveness import Order, Use
 from .real_functions import find
 

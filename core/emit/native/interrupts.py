@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import typed
-from ...ir import Block, Function, Operation, Value
-from ...typed import ArrayType, Dim
+from ...ir import typed
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import ArrayType, Dim
 from .assembly import Module
 from .function import PARTS, FunctionCode
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import typed
 from ...errors import BadInput
-from ...exceptions import exception_of
-from ...ir import Operation, callee_name
-from ...typed import STACK, ArrayType, Dim
+from ...ir import typed
+from ...ir.dynamic import Operation, callee_name
+from ...ir.exceptions import exception_of
+from ...ir.typed import STACK, ArrayType, Dim
 from .elements import load, store
 from .function import FunctionCode, emits
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir import Block, Function, Operation, Value
+from ...ir.dynamic import Block, Function, Operation, Value
 
 
 @dataclass(frozen=True)

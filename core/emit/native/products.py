@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Operation
+from ...ir.dynamic import Operation
 from .arrays import Array, Memory
 from .elements import Element, address, element, in_memory, is_complex, literal, register_kinds, registers
 from .elementwise import elementwise

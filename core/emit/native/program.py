@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from ...exceptions import exception_of
-from ...ir import Function
-from ...places import Calls, raised_at
-from ...typed import STACK, ArrayType, Dim
+from ...ir.dynamic import Function
+from ...ir.exceptions import exception_of
+from ...ir.places import Calls, raised_at
+from ...ir.typed import STACK, ArrayType, Dim
 from . import machine
 from .entry import built_in, has_fast_call, write_call, write_entry
 from .function import FunctionCode

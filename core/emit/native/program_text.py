@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Function, Operation
-from ...places import calls_to, numbered
+from ...ir.dynamic import Function, Operation
+from ...ir.places import calls_to, numbered
 from .assembly import Module
 from .machine import Processor
 

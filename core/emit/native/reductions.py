@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Operation
+from ...ir.dynamic import Operation
 from .arrays import Array
 from .assembly import Code, is_small
 from .elements import Element, convert, element, half, is_complex, literal, register, register_kinds, registers

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Block, Function, Operation, Value
-from ...typed import STACK
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK
 
 _ROUNDED = {
     *(np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.remainder, np.fmod, np.divmod, np.modf),

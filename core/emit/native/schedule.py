@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ... import typed
-from ...ir import Block, Function, Operation, Value
-from ...typed import STACK
+from ...ir import typed
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK
 from .fusion import part
 
 _WRITES = (typed.setitem, typed.add_at)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ... import typed
-from ...ir import Operation, Value
-from ...typed import STACK, ArrayType
+from ...ir import typed
+from ...ir.dynamic import Operation, Value
+from ...ir.typed import STACK, ArrayType
 from .arrays import Memory
 from .assembly import Module
 from .elements import load, store

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import typed
-from ...ir import Operation
+from ...ir import typed
+from ...ir.dynamic import Operation
 from .arrays import Array, Memory
 from .assembly import Code
 from .elements import half, is_complex, register

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Operation
-from ...typed import Dim, broadcast_to, cast, concatenate, custom, full, iota, raise_if, reshape, transpose
+from ...ir.dynamic import Operation
+from ...ir.typed import Dim, broadcast_to, cast, concatenate, custom, full, iota, raise_if, reshape, transpose
 from .indexing import Window, write
 from .lengths import aligned, dimension, fit, length, masked
 from .lower import Site, Walk, lowers

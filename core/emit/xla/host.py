@@ -15,8 +15,8 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 
-from ...ir import Operation
-from ...typed import ArrayType, Dim, callback, debug_print
+from ...ir.dynamic import Operation
+from ...ir.typed import ArrayType, Dim, callback, debug_print
 from .lengths import length
 from .lower import Site, Walk, lowers
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Operation
-from ...typed import ArrayType, Dim, Spec, add_at, getitem, part_dimensions, setitem
+from ...ir.dynamic import Operation
+from ...ir.typed import ArrayType, Dim, Spec, add_at, getitem, part_dimensions, setitem
 from .lengths import dimension, fit, length, mask
 from .lower import Walk, int_or_none, lowers
 
@@ -46,6 +46,8 @@ def _getitem(walk: Walk, op: Operation, x: Any, *index: Any, spec: Spec) -> Any:
     kind, index_types = op.results[0].type, [v.type for v in op.positional[1:]]
     part = read(walk, jnp.asarray(x), windows(spec, index, op.operands[0].type, kind, index_types))
     if "a" in spec:
+        if 0 in part.shape:  # from which nothing can be read: a check has failed, or this is a branch that is not taken
+            return jnp.zeros(kind.bounds, part.dtype)
         places = _index(spec, index, index_types)
         part = part.at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
         return fit(part, kind.bounds)
@@ -70,6 +72,8 @@ def _update(walk: Walk, op: Operation, x: Any, index_and_value: Sequence[Any], s
     if "a" not in spec:
         return write(walk, x, parts, lax.reshape(v, [dimension(w.n) for w in parts]), add)
     block = read(walk, x, parts)
+    if 0 in block.shape:  # to which nothing can be written
+        return x
     places, mode = _index(spec, index, index_types), "promise_in_bounds"
     array_ndim = max(t.ndim for e, t in zip(_asking(spec), index_types) if e == "a")
     sliced = part_dimensions(spec, array_ndim).values()

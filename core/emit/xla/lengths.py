@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...typed import ArrayType, Dim
+from ...ir.typed import ArrayType, Dim
 
 
 def dimension(n: int | Dim) -> int:

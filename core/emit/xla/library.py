@@ -10,7 +10,7 @@ import numpy as np
 import scipy.fft
 from jax import lax
 
-from ...ir import Operation
+from ...ir.dynamic import Operation
 from .lower import Site, Walk, lowers
 
 _SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")

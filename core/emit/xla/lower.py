@@ -16,10 +16,10 @@ import numpy as np
 from jax import lax
 
 from ...errors import BadInput
-from ...exceptions import exception_of
-from ...ir import Block, Function, Operation, Value, callee_name, walk
-from ...places import calls_to, numbered
-from ...typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
+from ...ir.dynamic import Block, Function, Operation, Value, callee_name, walk
+from ...ir.exceptions import exception_of
+from ...ir.places import calls_to, numbered
+from ...ir.typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
 from .overwriting import computed_now, read_before, rewritten, settled
 from .pending import Pending, Place, deferred, place, place_of
 

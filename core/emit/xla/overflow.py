@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ...ir import Operation
-from ...typed import overflows
+from ...ir.dynamic import Operation
+from ...ir.typed import overflows
 from .lower import Walk, lowers
 
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Block, Operation, Value, operands, walk
-from ...typed import STACK, Primitive, add_at, setitem
+from ...ir.dynamic import Block, Operation, Value, operands, walk
+from ...ir.typed import STACK, Primitive, add_at, setitem
 
 LARGE = 1024
 """Bytes from which on an array's copies matter."""

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Block, Operation, Value
-from ...typed import Spec, add_at, cast, getitem, setitem
+from ...ir.dynamic import Block, Operation, Value
+from ...ir.typed import Spec, add_at, cast, getitem, setitem
 from .overwriting import is_large
 
 MOST = 16

@@ -13,9 +13,9 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from ...errors import BadInput
-from ...ir import Function, walk
-from ...places import Calls, raised_at
-from ...typed import STACK, Dim
+from ...ir.dynamic import Function, walk
+from ...ir.places import Calls, raised_at
+from ...ir.typed import STACK, Dim
 from . import arrays, elementwise, host, indexing, library, overflow, reductions, special  # noqa: F401  they register themselves
 from .client import default_platform, prepare, refuse_fork, wide
 from .lower import Walk, error_at

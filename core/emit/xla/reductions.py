@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...ir import Operation
+from ...ir.dynamic import Operation
 from .elementwise import apply_ufunc
 from .lengths import masked
 from .lower import Walk, lowers

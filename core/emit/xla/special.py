@@ -14,7 +14,7 @@ import jax.scipy.special as jax_special
 import numpy as np
 import scipy.special
 
-from ...ir import Operation
+from ...ir.dynamic import Operation
 from .elementwise import computes
 
 _NAMES = "entr erf erfc erfcx erfinv expit gamma gammasgn i0 i0e i1 i1e logit ndtr ndtri spence dawsn".split()

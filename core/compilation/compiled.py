@@ -1,0 +1,301 @@
+"""From a Python function and its arguments to a program that runs: the stages of compilation, timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..eager.recorded.tape import NotANumber
+from ..errors import BadInput
+from ..exclusion import one_at_a_time
+from ..faults import refused
+from ..ir.dynamic import Block, Function, walk
+from ..ir.typed import STACK, callback, debug_print
+from ..passes.columns import by_rows
+from ..passes.index_proofs import without_checks
+from ..passes.side_by_side import products_of_loops
+from ..passes.simplify import simplify
+from ..recursion import DeepRecursion, deeply
+from ..source.definitions import describe
+from ..specialise import Program, specialise
+from ..specialise.numbers import Needed
+from ..specialise.traced import NeedsConcrete
+from ..specialise.transforms import without_custom
+from ..values.layout import layout_of, names_of_arguments, objects_of, scan
+from ..values.memory import overlaps_itself
+from ..values.strong_zero import is_nan
+from . import targets, transformed_calls  # noqa: F401  what they do on traced values
+
+_PASSES = (
+    ("without custom derivatives", without_custom),
+    ("without checks that never fail", without_checks),
+    ("simplify", simplify),
+    ("side by side", products_of_loops),
+    ("by rows", by_rows),
+)
+
+
+IS_ARGUMENT_AND_OUTSIDE = (
+    "an argument of the compiled function holds a list, dict or object that the function also reads from outside (a global, a closure), and "
+    "changes, differentiates or compares by `is`; let it read the argument alone, or give it a copy"
+)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What a program looks at while it runs: indices that may be out of range (native code), Python ints that may overflow."""
+
+    bounds: bool = True
+    overflow: bool = True
+
+
+@dataclass
+class Compilation:
+    """One program on its way through the stages."""
+
+    f: Callable[..., Any]
+    target: str
+    reason: str
+    program: Program
+    stages: list[tuple[str, Function]]  # the typed function after each pass
+    seconds: dict[str, float]
+    checks: Checks
+    static: frozenset[int] = frozenset()  # leaves that had to be known
+    read_only: frozenset[int] = frozenset()  # leaves that cannot be written to, which the function does on a path
+    why_static: dict[int, str] = field(default_factory=dict)
+    is_strong: bool = False  # see ``strong_zero``
+    executable: Any = None
+    enter: Any = None  # the quick way in
+
+    @property
+    def function(self) -> Function:
+        return self.stages[-1][1]
+
+    def compile(self, keep: bool = False) -> Compilation:
+        """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
+        if self.executable is None:
+            with one_at_a_time, refused(describe(self.f)):
+                self._compile(keep)
+        return self
+
+    def _compile(self, keep: bool) -> None:
+        if self.executable is not None:  # by another thread meanwhile
+            return
+        began = time.perf_counter()
+        made = deeply(lambda: targets.compile_for(self.target, self.function, self.checks.bounds))
+        self.seconds["compile"] = time.perf_counter() - began
+        if not keep:
+            self.stages = self.stages[-1:]
+            self.program.function = self.function
+        self.executable = made
+
+    @cached_property
+    def may_repeat(self) -> bool:
+        """Whether results of NaN are to be computed again with strong products: the program has effects only at its end."""
+        return self.program.differentiates and not self.is_strong and not calls_python(self.function.block)
+
+    def run(self, leaves: Sequence[Any], given: Any) -> Any:
+        """The Python result for the leaves of ``given``, which is ``(args, kwargs)``.
+
+        Raises:
+            NotANumber: a result is NaN, and may be a number with strong products; nothing has been changed yet.
+        """
+        program = self.program
+        parameters = [leaves[i] for i in program.leaves]
+        parameters += [source.read() for source in program.hidden]
+        if program.written:
+            check_overlap(parameters, program.written)
+        objects = objects_of(given) if program.knows_objects or program.outside else ()
+        if program.outside and any(id(x) in program.outside for x in objects):
+            raise BadInput(IS_ARGUMENT_AND_OUTSIDE)
+        results = self.executable(parameters)
+        if self.may_repeat and any(map(is_nan, results)):
+            raise NotANumber
+        return program.result(results, parameters, objects)
+
+    def is_current(self) -> bool:
+        """Whether what the program has found outside of its arguments is still there."""
+        return self.program.is_current() and all(map(self._fits, range(len(self.program.hidden))))
+
+    def _fits(self, i: int) -> bool:
+        x = self.program.hidden[i].read()
+        place = len(self.program.leaves) + i
+        kind = self.function.parameters[place].type
+        return (
+            type(x) is np.ndarray
+            and x.dtype == kind.dtype
+            and x.shape == kind.shape
+            and x.strides == self.program.strides.get(place, x.strides)
+            and x.flags.writeable is (place not in self.program.read_only)
+        )
+
+    @property
+    def written(self) -> frozenset[int]:
+        """The leaves that the program writes to on some path."""
+        program = self.program
+        return self.read_only | {program.leaves[i] for i in program.written if i < len(program.leaves)}
+
+
+def calls_python(block: Block, within: frozenset[Function] = frozenset()) -> bool:
+    """Whether a program calls Python functions, or prints, while it runs."""
+    for op in walk(block):
+        if op.callee in (callback, debug_print):
+            return True
+        if isinstance(op.callee, Function) and op.callee not in within:
+            if calls_python(op.callee.block, within | {op.callee}):
+                return True
+    return False
+
+
+def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
+    """Raise if an array that is written to shares memory with another one."""
+    arrays = [(i, x) for i, x in enumerate(parameters) if type(x) is np.ndarray]
+    for place in written:
+        x = parameters[place]
+        if x.base is not None and overlaps_itself(x):
+            raise BadInput(
+                "the compiled function writes into an array of which several elements are one in memory; give it a copy"
+            )
+        for i, other in arrays:
+            if i != place and (
+                x is other or (x.base is not None or other.base is not None) and _share_memory(x, other)
+            ):
+                raise BadInput(
+                    "the compiled function writes into an array that shares memory with another argument, or with an array from outside "
+                    "that it reads; give it a copy"
+                )
+
+
+def _share_memory(x: np.ndarray, y: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(x, y, max_work=1000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def specialised(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    target: str,
+    checks: Checks,
+    static: Collection[int] = (),
+    level: int = 0,
+    is_strong: bool = False,
+) -> Compilation:
+    """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
+
+    Raises:
+        BadInput: it cannot be compiled; what, where, and what to do.
+    """
+    with one_at_a_time:  # what is being traced is known to all of its values (``Trace.stack``)
+        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong)
+
+
+def _specialised(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    target: str,
+    checks: Checks,
+    static: set[int],
+    level: int,
+    is_strong: bool,
+) -> Compilation:
+    first = targets.first_choice(target)
+    why: dict[int, str] = {}
+    fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
+    read_only: set[int] = set()  # of these, what is written to
+    refusal: BadInput | None = None
+    options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
+    is_numbered = False
+    began = time.perf_counter()
+    while True:
+        try:
+            forms = {"may_fork": refusal is not None, "is_numbered": is_numbered, **options}
+            program = specialise(f, args, kwargs, static, read_only, target=first[0], **forms)
+        except BadInput as error:
+            try:
+                why |= needed(f, args, kwargs, error, static)
+            except BadInput as final:
+                if refusal is not None:
+                    raise refusal from refusal.__cause__
+                if not error.is_uneven:  # type: ignore[attr-defined]
+                    raise
+                refusal = final
+            static |= why.keys()
+            continue
+        except Needed:
+            is_numbered = True
+            continue
+        refused_writes = fixed.intersection(program.leaves[i] for i in program.written if i < len(program.leaves))
+        if not read_only.issuperset(refused_writes):
+            read_only |= refused_writes
+            continue
+        chosen = targets.choose(program.function, target, first)
+        if chosen[0] == first[0] or not _is_for(first[0], program.function):
+            break
+        first = chosen  # what was traced holds what the other target does not have
+    seconds = {"trace": time.perf_counter() - began}
+    stages = [("trace", program.function)]
+    deep = DeepRecursion(8_000)
+    try:
+        deep.begin()
+        with refused(describe(f)):
+            for name, run in _PASSES:
+                began = time.perf_counter()
+                stages.append((name, run(stages[-1][1])))
+                seconds[name] = time.perf_counter() - began
+    finally:
+        deep.end()
+    return Compilation(
+        f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong
+    )
+
+
+def _is_for(target: str, function: Function) -> bool:
+    """Whether a function can be compiled for this target alone, as one with stacks."""
+    return target == "native" and any(v.type is STACK for op in walk(function.block) for v in op.results)
+
+
+def needed(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: BadInput, static: Collection[int]
+) -> dict[int, str]:
+    """The leaves that have to be static for a number to be known, with what it was needed for.
+
+    Raises:
+        BadInput: it depends on an array, or on something else that cannot be known; or no number is needed.
+    """
+    if not isinstance(error, NeedsConcrete):
+        raise error
+    what, _, where = str(error).partition("\n")
+    where = "\n" + where if where else ""
+    leaves = error.leaves
+    names = names_of_arguments(f, layout_of((args, kwargs)))
+    if leaves is None or not leaves or not leaves.isdisjoint(static):
+        raise BadInput(
+            f"{what}; it is computed while the program runs, so write what needs it with masks or bounds{where}"
+        ) from error
+    values, _ = scan((args, kwargs))
+    for i in sorted(leaves):
+        if error.is_of_c and not isinstance(values[i], (int, np.integer, np.bool_)):
+            raise BadInput(
+                f"{what}; it depends on {names[i]}: write it with NumPy's functions (np.searchsorted, np.sort), as a loop, or "
+                f"call it by mo.callback{where}"
+            ) from error
+        if isinstance(values[i], np.ndarray):
+            raise BadInput(
+                f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which is then "
+                f"known while compiling{where}"
+            ) from error
+        if not isinstance(values[i], (int, np.integer, np.bool_)):
+            raise BadInput(
+                f"{what}; it depends on {names[i]}, which is no integer: compute it before the call and pass it as an int, or "
+                f"make that argument part of the program by static_argnames{where}"
+            ) from error
+    return dict.fromkeys(leaves, what)

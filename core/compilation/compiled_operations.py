@@ -1,0 +1,180 @@
+"""A compiled function as one operation on a tape: its pullback is compiled, too.
+
+A function whose result is one real number is run together with its gradient, which the way back scales; any other is run
+again on the way back, in one program with its backward sweep.  A function that changes its arguments, or that reads numbers
+or arrays from outside which the run has computed, is recorded from its source, as if it were not compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..api import pullback
+from ..eager.arrays.integers import carries
+from ..eager.recorded.call import call
+from ..eager.recorded.custom import distinct
+from ..eager.recorded.tape import Cotangents, Record, Tape
+from ..eager.structured.captured import made_on
+from ..values.cotangents import conform, scale
+from ..values.layout import Again, Describe, Holder, Hole, Layout, Static, build
+from ..values.numbers import Int, evaluate
+from ..values.reachable import reached
+from .compiled import Compilation
+
+
+def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function ``(args, kwargs) -> (y, gradient)`` for an ``f`` that returns a real number."""
+
+    def apply(given: Any) -> Any:
+        return f(*given[0], **given[1])
+
+    def value_and_gradient(args: Any, kwargs: Any) -> Any:
+        y, back = pullback(apply, (args, kwargs))
+        return y, back(1.0)[0]
+
+    return value_and_gradient
+
+
+def pullback_of(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function ``(dy, args, kwargs) -> cotangents``."""
+
+    def apply(given: Any) -> Any:
+        return f(*given[0], **given[1])
+
+    def pull(dy: Any, args: Any, kwargs: Any) -> Any:
+        return pullback(apply, (args, kwargs))[1](dy)[0]
+
+    return pull
+
+
+def record(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a compiled function on a tape."""
+    given = jitted.given(args, kwargs)
+    described = Describe()
+    layout = described.describe(given)
+    leaves = described.leaves
+    if any(type(x) is Int or carries(tape, x) for x in leaves) or _has_int(layout):
+        return call(tape, jitted.__wrapped__, *args, **kwargs)
+    found, _ = jitted.compilation(*given)
+    if not is_operation(found) or not _is_apart(tape, found):
+        return call(tape, jitted.__wrapped__, *args, **kwargs)
+    kept = _Kept(jitted, given, leaves, layout)
+    if is_real_number(found):
+        y, gradient = evaluate(tape.parent, jitted.with_gradient, *given)
+        y = evaluate(tape.parent, distinct, y)
+        tape.records.append((_scale_gradient, y, jitted, gradient, kept))
+        return y
+    y = evaluate(tape.parent, jitted.plain, *given[0], **given[1])
+    if found.program.may_give_arguments and _share_memory(y, leaves):
+        return call(tape, jitted.__wrapped__, *args, **kwargs)
+    y = evaluate(tape.parent, _distinct, y)
+    tape.records.append((_run_again, Describe().describe(y), jitted, _leaves_of(y), kept))
+    return y
+
+
+def _share_memory(y: Any, leaves: list[Any]) -> bool:
+    """Whether an array of a result is an argument, or a view of one."""
+    arrays = [x for x in leaves if isinstance(x, np.ndarray)]
+    return any(np.may_share_memory(x, a) for x in _leaves_of(y) if isinstance(x, np.ndarray) for a in arrays)
+
+
+class _Kept:
+    """The arguments of a call, as they were."""
+
+    def __init__(self, jitted: Any, given: Any, leaves: list[Any], layout: Layout) -> None:
+        self.jitted, self.given, self.leaves, self.layout = jitted, given, leaves, layout
+
+    def add(self, table: Cotangents, gradient: Any, dy: Any = None) -> None:
+        for x, g in zip(self.leaves, along(self.layout, gradient, len(self.leaves))):
+            if g is not None and (isinstance(x, (float, complex, np.inexact)) or isinstance(x, np.ndarray)):
+                g = g if dy is None else table.run(scale, dy, g)
+                table.add(x, table.run(conform, g, x))
+
+
+def _scale_gradient(table: Cotangents, record: Record) -> None:
+    _, y, _, gradient, kept = record
+    dy = table.take(y)
+    if dy is not None:
+        kept.add(table, gradient, dy)
+
+
+def _run_again(table: Cotangents, record: Record) -> None:
+    _, layout, jitted, results, kept = record
+    dys = [table.take(y) for y in results]
+    if all(dy is None for dy in dys):
+        return
+    dys = [_zero(y) if dy is None else table.run(conform, dy, y) for y, dy in zip(results, dys)]
+    kept.add(table, table.run(jitted.pull, build(layout, dys), *build(kept.layout, kept.leaves)))
+
+
+def _zero(y: Any) -> Any:
+    if isinstance(y, np.ndarray):
+        return np.zeros_like(y) if y.dtype.kind in "fc" else None
+    return type(y)(0) if isinstance(y, (float, complex, np.inexact)) else None
+
+
+def is_operation(found: Compilation) -> bool:
+    """Whether a call leaves its arguments as they are, and gives a new result."""
+    program = found.program
+    return not (program.written or program.updates or program.knows_objects or program.gives_arguments)
+
+
+def is_real_number(found: Compilation) -> bool:
+    """Whether the result is one real number."""
+    results = found.program.function.block.results
+    return found.program.is_number and results[0].type.dtype.kind == "f"
+
+
+def _is_apart(tape: Tape, found: Compilation) -> bool:
+    """Whether nothing that the function reads from outside was computed on a tape."""
+    program = found.program
+    values = [
+        guard.found for guard in program.guards if isinstance(guard.found, (float, complex, np.inexact, tuple, list))
+    ]
+    given: set[int] = set()
+    reached([*values, *(source.read() for source in program.hidden)], given)
+    return not given or all(given.isdisjoint(made) for made in made_on(tape))
+
+
+def _has_int(layout: Layout) -> bool:
+    """Whether a number of the class that the recorded tier uses for integers is part of a layout."""
+    if isinstance(layout, Holder):
+        return any(map(_has_int, layout.parts))
+    value = getattr(layout, "value", None)
+    return type(value) is Int or isinstance(value, Static) and type(value.value) is Int
+
+
+def _leaves_of(y: Any) -> list[Any]:
+    found = Describe()
+    found.describe(y)
+    return found.leaves
+
+
+def _distinct(y: Any) -> Any:
+    return distinct(y) if isinstance(y, (list, tuple, np.ndarray, float, complex, np.inexact)) else y
+
+
+def along(layout: Layout, x: Any, n: int) -> list[Any]:
+    """What stands in a gradient where a layout has its n leaves."""
+    found: list[Any] = [None] * n
+
+    def walk(layout: Layout, x: Any) -> None:
+        if x is None or isinstance(layout, Again):
+            return
+        if isinstance(layout, Hole):
+            found[layout.index] = x
+        elif isinstance(layout, Holder):
+            if isinstance(x, (list, tuple)):
+                parts = list(x)
+            elif isinstance(x, dict):
+                parts = list(x.values())
+            else:
+                parts = [getattr(x, name, None) for name in layout.names[1:]]
+            for part, e in zip(layout.parts, parts):
+                walk(part, e)
+
+    walk(layout, x)
+    return found

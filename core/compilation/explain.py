@@ -1,0 +1,114 @@
+"""What was made of a function: the program in several languages, and the story of its compilation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..emit import typed_python
+from ..errors import BadInput
+from ..ir.dynamic import Block, Function
+from ..ir.typed import stack_push
+from ..specialise.outside import Code
+from ..values.layout import layout_of, names_of_arguments
+from . import targets
+from .compiled import Compilation
+
+LANGUAGES = ("ir", "python", "llvm", "stablehlo", "hlo")
+
+
+class Lowered:
+    """A function as a program for the types of some arguments."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self.compilation = compilation
+
+    @property
+    def target(self) -> str:
+        return self.compilation.target
+
+    def as_text(self, language: str = "ir") -> str:
+        """The program as text.
+
+        Args:
+            language: ``"ir"`` (typed, simplified), ``"python"`` (the same as NumPy calls, which run), ``"llvm"`` for the
+                target native, ``"stablehlo"`` and ``"hlo"`` (as XLA has optimised it) for the target xla.
+        """
+        if language not in LANGUAGES:
+            raise BadInput(f"as_text knows {', '.join(map(repr, LANGUAGES))}, not {language!r}")
+        if language == "ir":
+            return str(self.compilation.function)
+        if language == "python":
+            return typed_python.source(self.compilation.function)
+        wanted = "native" if language == "llvm" else "xla"
+        if self.compilation.target != wanted:
+            raise BadInput(
+                f"the program is for the target {self.compilation.target}, and has no {language}: "
+                f"use jit(f, target={wanted!r})"
+            )
+        made = targets.compile_for(wanted, self.compilation.function, self.compilation.checks.bounds, kept=False)
+        return getattr(made, f"{language}_text")
+
+    def compile(self) -> Compilation:
+        """The compiled program."""
+        return self.compilation.compile()
+
+
+def size(function: Function) -> int:
+    """The number of operations, those of nested blocks included."""
+
+    def count(block: Block) -> int:
+        return sum(1 + sum(map(count, op.blocks)) for op in block.operations)
+
+    return count(function.block)
+
+
+def kept_for_the_way_back(function: Function) -> list[str]:
+    """What loops push on the stack of a backward sweep, in words."""
+    found: dict[int, int] = {}
+
+    def visit(block: Block, line: int) -> None:
+        for op in block.operations:
+            if op.callee is stack_push:
+                pushed = (v.type for v in op.operands[1:])
+                found[line] = found.get(line, 0) + sum(t.dtype.itemsize * math.prod(t.bounds) for t in pushed)
+            for inner in op.blocks:
+                visit(inner, op.line if op.kind in ("while", "range") else line)
+
+    visit(function.block, 0)
+    where = "{:,} bytes in each iteration of the loop at line {}"
+    return [where.format(n, line) if line else f"{n:,} bytes" for line, n in found.items() if n]
+
+
+def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The target and why, what is static, each stage with its program and time."""
+    names = names_of_arguments(compilation.f, layout_of((args, kwargs)))
+    lines = [f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}"]
+    for i in sorted(compilation.static):
+        why = compilation.why_static.get(i, "asked for")
+        lines.append(f"static: {names[i]}, needed for {why}")
+    program = compilation.program
+    if program.hidden:
+        lines.append(f"read from outside at each call: {len(program.hidden)} array(s)")
+    guards = [guard for guard in program.guards if not isinstance(guard, Code)]
+    if guards:
+        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))
+        lines.append(f"read from outside while compiling: {constants or len(guards)}")
+    lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
+    if compilation.program.differentiates:
+        again = (
+            "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"
+        )
+        never = "results of NaN stay: the program calls Python or prints, so it is not run again with strong products"
+        lines.append(again if compilation.may_repeat else never)
+    before = ""
+    for name, function in compilation.stages:
+        text = str(function)
+        lines += ["", f"after {name}: {size(function)} operations{', as before' if text == before else ''}"]
+        lines += [text] if text != before else []
+        before = text
+    lines += ["", "seconds: " + ", ".join(f"{name} {t:.4f}" for name, t in compilation.seconds.items())]
+    inner = getattr(compilation.executable, "seconds", None)
+    if inner:
+        lines.append("seconds of compile: " + ", ".join(f"{name} {t:.4f}" for name, t in inner.items()))
+    return "\n".join(lines)

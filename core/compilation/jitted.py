@@ -1,0 +1,327 @@
+"""``jit``: a Python function compiled for the types of its arguments, when it is called with them for the first time."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ..eager.recorded.tape import NotANumber, Tape
+from ..errors import BadInput
+from ..exclusion import one_at_a_time
+from ..faults import prune
+from ..source.definitions import describe, name_of
+from ..source.requirements import check_function
+from ..specialise.objects import LIBRARIES
+from ..specialise.traced import Trace
+from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
+from . import targets
+from .compiled import Checks, Compilation, specialised
+from .compiled_operations import pullback_of, record, value_and_gradient_of
+from .entry import entry
+from .explain import Lowered, explanation
+from .recompilation import History
+
+Function = Callable[..., Any]
+
+
+def jit(
+    f: Function | None = None,
+    *,
+    target: str = "auto",
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    bounds_check: bool = True,
+    overflow_check: bool = True,
+) -> Any:
+    """``f`` compiled: for each structure, dtypes and shapes of its arguments a program of its own, made at the first call.
+
+    Numbers and arrays in the arguments, in whatever containers and objects, are what the program computes with; all else
+    is part of it.  ``if``, ``while`` and ``for`` on values that are not known while compiling stay what they are, and
+    arrays, lists, dicts and objects may be changed in place.  A number that has to be known (as a shape, or an index into a
+    list) makes its argument static: the program is made for its value; ``jit(f).explain`` says so.
+
+    Args:
+        f: the function; left out, ``jit`` is a decorator with options.
+        target: ``"native"`` (loops for the CPU, by LLVM), ``"xla"`` (by JAX; CPU, GPU, TPU), or ``"auto"``.
+        static_argnums: positions of arguments whose values are part of the program; they need ``__hash__`` and ``__eq__``.
+        static_argnames: names of such arguments.
+        bounds_check: in native code, check indices that cannot be proved to be in range.
+        overflow_check: raise ``OverflowError`` where a Python int needs more than 64 bits; else it wraps around.
+
+    Raises:
+        BadInput: when called: the function cannot be compiled, or a static value has no hash; when made: wrong options,
+            or what the target needs is not installed.
+
+    >>> @jit
+    ... def power(x, n):
+    ...     r = 1.0
+    ...     while n > 0:
+    ...         n -= 1
+    ...         r *= x
+    ...     return r
+    >>> power(2.0, 10)
+    1024.0
+    """
+    if f is None or isinstance(f, (staticmethod, classmethod)):
+        with_options = functools.partial(
+            jit,
+            target=target,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            bounds_check=bounds_check,
+            overflow_check=overflow_check,
+        )
+        return with_options if f is None else type(f)(with_options(f.__func__))
+    check_function(f)
+    targets.check(target)
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Jitted(f, target, *_static_arguments(f, positions, names), Checks(bounds_check, overflow_check))
+
+
+def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str, ...]) -> tuple[set[int], set[str]]:
+    """Positions and names together: an argument may be given by either."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return set(positions), set(names)
+    known = [p.name for p in parameters]
+    takes_any = {p.kind for p in parameters}
+    for i in positions:
+        if (
+            not isinstance(i, int)
+            or inspect.Parameter.VAR_POSITIONAL not in takes_any
+            and not -len(known) <= i < len(known)
+        ):
+            raise BadInput(
+                f"static_argnums {i!r} is no position of an argument of {describe(f)}, which has {len(known)}"
+            )
+    for name in names:
+        if name not in known and inspect.Parameter.VAR_KEYWORD not in takes_any:
+            raise BadInput(f"static_argnames {name!r} is no argument of {describe(f)}: it has {', '.join(known)}")
+    found = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
+    return found, {*names, *(known[i] for i in found if i < len(known))}
+
+
+class _Form:
+    """The programs for one structure of arguments.
+
+    There is one for each value of the leaves that had to be known, and one for each set of read-only arrays that are written to.
+    """
+
+    def __init__(self) -> None:
+        self.static: tuple[int, ...] = ()
+        self.written: tuple[int, ...] = ()
+        self.programs: dict[tuple[Any, ...], Compilation] = {}
+
+    def values(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        found = tuple(repr(leaves[i]) for i in self.static)
+        return found if not self.written else (*found, *(leaves[i].flags.writeable for i in self.written))
+
+
+class Jitted:
+    """A function that is compiled when it is called; ``jit`` makes it."""
+
+    def __init__(
+        self,
+        f: Function,
+        target: str,
+        static: set[int],
+        static_names: set[str],
+        checks: Checks,
+        is_strong: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
+        self.target, self.static, self.static_names, self.checks = target, static, static_names, checks
+        self.is_strong = is_strong
+        self.function, self.first = _plain(f)
+        self.forms: dict[Any, _Form] = {}
+        self.history = History(describe(f))
+        self.enter = self.general
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.enter(*args, **kwargs)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Jitted:
+        """As a function it is not copied; its programs serve every copy of what holds it."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """It is pickled as the function is, by name; programs are made again."""
+        f = self.__wrapped__  # type: ignore[attr-defined]
+        made = Jitted, (f, self.target, self.static, self.static_names, self.checks)
+        return name_of(self, f) or made
+
+    def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        """In a program that is being compiled it is a part of it."""
+        return trace.call(self.function, *self.first, *args, **kwargs)
+
+    def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        """On a tape it is one operation."""
+        return record(tape, self, args, kwargs)
+
+    @functools.cached_property
+    def plain(self) -> Jitted:
+        """This function, called with all of its arguments."""
+        return self if not self.first and not self.static and not self.static_names else self.like(self.function)
+
+    @functools.cached_property
+    def with_gradient(self) -> Jitted:
+        """The value and the gradient, for all of the arguments; of a function whose result is a real number."""
+        return self.like(value_and_gradient_of(self.function))
+
+    @functools.cached_property
+    def pull(self) -> Jitted:
+        """The cotangents of all arguments, for that of the result and the arguments."""
+        return self.like(pullback_of(self.function))
+
+    @functools.cached_property
+    def strong(self) -> Jitted:
+        """This function with products in which a cotangent of zero gives zero, for results that are NaN."""
+        f = self.__wrapped__  # type: ignore[attr-defined]
+        return Jitted(f, self.target, self.static, self.static_names, self.checks, is_strong=True)
+
+    def like(self, f: Function) -> Jitted:
+        return Jitted(f, self.target, set(), set(), self.checks)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments, not compiled yet: its text in several forms."""
+        try:
+            return Lowered(self.compilation(*self.given(args, kwargs))[0])
+        except Exception as error:
+            prune(error)
+            raise
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Print, and return, what was made of the function for these arguments and why."""
+        try:
+            given = self.given(args, kwargs)
+            made = specialised(self.function, *given, self.target, self.checks)
+            text = explanation(made.compile(keep=True), *given)
+        except Exception as error:
+            prune(error)
+            raise
+        print(text)
+        return text
+
+    def general(self, *args: Any, **kwargs: Any) -> Any:
+        """Find the program for any arguments, or make it, and run it; the next call tries that one first."""
+        given = self.given(args, kwargs)
+        found, leaves = self.compilation(*given)
+        found.compile()
+        if not self.first:
+            if found.enter is None:
+                found.enter = entry(found, layout_of(given), leaves, self.general, self.strongly)
+            self.enter = found.enter
+        try:
+            return found.run(leaves, given)
+        except NotANumber:
+            return self.strongly(*args, **kwargs)
+
+    def strongly(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program again that gave NaN, compiled with strong products; it has changed nothing yet."""
+        return self.strong.enter(*args, **kwargs)
+
+    def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if self.static or self.static_names:
+            args = tuple(Static(x) if i in self.static else x for i, x in enumerate(args))
+            kwargs = {k: Static(x) if k in self.static_names else x for k, x in kwargs.items()}
+        return (*self.first, *args), dict(sorted(kwargs.items()))
+
+    def compilation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compilation, list[Any]]:
+        """The program for these arguments, and their leaves."""
+        given = args, kwargs
+        try:
+            leaves, key = scan(given)
+            form = self.forms.get(key)
+        except Unhashable as error:
+            raise BadInput(f"{describe(self.function)}: {error}") from None
+        except BadInput as error:
+            raise BadInput(f"{error}\n  in {_refused(args, kwargs, self.function)}") from None
+        found = None if form is None else form.programs.get(form.values(leaves))
+        if found is not None and found.is_current():
+            return found, leaves
+        with one_at_a_time:
+            return self._made(args, kwargs, leaves, key), leaves
+
+    def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], key: Any) -> Compilation:
+        """The program for these arguments, unless another thread has made it meanwhile."""
+        given = args, kwargs
+        form = self.forms.setdefault(key, _Form())
+        found = form.programs.get(form.values(leaves))
+        if found is None or not found.is_current():
+            found = specialised(
+                self.function, args, kwargs, self.target, self.checks, form.static, is_strong=self.is_strong
+            )
+            form.static = tuple(sorted({*form.static, *found.static}))
+            form.written = tuple(sorted({*form.written, *found.written}))
+            form.programs[form.values(leaves)] = found
+            layout = layout_of(given)
+            self.history.add(names_of_arguments(self.function, layout), leaves, found.static, self._fixed(args, kwargs))
+        return found
+
+    def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that are part of the program as a whole, by name."""
+        try:
+            names = inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # of C
+            names = ()
+        named = [*zip([*names, *map(str, range(len(args)))], args), *kwargs.items()]
+        return {k: x for k, x in named if not scan(x)[0] and not isinstance(x, np.ndarray)}
+
+
+_HOLDERS = (np.ndarray, list, dict)
+"""What is an argument of its own method: the method may change it."""
+
+
+def _refused(args: tuple[Any, ...], kwargs: dict[str, Any], f: Function) -> str:
+    """Which argument cannot be compiled, for messages."""
+    names = getattr(getattr(f, "__code__", None), "co_varnames", ())
+    for name, x in [*((names[i] if i < len(names) else str(i), x) for i, x in enumerate(args)), *kwargs.items()]:
+        try:
+            scan(x)
+        except BadInput:
+            return f"the argument {name} of {describe(f)}"
+    return f"the arguments of {describe(f)}"
+
+
+def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
+    """The Python function behind a callable, and the arguments that it brings along: the object of a method, a partial's."""
+    if isinstance(f, MethodType):
+        function, first = _plain(f.__func__)
+        return function, (*first, f.__self__)
+    if isinstance(f, BuiltinMethodType) and type(f.__self__) in _HOLDERS:
+        return getattr(type(f.__self__), f.__name__), (f.__self__,)
+    if isinstance(f, functools.partial) and not f.keywords:
+        function, first = _plain(f.func)
+        return function, (*first, *f.args)
+    if isinstance(f, Jitted):
+        return f.function, f.first
+    method = getattr(type(f), "__call__", None)
+    if isinstance(method, (FunctionType, Jitted)) and not _knows_itself(f):
+        function, first = _plain(method)
+        return function, (*first, f)
+    return f, ()
+
+
+def _knows_itself(f: Any) -> bool:
+    """Whether a callable object is one that compiled code calls as a whole."""
+    return hasattr(f, "__morula_trace__") or type(f).__module__.partition(".")[0] in LIBRARIES

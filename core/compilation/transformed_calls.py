@@ -1,0 +1,262 @@
+"""What morula's own functions do in a program that is being compiled: derivatives, and what steps into the backward sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import api
+from ..eager.recorded import custom
+from ..errors import BadInput, NoDerivative
+from ..ir.builder import text_of_shape
+from ..ir.dynamic import Function, Value
+from ..ir.typed import checkpointed, custom as operation
+from ..passes.reverse.cotangents import conform
+from ..rules import find_rule
+from ..rules.connected import connected
+from ..rules.registry import ADJOINTS
+from ..source.definitions import describe
+from ..source.requirements import check_function
+from ..specialise import transforms
+from ..specialise.functions import Captured, constant_for_derivatives
+from ..specialise.surface.operators import stored
+from ..specialise.traced import BY_RULE, Array, Traced
+from ..values import tree
+from ..values.attributes import attributes
+from ..values.layout import Build, Describe
+
+__all__ = ["call_with_adjoint"]
+
+
+def _in_programs(*functions: Any) -> Callable[[Any], Any]:
+    """Register what functions do while a program is traced, whatever they are called with."""
+
+    def register(body: Any) -> Any:
+        for function in functions:
+            function.__morula_trace__ = body
+        return body
+
+    return register
+
+
+for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint):
+    _in_programs(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
+_in_programs(api.pullback)(transforms.trace_pullback)
+_in_programs(api.gradient)(transforms.trace_gradient)
+_in_programs(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
+_in_programs(tree.rebuild)(
+    lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
+)
+_in_programs(custom.nestlevel)(lambda trace: trace.level)
+
+
+def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
+    """The values of the traced leaves of x, the leaves, and the layout around them."""
+    found = Describe(Traced, shared=())
+    layout = found.describe(x)
+    return [trace.value(leaf) for leaf in found.leaves if isinstance(leaf, Traced)], found.leaves, layout
+
+
+def _rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Value]) -> Any:
+    given = iter(values)
+    build = Build([trace.wrap(next(given)) if isinstance(leaf, Traced) else leaf for leaf in leaves])
+    made = build.build(layout)
+    for x in build.made.values():
+        trace.new(x)
+    return made
+
+
+@_in_programs(custom.stop_gradient)
+def _stop_gradient(trace: Any, x: Any) -> Any:
+    if not trace.level:
+        return x
+    values, leaves, layout = _values(trace, x)
+    return _rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
+
+
+@_in_programs(custom.hook)
+def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
+    check_function(g)
+    if not trace.level:
+        return x
+    return with_pullback(trace, x, (x,), lambda dy: (trace.call(g, dy),), f"the hook {describe(g)}")
+
+
+@_in_programs(api.checkpoint)
+def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The loops in ``f`` keep few of their states and run their iterations again; else each value has its own decision."""
+    check_function(f)
+    before, trace.memory_policy = trace.memory_policy, checkpointed
+    try:
+        return trace.call(f, *args, **kwargs)
+    finally:
+        trace.memory_policy = before
+
+
+def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call, in something that is differentiated, of a function whose derivative was given by ``@adjoint``."""
+    trace.level -= 1
+    try:
+        pair = trace.call(ADJOINTS[f], *args, **kwargs)
+    finally:
+        trace.level += 1
+    if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+        raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
+    y, back = pair
+
+    def pull(dy: Any) -> tuple[Any, ...]:
+        trace.level -= 1
+        try:
+            return custom.one_for_each(f, trace.call(back, dy), args)
+        finally:
+            trace.level += 1
+
+    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}", f)
+
+
+def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call, in something that is differentiated, of a composite whose rule has a convention of its own at a kink.
+
+    Its value is what the composite is traced to, and the rule is the pullback.  ``NotImplemented`` where that does not hold
+    for these arguments, or where the rule has no pullback for one of them: the composite is then differentiated as it stands.
+    """
+    rule = find_rule(function)
+    assert rule is not None
+    if not BY_RULE[function](*args, **kwargs):
+        return NotImplemented
+    args, kwargs = rule.positional(args, kwargs)
+    args = tuple(trace.call(np.asarray, x) if isinstance(x, list) and _values(trace, x)[0] else x for x in args)
+    place = rule.position_of_out
+    out = args[place] if len(args) > place else kwargs.get("out")
+    args = args[:place] + ((None, *args[place + 1 :]) if len(args) > place + 1 else ())
+    if out is not None:
+        kwargs = {name: x for name, x in kwargs.items() if name != "out"}
+        return stored(trace, trace.value(trace.call(function, *args, **kwargs)), out)
+    pullbacks = rule.pullbacks + (None,) * len(args)
+    known = [rule.together is not None or p is not None for p, _ in zip(pullbacks, args)]
+    others = [x for x, has in zip(args, known) if not has] + list(kwargs.values())
+    if any(v.type.is_inexact for v in _values(trace, others)[0]):
+        return NotImplemented
+
+    def inside(f: Any, *inner: Any) -> Any:
+        trace.level -= 1
+        try:
+            return trace.call(f, *inner, *args, **kwargs)
+        finally:
+            trace.level += 1
+
+    def fitted(x: Any, dx: Any) -> Any:
+        if isinstance(x, Traced) and dx is not None and x.type.is_inexact:
+            return trace.wrap(conform(trace.builder, trace.value(dx), x.type))
+        return dx
+
+    y = inside(function)
+
+    def pull(dy: Any) -> tuple[Any, ...]:
+        if rule.together is not None:
+            found = [*inside(rule.together, dy, y), *[None] * len(args)]
+        else:
+            found = [None if p is None else inside(p, dy, y) for p in pullbacks]
+        return tuple(fitted(x, dx) for x, dx in zip(args, found))
+
+    return with_pullback(trace, y, args, pull, f"the rule of {describe(function)}")
+
+
+def with_pullback(
+    trace: Any,
+    y: Any,
+    args: tuple[Any, ...],
+    pull: Callable[[Any], tuple[Any, ...]],
+    what: str,
+    f: Callable[..., Any] | None = None,
+) -> Any:
+    """y, whose cotangent goes to ``args`` by ``pull``, given by hand for ``f``, and nowhere else."""
+    values, leaves, layout = _values(trace, y)
+    given, _, _ = _values(trace, args)
+    inexact = [v for v in values if v.type.is_inexact]
+    if not inexact:
+        return y
+    cotangents = [Value("dy", v.type) for v in inexact]
+
+    def run() -> tuple[list[Value], Any]:
+        seeds = iter(cotangents)
+        inside = [trace.wrap(next(seeds)) if isinstance(e, Traced) and e.type.is_inexact else None for e in leaves]
+        found = pull(Build(inside).build(layout))
+        for x, dx in zip(args, found):
+            if f is not None:
+                _check_places(f, x, dx, {})
+        return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
+
+    tries, trace.tries = trace.tries, trace.tries_around  # a try in the function has ended when its backward sweep runs
+    try:
+        made = Captured(trace, "backward", cotangents, run)
+    finally:
+        trace.tries = tries
+    if made.raises:
+        raise BadInput(f"{what} raises an exception on every path")
+    if made.region.after:
+        raise BadInput(
+            f"{what} changes what is outside of it, which compiled code would do only once: return it instead"
+        )
+    block = made.function.block
+    block.results = made.asked
+    backward = Function("backward", [*made.free, *cotangents], block)
+    results = trace.builder.call(
+        operation,
+        [*values, *given, *made.free],
+        [v.type for v in values],
+        n=len(values),
+        m=len(given),
+        backward=backward,
+    )
+    return _rebuilt(trace, leaves, layout, results)
+
+
+def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any]) -> None:
+    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    if dx is None or isinstance(x, Traced) and not isinstance(x, Array):
+        return
+    if isinstance(x, Array):
+        if found.get(id(x)) is dx:
+            raise NoDerivative(custom.one_for_two(f))
+        found[id(x)] = dx
+    elif isinstance(x, (list, tuple)):
+        for e, de in zip(x, dx):
+            _check_places(f, e, de, found)
+    elif isinstance(x, dict):
+        for k, e in x.items():
+            _check_places(f, e, dx.get(k), found)
+    else:
+        for k, e in attributes(x):
+            _check_places(f, e, getattr(dx, k, None), found)
+
+
+def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
+    """The cotangents of the inexact leaves of x, of their types."""
+    if isinstance(x, Traced):
+        if not x.type.is_inexact:
+            return []
+        if dx is None:
+            return [trace.builder.zeros(x.type.shape, x.type.dtype)]
+        g = trace.value(dx)
+        if g.type.shape != x.type.shape:
+            shapes = text_of_shape(g.type.shape), text_of_shape(x.type.shape)
+            raise BadInput("{} returned a cotangent of shape {} for an argument of shape {}".format(what, *shapes))
+        return [trace.builder.cast(g, x.type.dtype)]
+    if isinstance(x, (list, tuple)):
+        parts = [None] * len(x) if dx is None else dx
+        return [g for e, de in zip(x, parts) for g in _cotangents(trace, e, de, what)]
+    if isinstance(x, dict):
+        return [g for k, e in x.items() for g in _cotangents(trace, e, None if dx is None else dx.get(k), what)]
+    found = Describe(Traced, shared=())
+    found.describe(x)
+    if not any(isinstance(leaf, Traced) and leaf.type.is_inexact for leaf in found.leaves):
+        return []
+    named = attributes(x)
+    return [g for k, e in named for g in _cotangents(trace, e, getattr(dx, k, None), what)]
+
+
+connected.call_with_adjoint = call_with_adjoint
+connected.call_by_rule = call_by_rule

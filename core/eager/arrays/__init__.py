@@ -1,0 +1,1 @@
+"""NumPy's arrays, numbers and functions on the tape."""

@@ -1,0 +1,260 @@
+"""Calls that compute on numbers and arrays: functions with rules, and the methods of numbers, arrays and ufuncs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from collections.abc import Iterator, ValuesView
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ...rules.methods import METHODS
+from ...rules.table import RULES
+from ...values.numbers import INEXACT, NO_KEYWORDS, NUMBERS, Int, differentiable, evaluate, is_exact
+from ...values.special_methods import answer, special
+from ..recorded.access import getitem, iterate, place
+from ..recorded.operate import OPERATORS, is_sequence
+from ..recorded.tape import Tape, pass_on
+from ..unrecorded.opaque import call_opaque, note
+from ..unrecorded.watched import answers, calls_back, watched
+from .apply import apply_rule, pull_back, record_rule
+from .destination import apply_universal, leave_result, named_out
+from .dispatch import dispatched
+from .integers import carries
+from .object_arrays import by_entries, by_operators, computes, is_by_entries, is_computing
+from .overwrite import apply_overwriting, overwritten
+from .raw_memory import array_on, shows_memory
+from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
+
+MUTATORS: dict[str, Any] = {}
+"""Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
+
+OPERATOR_METHODS: dict[str, Any] = {}
+for _name, (_recorded, _function) in OPERATORS.items():
+    OPERATOR_METHODS[f"__{_name.strip('_')}__"] = _recorded
+    OPERATOR_METHODS.setdefault(f"__r{_name.strip('_')}__", lambda tape, a, b, op=_recorded: op(tape, b, a))
+
+
+def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function that has a rule on whatever arguments, and record it."""
+    if not kwargs and len(args) == 1 and type(args[0]) in NUMBERS:
+        x = args[0]
+        if type(x) is not np.ndarray or x.dtype.char != "O" or not calls_back(x):
+            return apply_rule(tape, rule, args, kwargs)
+    if not kwargs and not rule.may_write and len(args) <= rule.position_of_out and all(map(_is_plain_operand, args)):
+        return apply_rule(tape, rule, args, kwargs)
+    y = dispatched(tape, rule.function, args, kwargs)
+    if y is not NotImplemented:
+        return y
+    for i, x in enumerate(args):
+        if isinstance(x, (tuple, list)):
+            if type(x) not in (tuple, list) and answers(type(x)):  # NumPy reads the entries past the class's methods
+                entries = list(tuple.__iter__(x) if isinstance(x, tuple) else list.__iter__(x))
+                return call_rule(tape, rule, (*args[:i], entries, *args[i + 1 :]), kwargs)
+        elif type(x) not in NUMBERS:
+            if is_exact(type(x)):
+                return call_opaque(tape, rule.function, args, kwargs)
+            if not isinstance(x, (np.ndarray, np.generic)) and shows_memory(x):
+                return call_rule(tape, rule, (*args[:i], array_on(tape, x), *args[i + 1 :]), kwargs)
+            if is_by_entries(rule) and not kwargs and computes(x) and not is_sequence(x):
+                return by_entries(tape, rule.function, args)
+            converted = _as_number(tape, rule.function, x) if not rule.is_zero or _is_converted(x) else x
+            if converted is not x:
+                return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
+    if rule.reads_arrays:
+        args = tuple([_array_of(tape, x, rule, i) if isinstance(x, (list, tuple)) else x for i, x in enumerate(args)])
+        sequences = [k for k, x in kwargs.items() if isinstance(x, (list, tuple)) and k != "out"]
+        kwargs = {**kwargs, **{k: _array_of(tape, kwargs[k], rule) for k in sequences}}
+    if len(args) > rule.position_of_out:
+        args, kwargs = named_out(rule, args, kwargs)
+    if kwargs:
+        if kwargs.get("out") is ...:  # an array where a number would be
+            y = call_rule(tape, rule, args, {k: v for k, v in kwargs.items() if k != "out"})
+            return y if isinstance(y, np.ndarray) else tape.call(np.asarray, y)
+        if rule.is_universal:
+            y = by_operators(tape, rule, args, kwargs)
+            return y if y is not NotImplemented else apply_universal(tape, rule, args, kwargs)
+        if "out" in kwargs:
+            out = kwargs["out"]
+            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+            y = call_rule(tape, rule, args, kwargs)
+            return y if out is None else leave_result(tape, rule, y, args, kwargs, out)
+    if rule.may_write or kwargs:
+        flags = overwritten(rule, args, kwargs)
+        if flags or rule.writes:
+            return apply_overwriting(tape, rule, args, kwargs, flags)
+    if any(map(calls_back, args)) or kwargs and any(map(calls_back, kwargs.values())):
+        y = by_operators(tape, rule, args, kwargs)
+        if y is not NotImplemented:
+            return y
+        return record_rule(tape, rule, watched(tape, rule.function, *args, **kwargs), args, kwargs)
+    return apply_rule(tape, rule, args, kwargs)
+
+
+PLAIN_OPERANDS = NUMBERS | {type(None), str}
+
+
+def _is_plain_operand(x: Any) -> bool:
+    """Whether C code takes an argument as it is: a number, an array of numbers, a mode or nothing."""
+    return type(x) in PLAIN_OPERANDS and (type(x) is not np.ndarray or x.dtype.char != "O")
+
+
+def _array_of(tape: Tape, x: Any, rule: Any, position: int = 64) -> Any:
+    """The array that NumPy makes of a nested sequence.
+
+    A sequence of integers is one only where the rule has a derivative: elsewhere it is a shape or axes.
+    """
+    kinds = set(_kinds(x))
+    if kinds & INEXACT and kinds <= NUMBERS or any(map(is_computing, kinds)):
+        return tape.call(np.array, x)
+    whole = position < len(rule.given) and callable(rule.given[position]) and kinds <= {int, bool}
+    return np.array(x) if whole and kinds else x
+
+
+def _kinds(x: Any) -> Iterator[type]:
+    for e in x:
+        if isinstance(e, (list, tuple)):
+            yield from _kinds(e)
+        else:
+            yield float if isinstance(e, float) else type(e)
+
+
+def _as_number(tape: Tape, function: Any, x: Any) -> Any:
+    """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
+    if type(x) is memoryview:
+        return np.asarray(x)
+    if isinstance(x, np.ndarray) and getattr(function, "__module__", None) not in ("math", "cmath"):
+        return x
+    if isinstance(x, (Iterator, set, frozenset, deque, ValuesView)) or function in ITERATING and _is_iterable(type(x)):
+        return list(iterate(tape, x))
+    if function in COUNTING:
+        return place(tape, x)
+    numeric = isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").startswith("numpy")
+    names = ("__float__", "__complex__")
+    if getattr(function, "__module__", None) == "cmath" or isinstance(function, type) and issubclass(function, COMPLEX):
+        names = ("__complex__", "__float__")
+    for name in ("__array__",) if numeric and not isinstance(function, type) else names:
+        own = special(type(x), name)
+        if own is not None:
+            return tape.call(own, x) if name == "__array__" else answer(tape, own, name, x)
+    if numeric and is_sequence(x):
+        try:
+            tape.call(len, x)  # NumPy asks twice
+            return list(iterate(tape, x)) if tape.call(len, x) else []
+        except Exception:  # as that of a sparse matrix: NumPy does not take it for a sequence
+            return x
+    return place(tape, x)
+
+
+COUNTING = {math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt}
+"""Functions that ask an object for its ``__index__``, whatever other conversions it has."""
+
+COMPLEX = (complex, np.complexfloating)
+
+
+def _is_converted(x: Any) -> bool:
+    """Whether C code asks an object for a number, as a class with such a method in Python is known to be."""
+    return any(special(type(x), name) is not None for name in ("__index__", "__float__")) and not is_sequence(x)
+
+
+ITERATING = {math.fsum, math.prod, math.dist, statistics.mean, statistics.fmean, statistics.harmonic_mean}
+ITERATING |= {statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
+"""Functions of numbers that take any iterable."""
+
+
+def _is_iterable(kind: type) -> bool:
+    return special(kind, "__iter__") is not None or special(kind, "__getitem__") is not None
+
+
+def array_method(
+    tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], overridden: bool = False
+) -> Any:
+    """``x.name(*args)`` of an array or NumPy number; a method of a subclass in Python is passed by if overridden."""
+    if type(x) is not np.ndarray and not overridden:
+        own = getattr(type(x), name, None)
+        if isinstance(own, FunctionType):  # a method of a subclass written in Python
+            return tape.call(own, x, *args, **kwargs)
+    if isinstance(x, np.void) and name in ("getfield", "setfield"):
+        y = array_method(tape, np.asarray(x), name, args, kwargs)
+        return getitem(tape, y, ()) if isinstance(y, np.ndarray) and y.ndim == 0 else y
+    if name in ("__pow__", "__rpow__") and args[1:] == (None,):
+        args = args[:1]  # the modulus, which only powers of integers have
+    derived = is_subclass(x)
+    if derived:
+        y = inherited_method(tape, x, name, args, kwargs)
+        if y is not NotImplemented or name in (*OPERATOR_UFUNCS, "__array_ufunc__", "__array_function__"):
+            return y
+    if name in MUTATORS and isinstance(x, np.ndarray):
+        return MUTATORS[name](tape, x, *args, **kwargs)
+    if name in OPERATOR_METHODS:
+        return OPERATOR_METHODS[name](tape, x, *args)
+    if name == "__iter__" and not args:
+        iter(x)  # raises what NumPy raises
+        return iter(iterate(tape, x))
+    if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
+        return x
+    found = METHODS.get(name)
+    if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
+        if found is not None and x.dtype.kind == "b" and kwargs.get("out") is None:
+            return getattr(x, name)(*args, **kwargs)  # truth has no derivative that could be lost
+        return call_opaque(tape, getattr(x, name), args, kwargs)
+    function, adapt = found
+    if derived:
+        return _inherited(tape, x, name, args, kwargs)
+    args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
+    rule = RULES.get(function)
+    y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
+    if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
+        return tape.call(np.copy, x)
+    return y
+
+
+def _inherited(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of arrays that moves entries, for an array of a derived class."""
+
+    def on_plain_arrays(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return array_method(tape, x, name, args, kwargs)
+
+    def plainly(parent: Tape | None) -> Any:
+        return evaluate(parent, getattr(np.ndarray, name), x, *args, **kwargs)
+
+    return inherited(tape, plainly, on_plain_arrays, (x, *args), kwargs)
+
+
+def plain_number(tape: Tape, x: Any) -> Any:
+    """A number of a class derived from ``float`` or ``complex`` as one of that class itself."""
+    if type(x) in NUMBERS or not isinstance(x, (float, complex)):
+        return x
+    y = stored_number(x) if tape.parent is None else plain_number(tape.parent, x)
+    tape.records.append((pass_on, y, x))
+    return y
+
+
+def stored_number(x: float | complex) -> float | complex:
+    """The value that a number of a derived class holds, whatever its ``__float__`` says."""
+    if isinstance(x, float):
+        return float.__mul__(x, 1.0)
+    return complex(complex.real.__get__(x), complex.imag.__get__(x))  # type: ignore[attr-defined]
+
+
+def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "conjugate" and type(x) is complex:
+        y = x.conjugate() if tape.parent is None else number_method(tape.parent, x, name, args, kwargs)
+        tape.records.append((pull_back, y, RULES[np.conjugate], (x,), NO_KEYWORDS))
+        return y
+    if name in OPERATOR_METHODS:
+        return OPERATOR_METHODS[name](tape, x, *args)
+    if name == "to_bytes":
+        return tape.call(int.to_bytes, x, *args, **kwargs)
+    y = getattr(x, name)(*args, **kwargs)
+    if type(x) is Int and not args and name in ("conjugate", "__pos__"):
+        return x
+    if type(x) is Int and name == "__float__":
+        return tape.call(float, x)
+    if name == "as_integer_ratio" and type(x) is not int:
+        y = Int(y[0]), Int(y[1])  # from which the number can be computed again
+        note(tape, y, getattr(x, name), (x,))
+    return y

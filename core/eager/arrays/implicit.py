@@ -1,0 +1,91 @@
+"""Values that code in C finds by iterating on a Python function: the implicit function theorem in place of the iteration.
+
+A root x of r is an implicit function of whatever r depends on: J dx = -dr at fixed x, with J the Jacobian of r.  The one
+evaluation of r at x is on the tape like any other.  A cotangent of x becomes one of that evaluation's result by one solve
+with J, and J is found by sweeping over that evaluation alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoDerivative
+from ...source.definitions import describe, user_frame
+from ...values.numbers import evaluate
+from ..recorded.call import call
+from ..recorded.custom import distinct
+from ..recorded.tape import Cotangents, Record, Tape, sweep
+from ..unrecorded.opaque import Opaque, judge
+
+
+class Watched:
+    """A Python function that code in C calls: recorded, and remembered with where on the tape each call begins."""
+
+    def __init__(self, tape: Tape, function: Any) -> None:
+        self.tape, self.function = tape, function
+        self.calls: list[tuple[Any, Any, int]] = []
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        x = np.copy(x) if isinstance(x, np.ndarray) else x  # its memory may be the caller's to use again
+        first = len(self.tape.records)
+        y = call(self.tape, self.function, x, *args)
+        self.calls.append((x, y, first))
+        return y
+
+
+def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
+    """``x``, where the function that was watched is zero, as an implicit function of what that depends on."""
+    for at, y, first in reversed(watched.calls if tape.parent is None else ()):
+        if np.array_equal(at, x):
+            return _attach(tape, at, y, first, watched.function)
+    return solution(tape, x, watched.function, *args)
+
+
+def solution(tape: Tape, x: Any, residual: Callable[..., Any], *args: Any) -> Any:
+    """``x``, where ``residual(x, *args)`` is zero, as an implicit function of what that depends on."""
+    x = distinct(x) if tape.parent is None else solution(tape.parent, x, residual, *args)
+    first = len(tape.records)
+    return _attach(tape, x, call(tape, residual, x, *args), first, residual)
+
+
+def _attach(tape: Tape, x: Any, r: Any, first: int, residual: Any) -> Any:
+    if isinstance(r, (list, tuple)):
+        r = call(tape, np.array, r)
+    evaluation = Tape()
+    evaluation.records = tape.records[first:]
+    y = evaluate(tape.parent, distinct, x)
+    tape.records.append((_implicit_back, y, x, r, evaluation, residual, user_frame()))
+    return y
+
+
+def _implicit_back(table: Cotangents, record: Record) -> None:
+    _, y, x, r, evaluation, residual, where = record
+    dy = table.take(y)
+    if dy is None:
+        return
+    if any(type(s) is Opaque and s.moved is None for record in evaluation.records for s in record):
+        judge(table.tape)
+    jacobian = table.run(np.stack, [_row(table, x, r, i, evaluation) for i in range(np.size(r))])
+    if jacobian.shape[0] != jacobian.shape[1] or not np.linalg.cond(np.asarray(jacobian)) < 1 / np.finfo(float).eps:
+        raise NoDerivative(
+            f"the solution of an equation, computed at {where[0]}:{where[1]}, has no derivative: the Jacobian of {describe(residual)} is "
+            "singular there, so that the solution is not determined or does not move smoothly"
+        )
+    dr = table.run(np.linalg.solve, table.run(np.transpose, jacobian), table.run(np.reshape, dy, -1))
+    dr = table.run(np.negative, dr)
+    table.add(r, table.run(np.reshape, dr, r.shape) if isinstance(r, np.ndarray) else table.run(np.ndarray.item, dr))
+
+
+def _row(table: Cotangents, x: Any, r: Any, i: int, evaluation: Tape) -> Any:
+    """The derivative of the i-th entry of ``r`` in ``x``, as a vector."""
+    local = Cotangents(table.evaluate, table.parent, table.is_strong)
+    local.unknown = table.unknown
+    unit = np.zeros(np.shape(r))
+    unit.flat[i] = 1.0
+    local.add(r, unit if isinstance(r, np.ndarray) else unit.item())
+    sweep(evaluation, local)
+    dx = local.take(x)
+    return np.zeros(np.size(x)) if dx is None else table.run(np.reshape, dx, -1)

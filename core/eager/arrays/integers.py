@@ -1,0 +1,118 @@
+"""NumPy's integers that were computed from a differentiated Python int.
+
+A derivative by an ``Int`` passes through Python's integers.  One of NumPy's passes it on as well, since each is an object
+of its own; but most of them are constants, so those that were computed from an ``Int`` are kept in a list with the tape.
+An array of integers has no place for a cotangent: it is listed too, and a cotangent that reaches it is an error.
+So are integers that show the bits of other numbers, and what is computed from them by any operation.
+
+A run without an ``Int`` and without such bits has no list, and pays nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...rules.table import Rule, pull
+from ...source.definitions import user_frame
+from ...values.memory import owner
+from ...values.numbers import Int
+from ..recorded.tape import Cotangents, Record, Tape, enclosing_tapes, pass_on, place_of
+
+
+def carries(tape: Tape, x: Any) -> bool:
+    """Whether the derivative by an ``Int`` runs through ``x``, an integer, an array of such or a sequence of these."""
+    if type(x) is Int:
+        return True
+    if isinstance(x, (tuple, list)):
+        return any(carries(tape, e) for e in x)
+    if tape.integers is None:
+        return False
+    return place_of(x) in tape.integers
+
+
+def is_of_bits(tape: Tape, x: Any) -> bool:
+    """Whether an integer of NumPy, or an array of such, was computed from the bits of other numbers."""
+    if not isinstance(x, (np.ndarray, np.integer)) or tape.integers is None:
+        return False
+    listed = tape.integers.get(place_of(x))
+    return listed is not None and listed[3] is not None
+
+
+def enlist(tape: Tape, x: Any, function: Any, args: Any = (), bits: Any = None) -> None:
+    """List a NumPy integer or an array of such, with the call that made the first one of those it was computed from.
+
+    ``bits``: the opaque call that has shown other numbers as these integers.
+    """
+    if tape.integers is None:
+        tape.integers = {}
+    origins = [tape.integers.get(place_of(a)) for a in args]
+    first = next((origin[1:] for origin in origins if origin is not None), (function, user_frame(), bits))
+    tape.integers[place_of(x)] = (owner(x) if isinstance(x, np.ndarray) else x), *first
+    if first[2] is not None and args:
+        tape.records.append((_of_bits, x, *args))
+
+
+def _of_bits(table: Cotangents, record: Record) -> None:
+    """Nothing passes; the record tells that integers depend on others."""
+
+
+def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
+    """``y``, computed from an ``Int``, with each integer of Python in it as an ``Int`` and each of NumPy listed."""
+    if type(y) is tuple:
+        return tuple([enlist_all(tape, e, function) for e in y])
+    if type(y) is int:
+        return Int(y)
+    if isinstance(y, np.integer) or isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+        enlist(tape, y, function)
+    return y
+
+
+def same_integer(tape: Tape, x: int) -> Int:
+    """An equal integer that is another object; the derivative by ``x`` passes through it, on every enclosing tape."""
+    y = Int(x)
+    for enclosing in enclosing_tapes(tape if type(x) is Int else None):
+        enclosing.records.append((pass_on, y, x))
+    return y
+
+
+def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a rule on integers, listed if a derivative passes; a number is for the caller to record."""
+    if rule is None or rule.is_zero:
+        if isinstance(y, (np.ndarray, np.integer)) and y.dtype.kind in "iu":
+            of_bits = [a for a in args if is_of_bits(tape, a)]
+            if of_bits:
+                enlist(tape, y, rule and rule.function, of_bits)
+        return y
+    sources = args if rule.together is not None else [x for x, p in zip(args, rule.given) if callable(p)]
+    if not any(carries(tape, x) for x in sources):
+        return y
+    if rule.together is not None and isinstance(y, np.ndarray):
+        found = pull(rule, np.ones(y.shape), y, args, kwargs)
+        if all(g is None or not carries(tape, x) for x, g in zip(args, found)):
+            return y  # a length: arange(n)
+    if isinstance(y, np.integer):
+        enlist(tape, y, rule.function, sources)
+        return y
+    return lose(tape, y, rule.function, sources)
+
+
+def lose(tape: Tape, y: Any, function: Any, args: Any = ()) -> Any:
+    """``y`` with each integer in it listed, so that a cotangent which reaches one is an error."""
+    if isinstance(y, (tuple, list)) and not hasattr(y, "_fields"):
+        return type(y)([lose(tape, e, function, args) for e in y])
+    if type(y) is int:
+        y = Int(y)
+    if type(y) is Int or isinstance(y, np.integer) or isinstance(y, np.ndarray) and y.dtype.kind in "iu":
+        enlist(tape, y, function, args)
+        if not isinstance(y, np.ndarray):
+            tape.records.append((_refuse, y))
+    return y
+
+
+def _refuse(table: Cotangents, record: Record) -> None:
+    _, y = record
+    dy = table.take(y)
+    if dy is not None and np.any(dy != 0):
+        table.refuse_integer(y)

@@ -1,0 +1,120 @@
+"""Compiled functions without a rule: by a program that computes the same, or else not looked into.
+
+The function itself runs, so that its result is what it would be without morula.  Going back, the program runs on the same
+arguments and is differentiated like any other.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ...rules import find_model
+from ...rules.connected import connected
+from ...rules.table import Model
+from ...values.numbers import differentiable, evaluate
+from ...values.reachable import is_foreign
+from ..recorded.stores import setitem
+from ..recorded.tape import Cotangents, Record, Tape, snapshot
+from ..unrecorded.opaque import Opaque, call_opaque, callback, judge, refusal
+from .overwrite import FLAG
+
+
+def call_compiled(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a function that has neither a rule nor source, on the tape."""
+    model = find_model(function)
+    return call_opaque(tape, function, args, kwargs) if model is None else call_model(tape, model, args, kwargs)
+
+
+def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    signature = _signature(model.program)
+    names = list(signature.parameters)
+    by_position, by_name = len(args), list(kwargs)
+    if kwargs:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:  # a call that the program does not know
+            return call_opaque(tape, model.function, args, kwargs)
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+    if any(callback(tape, x) is not x for x in args):
+        return _run_program(tape, model, args, kwargs)
+    inside = list(args)
+    for i in (*model.into, *_overwritten(names, args)):
+        inside[i] = evaluate(tape.parent, np.copy, args[i])
+    out = inside[names.index("out")] if "out" in names[: len(args)] and not model.into else None
+    if out is not None:
+        inside[names.index("out")] = None
+    named = {name: kwargs[name] if name in kwargs else inside[names.index(name)] for name in by_name}
+    y = evaluate(tape.parent, model.function, *inside[:by_position], **named)
+    if is_foreign(type(y)):  # a memory view of Cython's
+        y = np.asarray(y)
+    written = [inside[i] for i in model.into]
+    result = y if not written else written[0] if len(written) == 1 else tuple(written)
+    active = [i for i, x in enumerate(args) if (model.updates or i not in model.into) and differentiable(x)]
+    if active and differentiable(result):
+        opaque = Opaque(model.function, snapshot(args))
+        tape.records.append((_pull_back, result, model, snapshot(args), kwargs, active, opaque))
+    for i, value in zip(model.into, written):
+        setitem(tape, args[i], ..., value)
+    if out is not None:
+        setitem(tape, out, ..., y)
+        return out
+    return args[model.into[0]] if written and isinstance(y, np.ndarray) else y
+
+
+@functools.cache
+def _signature(program: Any) -> inspect.Signature:
+    return inspect.signature(program)
+
+
+def _overwritten(names: list[str], args: tuple[Any, ...]) -> list[int]:
+    """The positions of arrays that a function may use the memory of; it is given copies of them."""
+    flags = {name.removeprefix(FLAG) for name, x in zip(names, args) if name.startswith(FLAG) and x}
+    return [i for i, (name, x) in enumerate(zip(names, args)) if name in flags and isinstance(x, np.ndarray)]
+
+
+def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The program in place of a function that calls back: what is called may read what the arguments do not show."""
+    y = tape.call(model.program, *args, **kwargs)
+    if not model.into:
+        return y
+    for i, value in zip(model.into, y if len(model.into) > 1 else (y,)):
+        setitem(tape, args[i], ..., value)
+    return None
+
+
+def _pull_back(table: Cotangents, entry: Record) -> None:
+    _, y, model, args, kwargs, active, opaque = entry
+    dy = table.take(y)
+    if dy is None:
+        return
+    if opaque.moved is None:
+        judge(table.tape)
+    if not opaque.depends:
+        return
+    parent = table.parent
+    try:
+        computed, back = connected.record(parent, model.program, args, kwargs, active)
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise refusal(opaque) from error  # the function takes what the program was not written for
+    if isinstance(computed, tuple):
+        for part, d in zip(computed, dy):
+            if part is None and d is not None and np.any(d != 0):
+                raise refusal(opaque)
+    for i, g in zip(active, back.run(parent, dy)):
+        table.add(args[i], _once(args[i], g, set()))
+
+
+def _once(x: Any, g: Any, seen: set[int]) -> Any:
+    """The gradient ``g`` of an argument, in which an array that stands twice has its total in one place only."""
+    if isinstance(x, (tuple, list)) and isinstance(g, (tuple, list)):
+        return [_once(e, h, seen) for e, h in zip(x, g)]
+    if isinstance(x, np.ndarray):
+        if id(x) in seen:
+            return None
+        seen.add(id(x))
+    return g

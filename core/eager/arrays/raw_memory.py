@@ -1,0 +1,266 @@
+"""Numbers in raw memory: bytes, buffers, ctypes, addresses.
+
+Arrays on one memory share their cotangent there (``memory``), also where the memory is a bytearray's or a map's.  Of numbers
+that code in C packs into bytes and unpacks again nobody can tell which is which.  So the tape keeps what was given to such
+code, and a cotangent is refused where it reaches numbers that were read from raw memory and that are equal to some of these.
+
+An array whose address has been asked for can be written by C code that is not given the array: each call of C code from
+then on looks whether it was.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoDerivative
+from ...rules.connected import connected
+from ...source.definitions import describe
+from ...values.memory import blank_memory, corresponding, is_about_memory, owner
+from ...values.numbers import evaluate
+from ...values.reachable import reached
+from ..recorded.tape import Cotangents, Tape, enclosing_tapes
+from ..unrecorded.opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing
+from .records import numeric_fields
+
+ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
+"""Attributes of an array that tell where its memory is."""
+
+
+def expose(tape: Tape, x: Any, function: Any) -> None:
+    """Note that ``function`` has told where the memory of the array ``x`` is."""
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fc":
+        tape.memory.setdefault(exposed, []).append(x if type(x) is np.ndarray else x.view(np.ndarray))
+        note_given(tape, function, (x,))
+
+
+def shows_memory(x: Any) -> bool:
+    """Whether NumPy makes an array on the memory that an object of a class of its own describes."""
+    own = () if isinstance(x, type) else getattr(x, "__dict__", ())
+    return any(hasattr(type(x), name) or name in own for name in _DESCRIPTIONS)
+
+
+_DESCRIPTIONS = ("__array_interface__", "__array_struct__")
+
+
+def array_on(tape: Tape, x: Any) -> np.ndarray:
+    """The array on that memory: a view of an array that the object holds, or else numbers that came out of it."""
+    made = np.asarray(x)
+    y = as_view(made, x)
+    if y is made:
+        note(tape, y, np.asarray, (x,))
+    return y
+
+
+def refuse_if_given(
+    table: Cotangents,
+    y: Any,
+    dy: Any,
+    where: tuple[str, int] | None,
+    may_be: Callable[[Opaque], bool] = lambda opaque: True,
+) -> None:
+    """Refuse a cotangent of numbers read from raw memory if they are among those that went into raw memory.
+
+    Args:
+        table: the sweep.
+        y: the numbers that were read.
+        dy: their cotangent.
+        where: the user's line that read them, if it is known.
+        may_be: whether a call may have put them there.
+    """
+    read = _single([_where_not_zero(y, dy)])
+    if not read.size or table.tape is None:
+        return
+    for tape in enclosing_tapes(table.tape):
+        if np.isin(read, _all_given(tape)).any():
+            found = (o for o, x in _events(tape) if may_be(o) and np.isin(read, _in_both_precisions(x)).any())
+            opaque = next(found, None)
+            if opaque is None:
+                continue
+            raise _refusal(opaque, "" if where is None else f" at {where[0]}:{where[1]}")
+
+
+def refuse_bits(tape: Tape, opaque: Opaque) -> None:
+    """Refuse a cotangent of integers that show the bits of numbers that depend on an argument."""
+    judge(tape)
+    if opaque.depends:
+        raise _refusal(opaque, "")
+
+
+def _refusal(opaque: Opaque, back: str) -> NoDerivative:
+    return NoDerivative(
+        f"numbers that {describe(opaque.function)} has put into raw memory at {opaque.where[0]}:{opaque.where[1]} "
+        f"are read from bytes, a buffer or an address again{back}, and no derivative passes through bytes. Use the "
+        "numbers or the array itself (astype() converts, copy() copies), or wrap what becomes bytes in "
+        "morula.stop_gradient if no derivative should pass."
+    )
+
+
+def _all_given(tape: Tape) -> np.ndarray:
+    """All numbers that depend on an argument and went into raw memory, rounded, each once."""
+    found = tape.memory.get(_all_given)
+    if found is None:
+        judge(tape)
+        found = tape.memory[_all_given] = np.unique(
+            _in_both_precisions(x for _, numbers in _events(tape) for x in numbers)
+        )
+    return found
+
+
+def _events(tape: Tape) -> Iterator[tuple[Opaque, list[Any]]]:
+    """The calls of C code that were given numbers that depend on an argument, with these and what bytes came out."""
+    for record in tape.records:
+        opaque = next((e for e in record[2:] if type(e) is Opaque), None)
+        if opaque is None or not opaque.depends or type(opaque.function) is Unrecorded:
+            continue
+        made = record[1] if isinstance(record[1], tuple) else (record[1],)
+        if record[0] is nothing or is_about_memory(opaque.function, (*opaque.inputs, *made)):
+            values: list[Any] = []
+            reached(opaque.inputs, set(), values=values)
+            yield opaque, [*values, *made, *(x for x in opaque.inputs if not isinstance(x, (list, tuple)))]
+
+
+def _single(numbers: Iterable[Any]) -> np.ndarray:
+    """Real and imaginary parts in single precision."""
+    with np.errstate(all="ignore"):
+        return np.concatenate([np.zeros(0, np.float32), *(_parts(x).astype(np.float32) for x in numbers)])
+
+
+def _in_both_precisions(numbers: Iterable[Any]) -> np.ndarray:
+    """Real and imaginary parts in single and in half precision: bytes may have held them so."""
+    single = _single(numbers)
+    with np.errstate(all="ignore"):
+        return np.concatenate([single, single.astype(np.float16).astype(np.float32)])
+
+
+def _parts(x: Any) -> np.ndarray:
+    """The floating-point numbers in ``x``, complex ones as two, in one vector."""
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind == "V":
+            return np.concatenate([np.zeros(0), *(_parts(np.asarray(field)) for field in numeric_fields(x))])
+        if x.dtype.kind in "fc":
+            return reals(x)
+    elif isinstance(x, (float, complex, np.inexact)):
+        return _parts(np.asarray(x))
+    elif isinstance(x, (list, tuple)):
+        return np.concatenate([np.zeros(0), *map(_parts, x)])
+    else:
+        return _content(x)
+    return np.zeros(0)
+
+
+def _content(x: Any) -> np.ndarray:
+    """The numbers that an object's bytes are, in the format that it names; doubles, if they are just bytes."""
+    try:
+        view = memoryview(x.getbuffer() if isinstance(x, io.BytesIO) else x)
+    except (TypeError, ValueError, BufferError):
+        return np.zeros(0)
+    kind = view.format[-1:]
+    dtype = np.dtype(kind if kind in FLOATS else "d")
+    content = view.tobytes()
+    return np.frombuffer(content[: len(content) // dtype.itemsize * dtype.itemsize], dtype)
+
+
+FLOATS = ("e", "f", "d")
+"""Formats of memory views of numbers that can be differentiated."""
+
+
+def _where_not_zero(y: Any, dy: Any) -> Any:
+    """The numbers of ``y`` that have a cotangent."""
+    if isinstance(y, np.ndarray) and isinstance(dy, np.ndarray) and dy.dtype.names is None and y.shape == dy.shape:
+        return y[dy != 0]
+    if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # the bytes of the cotangents
+        numbers = _content(y)
+        return numbers[dy[: numbers.nbytes].reshape(numbers.size, -1).any(axis=1)]
+    return y
+
+
+def compose(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Bytes that ``function`` makes of integers: these may come from any number that became bytes before."""
+    y = evaluate(tape.parent, function, *args, **kwargs)
+    first, packed = tape.memory.get(compose, (0, []))
+    for record in tape.records[first:]:
+        opaque = next((e for e in record[2:] if type(e) is Opaque), None)
+        made = record[1] if isinstance(record[1], tuple) else (record[1],)
+        if opaque is not None and (record[0] is nothing or is_about_memory(opaque.function, (*opaque.inputs, *made))):
+            packed = [*packed, *opaque.inputs, *made]
+    note(tape, y, function, (*packed, *args))
+    tape.memory[compose] = len(tape.records), [y] if packed else []
+    return y
+
+
+def refuse_leftovers(table: Cotangents) -> None:
+    """At the end of a sweep: what is left in raw memory has come from no write that is known."""
+    for key, windows in table.windows.items():
+        if key not in table.arrays:
+            continue
+        for x, window, _ in windows.values():
+            holder = owner(x)
+            is_array = isinstance(holder, np.ndarray)
+            if is_array and holder.dtype.kind not in "iub" or x.dtype.kind not in "fc" or not np.any(window != 0):
+                continue
+            if is_array:
+                _refuse_made_of_integers(table)
+            else:
+                refuse_if_given(table, x, window, None)
+
+
+def _refuse_made_of_integers(table: Cotangents) -> None:
+    """Refuse a cotangent of numbers in the memory of integers, if numbers of this run were shown as integers before."""
+    for tape in enclosing_tapes(table.tape):
+        judge(tape)
+        opaque = next((opaque for opaque, _ in _events(tape)), None)
+        if opaque is not None:
+            raise _refusal(opaque, "")
+
+
+def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:
+    """Undo a write into ``x``, of a dtype without derivatives: floating-point numbers in its memory are new ones.
+
+    ``x[index]`` is ``old`` again.  ``v`` was written, and what was there then is the last entry of ``table.redo``.
+    """
+    holder = owner(x)
+    source = owner(v) if isinstance(v, np.ndarray) else None
+    is_shown = isinstance(source, np.ndarray) and source.dtype.kind in "fc"
+    blank = blank_memory(holder)
+    marks = corresponding(x, holder, blank).view(f"V{x.itemsize}")
+    marks[index] = np.void(b"\xff" * x.itemsize)
+    new = table.redo[-1][2]
+    table.write(x, index, new)
+
+    def may_be(opaque: Opaque) -> bool:
+        """Of the calls that show memory as bytes, those of the memory of ``v``, or any but those of the memory of ``x``."""
+        return opaque.shown is None or (opaque.shown is source if is_shown else opaque.shown is not holder)
+
+    floats = [(u, window) for u, window, _ in table.windows.get(id(holder), {}).values() if u.dtype.kind in "fc"]
+    if isinstance(holder, np.ndarray) and holder.dtype.kind in "fc":
+        floats.append((holder, table.window(holder)))
+    found = []
+    for u, window in floats:
+        n = u.itemsize // 2 if u.dtype.kind == "c" else u.itemsize
+        written = np.frombuffer(corresponding(u, holder, blank).tobytes(), np.uint8).reshape(-1, n) != 0
+        reached = np.any(reals(window).reshape(-1, 1) != 0, axis=1)
+        if np.any(reached & written.any(axis=1) & ~written.all(axis=1)):
+            raise NoDerivative(
+                f"a part of the bytes of numbers of dtype {u.dtype} is written through an array of dtype {x.dtype}, and no "
+                f"derivative passes through bytes. Write whole numbers through an array of dtype {u.dtype}; astype() converts"
+            )
+        found.append((np.copy(reals(u)), np.where(written.all(axis=1), reals(window), 0)))
+    table.write(x, index, old)
+    if np.any(new != 0):  # zeros come from nowhere
+        for numbers, reached in found:
+            refuse_if_given(table, numbers, reached, None, may_be)
+    table.write(table.window(x), index, np.zeros((), x.dtype))
+
+
+def reals(x: np.ndarray) -> np.ndarray:
+    """The real numbers of which ``x`` is made, in one vector."""
+    flat: Any = np.ravel(np.asarray(x))
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+connected.refuse_bits = refuse_bits
+connected.refuse_if_given = refuse_if_given

@@ -1,0 +1,53 @@
+"""What ``scipy.sparse`` keeps where only code in C can see it: the factors of a matrix, and lists of numbers in an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import _csparsetools
+from scipy.sparse.linalg import SuperLU
+from scipy.sparse.linalg._dsolve import _superlu
+
+from ...rules import find_rule
+from ...rules.registry import handles
+from ...rules.sparse import factored_solution
+from ...values.numbers import NO_KEYWORDS, evaluate
+from ..arrays.apply import record_rule
+from ..recorded.access import getitem
+from ..recorded.call import call
+from ..recorded.stores import setitem
+from ..recorded.tape import Tape
+from ..unrecorded.opaque import call_opaque, note
+
+
+@handles(_superlu.gstrf)
+def factorise(tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: Any, *more: Any, **options: Any) -> Any:
+    """The factors, and with them the matrix as it was when they were made."""
+    factors = evaluate(tape.parent, _superlu.gstrf, n, count, data, indices, indptr, *more, **options)
+    complete = not options.get("ilu")
+    tape.memory[factors] = (call(tape, np.copy, data), indices.copy(), indptr.copy()) if complete else None
+    note(tape, factors, _superlu.gstrf, (data,))
+    return factors
+
+
+@handles(SuperLU.solve)
+def solve_factored(tape: Tape, factors: Any, b: Any, trans: str = "N") -> Any:
+    matrix = tape.memory.get(factors, (None, None, None))
+    if matrix is None:  # incomplete factors are those of another matrix, which nobody knows
+        return call_opaque(tape, factors.solve, (b, trans), NO_KEYWORDS)
+    y = evaluate(tape.parent, factors.solve, b, trans)
+    rule: Any = find_rule(factored_solution)
+    return record_rule(tape, rule, y, (factors.solve, *matrix, b, trans), NO_KEYWORDS)
+
+
+@handles(_csparsetools.lil_flatten_to_array)
+def flatten_lists(tape: Tape, lists: Any, flat: Any) -> None:
+    setitem(tape, flat, ..., [x for row in lists for x in row])
+
+
+@handles(_csparsetools.lil_fancy_set)
+def set_in_lists(tape: Tape, height: int, width: int, rows: Any, data: Any, i: Any, j: Any, x: Any) -> None:
+    """Puts entries into the lists one by one: in C they would be new numbers, of which nothing is recorded."""
+    for at in np.ndindex(x.shape):
+        call(tape, _csparsetools.lil_insert, height, width, rows, data, int(i[at]), int(j[at]), getitem(tape, x, at))

@@ -1,0 +1,438 @@
+"""Built-in functions and the standard library on the tape: what iterates, selects, folds or calls back.
+
+These are handlers: ``handler(tape, *args, **kwargs)`` stands for the function in recorded code.
+"""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import functools
+import itertools
+import math
+import operator
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from types import CoroutineType, FunctionType, GeneratorType
+from typing import Any
+
+import numpy as np
+
+from ...ir.vocabulary import larger, largest, smaller, smallest
+from ...rules.registry import CALLERS, HANDLERS, handles
+from ...rules.table import RULES
+from ...source.definitions import program_frame, user_module
+from ...values.cotangents import conform
+from ...values.numbers import NUMBERS, Int, differentiable, evaluate
+from ...values.reachable import is_foreign
+from ...values.special_methods import answer
+from ..arrays.arrays import call_rule
+from ..arrays.integers import carries, enlist, lose
+from ..recorded import known
+from ..recorded.access import get_attribute, getitem, iterate, load_attribute, next_entry, place, special
+from ..recorded.call import call, call_method
+from ..recorded.comparison import equal, holds, sorting
+from ..recorded.construct import class_made
+from ..recorded.operate import OPERATORS
+from ..recorded.sizes import UNASKED, listed
+from ..recorded.stores import delete_attribute, delete_item, set_attribute, store_attribute
+from ..recorded.structure import same_number
+from ..recorded.tape import Cotangents, Record, Tape, pass_on
+from ..recorded.text import as_ascii, formatted, represented, text
+from ..rewriting.instrument import instrument
+from ..unrecorded.frames import LAZY, take
+from ..unrecorded.opaque import Recording as recording, call_opaque
+from ..unrecorded.unasking import PLAIN
+from ..unrecorded.watched import plainly
+
+add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
+
+
+def _passive(function: Any) -> Any:
+    return lambda tape, *args, **kwargs: function(*args, **kwargs)
+
+
+# Nothing differentiable comes out of these, and no code of the user's runs in them that could compute something.
+for _function in (
+    isinstance,
+    issubclass,
+    id,
+    callable,
+    property,
+    staticmethod,
+    classmethod,
+    slice,
+):
+    HANDLERS[_function] = _passive(_function)
+HANDLERS[bool] = lambda tape, *x: holds(tape, *x) if x else False
+HANDLERS[range] = lambda tape, *bounds: range(*(place(tape, i) for i in bounds))
+
+
+@handles(type)
+def type_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1:
+        return type(*args)
+    name, bases, namespace = args
+    return class_made(tape, type(name, bases, {"__module__": user_module(), **namespace}, **kwargs), *namespace)
+
+
+HANDLERS[object] = _passive(object)
+
+
+def _dunder(function: Any, method: str) -> None:
+    def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
+        own = None if type(x) in UNASKED else special(type(x), method)
+        args = tuple(place(tape, a) for a in args)
+        if own is None and function in (math.floor, math.ceil) and special(type(x), "__float__") is not None:
+            x = call(tape, float, x)
+        if own is not None:
+            return int(answer(tape, own, method, x)) if function is len else call(tape, own, x, *args)
+        return function(x, *args)
+
+    HANDLERS[function] = handler
+
+
+for _function, _method in ((len, "__len__"),):
+    _dunder(_function, _method)
+for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
+    _dunder(_function, _method)
+HANDLERS |= {str: text, repr: represented, ascii: as_ascii, format: formatted}
+
+
+@handles(hash)
+def hash_(tape: Tape, x: Any) -> int:
+    own = special(type(x), "__hash__")
+    return plainly(tape, hash, x) if own is None else hash(_Hashed(answer(tape, own, "__hash__", x)))
+
+
+class _Hashed:
+    """An object with a given hash, which ``hash`` brings into the range of hashes."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+@handles(int)
+def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    """A whole number as a count or a place: what it was computed from has no derivative through it."""
+    for method in () if type(x) in PLAIN else ("__int__", "__index__", "__trunc__"):
+        own = special(type(x), method)
+        if own is not None:
+            found = call(tape, own, x) if method == "__trunc__" else answer(tape, own, method, x)
+            return int(found, *args, **kwargs)
+    return int(x, *args, **kwargs)
+
+
+@handles(weakref.proxy)
+def proxy_(tape: Tape, x: Any, *callback: Any) -> Any:
+    return weakref.proxy(x, *(recording(tape, function) for function in callback if function is not None))
+
+
+@handles(sum)
+def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
+    """From Python 3.12 on ``sum`` adds up Python's own numbers with less rounding than ``+``, so these are left to it.
+
+    That ends for good where it meets anything else, or goes on once if an integer has become a float by that.
+    """
+    if isinstance(start, (str, bytes, bytearray)):
+        return sum((), start)  # raises what Python raises
+    total, run, compensated = start, [], type(start) in SUMMED
+    for x in iterate(tape, iterable):
+        if compensated and type(x) in SUMMED:
+            run.append(x)
+            continue
+        integers = not any(type(e) in (float, complex) for e in (total, *run))
+        total = add(tape, _sum_of_numbers(tape, run, total), x)
+        run, compensated = [], compensated and integers and type(total) in SUMMED
+    return _sum_of_numbers(tape, run, total)
+
+
+SUMMED = {int, bool, float, complex, Int}
+"""The classes of numbers for which ``sum`` may have a loop of its own."""
+
+
+def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
+    """``sum(run, start)`` of numbers, by ``sum`` itself unless all are integers, where it makes no difference."""
+    if not run or not any(type(x) in (float, complex) for x in (start, *run)):
+        return functools.reduce(lambda total, x: add(tape, total, x), run, start)
+    if tape.parent is None:
+        y = sum([int(x) if type(x) is Int else x for x in run], int(start) if type(start) is Int else start)
+    else:
+        y = tape.parent.call(sum, run, start)
+    tape.records.append((_to_each_term, y, [start, *run]))
+    return y
+
+
+def _to_each_term(table: Cotangents, record: Record) -> None:
+    _, y, terms = record
+    dy = table.take(y)
+    if dy is not None:
+        for x in terms:
+            table.add(x, table.run(conform, dy, x) if type(y) is complex else dy)
+
+
+@handles(math.prod)
+def prod_(tape: Tape, iterable: Any, /, *, start: Any = 1) -> Any:
+    values = list(iterate(tape, iterable))
+    if type(start) is int and start == 1:
+        return call_rule(tape, RULES[math.prod], (values,), {})
+    return functools.reduce(lambda product, x: multiply(tape, product, x), values, start)
+
+
+@handles(min, smaller, smallest)
+def min_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    return _select(tape, min, args, kwargs)
+
+
+@handles(max, larger, largest)
+def max_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+    return _select(tape, max, args, kwargs)
+
+
+def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``min`` and ``max`` return one of the objects that they are given; equal numbers share its cotangent equally.
+
+    With ``key`` it is the object that is chosen, and has the cotangent alone.
+    """
+    values = list(iterate(tape, args[0])) if len(args) == 1 else list(args)
+    y = function(values, **_recording_key(tape, values, kwargs))
+    if kwargs.get("key") is not None or not isinstance(y, (float, int, np.number)) or values.count(y) == 1:
+        return y
+    ties = [x for x in values if x == y]
+    if all(x is y for x in ties) or not any(differentiable(x) for x in ties):
+        return y
+    if tape.parent is not None:
+        y = _select(tape.parent, function, (ties,), {})
+    else:
+        y = Int(y) if isinstance(y, int) else same_number(y)
+    tape.records.append((_share, y, ties))
+    return y
+
+
+def _share(table: Cotangents, record: Record) -> None:
+    _, y, ties = record
+    dy = table.take(y)
+    if dy is not None:
+        share = table.run(operator.truediv, dy, len(ties))
+        for x in ties:
+            if differentiable(x):
+                table.add(x, share)
+
+
+def _recording_key(tape: Tape, values: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    key = sorting(tape, values, kwargs.get("key"))
+    return kwargs if key is None else {**kwargs, "key": key}
+
+
+@handles(sorted)
+def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
+    values = list(listed(tape, iterable))
+    values.sort(**_recording_key(tape, values, kwargs))
+    return values
+
+
+@handles(reversed)
+def reversed_(tape: Tape, x: Any) -> Any:
+    own = special(type(x), "__reversed__")
+    if own is not None:
+        return call(tape, own, x)
+    kind = type(x)
+    in_c = kind is memoryview or is_foreign(kind) and not hasattr(kind, "__reversed__")  # which hands out raw memory
+    if in_c or isinstance(x, np.ndarray) or special(kind, "__getitem__") is not None:
+        return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
+    return reversed(x)
+
+
+@handles(iter)
+def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
+    return (
+        _until(tape, recording(tape, x), *sentinel) if sentinel and callable(x) else iter(iterate(tape, x), *sentinel)
+    )
+
+
+def _until(tape: Tape, function: Any, sentinel: Any) -> Iterator[Any]:
+    """``iter(function, sentinel)``, which compares on the tape."""
+    while not equal(tape, sentinel, y := function()):
+        yield y
+
+
+@handles(next)
+def next_(tape: Tape, iterator: Any, *default: Any) -> Any:
+    step = special(type(iterator), "__next__")
+    if isinstance(iterator, np.flatiter):
+        step = next_entry
+    elif step is None:
+        return take(tape, iterator, next, iterator, *default) if type(iterator) in LAZY else next(iterator, *default)
+    try:
+        return next_entry(tape, iterator) if step is next_entry else call(tape, step, iterator)
+    except StopIteration:
+        if default:
+            return default[0]
+        raise
+
+
+for _kind in LAZY:
+    HANDLERS[_kind.__next__] = lambda tape, x: take(tape, x, next, x)
+for _step in (GeneratorType.send, GeneratorType.throw, CoroutineType.send, CoroutineType.throw):
+    HANDLERS[_step] = lambda tape, x, *args, _step=_step: take(tape, x, _step, x, *args)
+
+
+@handles(getattr)
+def getattr_(tape: Tape, x: Any, name: str, *default: Any) -> Any:
+    try:
+        return get_attribute(tape, x, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+@handles(hasattr)
+def hasattr_(tape: Tape, x: Any, name: str) -> bool:
+    """To look for an attribute may be to compute it, and to keep it."""
+    try:
+        get_attribute(tape, x, name)
+    except AttributeError:
+        return False
+    return True
+
+
+@handles(print)
+def print_(tape: Tape, *values: Any, **kwargs: Any) -> None:
+    print(*(text(tape, x) for x in values), **kwargs)
+
+
+HANDLERS[object.__setattr__] = store_attribute
+HANDLERS[object.__getattribute__] = load_attribute
+
+
+HANDLERS[setattr] = set_attribute
+HANDLERS[delattr] = delete_attribute
+
+
+@handles(type.__setattr__, type.__delattr__)
+def _of_class(tape: Tape, cls: type, name: str, *value: Any) -> None:
+    known.forget_classes()
+    type.__setattr__(cls, name, *value) if value else type.__delattr__(cls, name)
+
+
+HANDLERS[operator.delitem] = delete_item
+HANDLERS[operator.index] = lambda tape, x: operator.index(place(tape, x))
+
+
+def _numpy_integer(cls: type) -> Any:
+    """A Python int as a NumPy integer is an object of its own, which carries its derivative on."""
+
+    def handler(tape: Tape, x: Any = 0, *args: Any) -> Any:
+        if not carries(tape, x):
+            return call_opaque(tape, cls, (x, *args), {})
+        y = evaluate(tape.parent, cls, x, *args)
+        if isinstance(y, np.ndarray):
+            return lose(tape, y, cls)
+        enlist(tape, y, cls)
+        tape.records.append((_to_each_term, y, [x]))
+        return y
+
+    return handler
+
+
+for _function in {np.dtype(c).type for c in "bhilqpBHILQP"}:
+    HANDLERS[_function] = _numpy_integer(_function)
+
+
+@handles(operator.call)
+def call_(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
+    return call(tape, function, *args, **kwargs)
+
+
+def _copying(function: Any, method: str) -> Any:
+    """``copy.copy`` and ``deepcopy`` from their source, which finds a class's own ``__deepcopy__`` or ``__reduce__``."""
+
+    def handler(tape: Tape, x: Any, *memo: Any, **kwargs: Any) -> Any:
+        if type(x) in NUMBERS and not isinstance(x, np.ndarray):
+            return x
+        if isinstance(x, (float, complex)) and not isinstance(getattr(type(x), method, None), FunctionType):
+            y = evaluate(tape.parent, function, x)
+            tape.records.append((pass_on, y, x))
+            return y
+        return instrument(function)(tape, x, *memo, **kwargs)
+
+    return handler
+
+
+@handles(sys._getframe)
+def getframe_(tape: Tape, depth: int = 0) -> Any:
+    """The frame that Python would give, with none of the engine's own in between."""
+    frame = program_frame(sys._getframe(1))
+    for _ in range(depth):
+        frame = frame and program_frame(frame.f_back)
+    return frame or sys._getframe(10_000)  # raises what Python raises
+
+
+def getframemodulename(tape: Tape, depth: int = 0) -> str | None:
+    """The name of the module of the frame that Python would give; None where there is none."""
+    with suppress(ValueError):
+        return getframe_(tape, depth).f_globals.get("__name__")
+    return None
+
+
+if sys.version_info >= (3, 12):
+    handles(sys._getframemodulename)(getframemodulename)
+
+
+@handles(object.__reduce_ex__)
+def reduce_ex(tape: Tape, x: Any, protocol: int) -> Any:
+    """How to make ``x`` anew, for which C code asks the class's own methods."""
+    cls: Any = type(x)
+    if isinstance(cls.__reduce__, FunctionType):
+        return call(tape, cls.__reduce__, x)
+    arguments, state = special(cls, "__getnewargs__"), special(cls, "__getstate__")
+    if arguments is None and state is None:
+        return x.__reduce_ex__(protocol)
+    given = call(tape, arguments, x) if arguments is not None else getattr(x, "__getnewargs__", tuple)()
+    kept = call(tape, state, x) if state is not None else object.__getstate__(x)  # type: ignore[attr-defined]
+    entries = list.__iter__(x) if isinstance(x, list) else None
+    new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+    return new, (cls, *given), kept, entries, iter(dict.items(x)) if isinstance(x, dict) else None
+
+
+for _function, _method in ((copy.copy, "__copy__"), (copy.deepcopy, "__deepcopy__")):
+    HANDLERS[_function] = _copying(_function, _method)
+
+
+def _call_itemgetter(tape: Tape, getter: Any, x: Any) -> Any:
+    found = [getitem(tape, x, i) for i in getter.__reduce__()[1]]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _call_attrgetter(tape: Tape, getter: Any, x: Any) -> Any:
+    names = getter.__reduce__()[1]
+    found = [functools.reduce(lambda y, n: get_attribute(tape, y, n), name.split("."), x) for name in names]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _call_methodcaller(tape: Tape, caller: Any, x: Any) -> Any:
+    make, args = caller.__reduce__()
+    if isinstance(make, functools.partial):
+        return call_method(tape, x, make.args[0], *args, **make.keywords)
+    return call_method(tape, x, *args)
+
+
+@handles(np.fromiter)
+def fromiter_(tape: Tape, iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    if np.dtype(dtype).kind not in "fc":
+        return call_opaque(tape, np.fromiter, (iterate(tape, iter), dtype, count), kwargs)
+    values = list(iterate(tape, iter) if count < 0 else itertools.islice(iterate(tape, iter), count))
+    if len(values) < count:
+        return np.fromiter(values, dtype, count)  # raises what NumPy raises
+    return call(tape, np.array, values, dtype=dtype)
+
+
+CALLERS[operator.itemgetter] = _call_itemgetter
+CALLERS[operator.attrgetter] = _call_attrgetter
+CALLERS[operator.methodcaller] = _call_methodcaller

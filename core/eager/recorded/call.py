@@ -1,0 +1,486 @@
+"""How a call is made while a tape records: by handler, by rule, or by recording the callee's own source."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoDerivative
+from ...interrupts import undo
+from ...recursion import DeepRecursion, deep
+from ...rules import find_model, find_rule
+from ...rules.connected import connected
+from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
+from ...source.definitions import InIntegers, NoSource
+from ...source.expressions import STATIC
+from ...values.numbers import NUMBERS, REAL, Int, evaluate, is_exact, is_of_exact, referent
+from ...values.reachable import is_foreign
+from ..arrays.apply import SINGULAR
+from ..arrays.arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
+from ..arrays.dispatch import dispatched
+from ..arrays.integers import carries, enlist_all, same_integer
+from ..arrays.models import call_compiled, call_model
+from ..arrays.ufunc_methods import ufunc_method
+from ..rewriting.instrument import instrument, template_of
+from ..structured.captured import is_constant
+from ..structured.functions import compiled_for, is_structured
+from ..unrecorded.opaque import call_opaque, call_past_the_class
+from ..unrecorded.unread import call_unread
+from . import known
+from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, special
+from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
+from .containers import container_method
+from .operate import OPERATORS
+from .stores import remove_attribute, setitem, store_attribute
+from .tape import Cotangents, Record, Tape, pull_again, snapshot
+
+
+def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, recorded on ``tape``."""
+    kind = type(function)
+    if kind in known.HASHABLE or isinstance(function, type) and kind.__hash__ is type.__hash__:
+        return known.functions[function](tape, *args, **kwargs)
+    if kind is MethodType:
+        return call(tape, function.__func__, function.__self__, *args, **kwargs)
+    return _call_other(tape, function, args, kwargs)
+
+
+def caller(function: Any) -> Handler:
+    """``call`` of any callable object, before its arguments are known."""
+    if type(function) is MethodType and type(function.__func__) is FunctionType:
+        method, x = function.__func__, function.__self__
+        return lambda tape, /, *args, **kwargs: known.functions[method](tape, x, *args, **kwargs)
+    return lambda tape, /, *args, **kwargs: call(tape, function, *args, **kwargs)
+
+
+def method_caller(name: str) -> Handler:
+    """``call_method`` of a name, before the object and its arguments are known."""
+    found = _method_callers.get(name)
+    if found is None:
+        found = _method_callers[name] = lambda tape, x, /, *a, **named: call_method(tape, x, name, *a, **named)
+    return found
+
+
+_method_callers: dict[str, Handler] = {}
+
+
+def bound(tape: Tape, x: Any, name: str) -> Callable[..., Any]:
+    """``x.name``, to be called as it stands."""
+    return lambda *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
+
+
+def _how(function: Any) -> Handler:
+    """How a function or a class is called, whatever its arguments."""
+    if function in HANDLERS:
+        return HANDLERS[function]
+    rule = find_rule(function)
+    if function in HANDLERS:  # of a library whose handlers were read just now
+        return HANDLERS[function]
+    if rule is not None:
+        if isinstance(function, type):
+            return lambda tape, /, *args, **kwargs: (
+                call_rule(tape, rule, args, kwargs) if args else construct(tape, function, args, kwargs)
+            )
+        if rule.is_zero:
+            return _of_zero(rule)
+        return lambda tape, /, *args, **kwargs: call_rule(tape, rule, args, kwargs)
+    if type(function) is FunctionType:
+        model = find_model(function)
+        if model is not None:
+            return lambda tape, /, *args, **kwargs: call_model(tape, model, args, kwargs)
+        if is_of_exact(function):
+            return lambda tape, /, *args, **kwargs: call_opaque(tape, function, args, kwargs)
+        return lambda tape, /, *args, **kwargs: _call_python(tape, function, args, kwargs)
+    if isinstance(function, type):
+        return maker(function)
+    return lambda tape, /, *args, **kwargs: _call_other(tape, function, args, kwargs)
+
+
+def _of_zero(rule: Any) -> Handler:
+    """A call of a function whose derivative is zero: of plain numbers there is nothing to record."""
+
+    def call_zero(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return call_rule(tape, rule, args, kwargs)
+        for x in args:
+            if type(x) not in REAL:
+                return call_rule(tape, rule, args, kwargs)
+        return rule.function(*args)
+
+    return call_zero
+
+
+known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
+
+
+def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of what is neither a function written in Python nor a method of an object."""
+    if type(type(function).__hash__) is FunctionType and not any(f is function for f in ADJOINTS):
+        return _call_object(tape, function, args, kwargs)  # its hash is code of the program, which is not to run here
+    try:
+        handler = HANDLERS.get(function)
+    except TypeError:  # an unhashable callable object
+        return _call_object(tape, function, args, kwargs)
+    if handler is not None:
+        return handler(tape, *args, **kwargs)
+    kind = type(function)
+    if isinstance(function, type):
+        return _how(function)(tape, *args, **kwargs)
+    rule = find_rule(function)
+    if rule is not None:
+        return call_rule(tape, rule, args, kwargs)
+    if kind is functools.partial:
+        return call(tape, function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if kind in CALLERS:
+        return CALLERS[kind](tape, function, *args, **kwargs)
+    if isinstance(function, (BuiltinFunctionType, types.MethodWrapperType)):  # some methods are of a derived class
+        bound = function.__self__
+        if function.__name__ == "__call__" and not isinstance(bound, type):
+            if type(special(type(bound), "__call__")) is FunctionType:
+                return call_past_the_class(tape, function, args, kwargs)
+            return call(tape, bound, *args, **kwargs)
+        if bound is not None and not isinstance(bound, types.ModuleType):
+            return _call_bound(tape, function, bound, args, kwargs)
+    elif kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
+        if function.__objclass__ is not type and args:
+            return _call_unbound(tape, function, args, kwargs)
+    implementation = getattr(function, "_implementation", None)
+    if isinstance(implementation, FunctionType):
+        y = dispatched(tape, function, args, kwargs)
+        return _call_python(tape, implementation, args, kwargs) if y is NotImplemented else y
+    if special(kind, "__call__") is not None:
+        return _call_object(tape, function, args, kwargs)
+    return call_compiled(tape, function, args, kwargs)
+
+
+def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """``x.name(*args, **kwargs)``, recorded on ``tape``."""
+    kind = type(x)
+    in_c = METHODS_IN_C.get(kind)
+    if in_c is not None and name != "__class__":
+        return in_c(tape, x, name, args, kwargs)
+    if kind is type:
+        method = _class_method(x, name)
+        if method is not None:
+            return known.functions[method](tape, *args, **kwargs)
+    else:
+        found = known.methods(name).get(kind)
+        if found is not None and name not in getattr(x, "__dict__", ()):
+            return known.functions[found](tape, x, *args, **kwargs)
+    if name == "__class__" or isinstance(x, np.ndarray) and not hasattr(np.ndarray, name):
+        return call(tape, get_attribute(tape, x, name), *args, **kwargs)  # no method, or one of a subclass's own
+    if isinstance(x, (np.ndarray, np.generic)):
+        return array_method(tape, x, name, args, kwargs)
+    if isinstance(x, np.ufunc):
+        return ufunc_method(tape, x, name, args, kwargs)
+    if is_exact(kind):
+        return call_opaque(tape, getattr(x, name), args, kwargs)
+    method = getattr(kind, name, None)
+    if type(method) is FunctionType and name not in getattr(x, "__dict__", ()):
+        plain = getattr(kind, "__getattribute__", None) is object.__getattribute__
+        if plain and not isinstance(x, (type, types.ModuleType)) and not _is_static(kind, name):
+            known.enter(name, kind, method)
+            return call(tape, method, x, *args, **kwargs)
+    return call(tape, get_attribute(tape, x, name), *args, **kwargs)
+
+
+def _of_container(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return container_method(tape, getattr(x, name), args, kwargs)
+
+
+METHODS_IN_C: dict[type, Handler] = {
+    **{kind: array_method if issubclass(kind, (np.ndarray, np.generic)) else number_method for kind in NUMBERS},
+    **dict.fromkeys((list, dict, set, tuple, str), _of_container),
+}
+"""How the methods of built-in classes are called: ``handler(tape, x, name, args, kwargs)``."""
+
+
+def _class_method(cls: type, name: str) -> Any:
+    """``cls.name`` where that is a function written in Python, to be called as it is."""
+    raw = class_attribute(cls.__mro__, name)
+    function = raw.__func__ if type(raw) is staticmethod else raw
+    if type(function) is not FunctionType:
+        return None
+    return function
+
+
+def _is_static(kind: type, name: str) -> bool:
+    for cls in kind.__mro__:
+        if name in cls.__dict__:
+            return type(cls.__dict__[name]) is not FunctionType
+    return True
+
+
+def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if is_structured(function):
+        values = parameters(function, args, kwargs)
+        if values is not None and not (tape.integers and any(type(x) is not Int and carries(tape, x) for x in values)):
+            compiled = compiled_for(function, values)
+            if compiled is not None and (compiled.is_fixed or is_constant(tape, compiled)):
+                y = saved = None
+                try:
+                    y, saved = evaluate(tape.parent, compiled.forward, *values)
+                    fits = compiled.fits(y)
+                except Exception:
+                    fits = False  # the recorded form raises it again, on the user's lines
+                if fits:
+                    if any(type(x) is Int for x in values):
+                        y = enlist_all(tape, y, function)
+                    kept = snapshot(y) if compiled.result.kind == "tuple" else y
+                    tape.records.append((_pull_compiled, kept, compiled, saved, values, function))
+                    of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
+                    if deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
+                        rest = values[len(args) :]
+                        if all(type(x) in STATIC for x in rest):
+                            found = _of_numbers(function, compiled, len(args), rest)
+                            known.functions.settle(function, found, compiled.is_current)
+                    return y
+    try:
+        recorded = instrument(function)
+    except InIntegers:
+        return call_opaque(tape, function, args, kwargs)
+    except NoSource:
+        # Its source is not looked for again in this run.
+        if function in known.functions:
+            known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
+        return _call_unread(tape, function, args, kwargs)
+    if deep:
+        # What has no compiled form for one call has none for the next.
+        known.functions.settle(function, recorded, template_of(function).is_current)
+        return recorded(tape, *args, **kwargs)
+    raised = DeepRecursion()
+    ending = [raised.end]
+    try:
+        raised.begin()
+        return recorded(tape, *args, **kwargs)
+    finally:
+        try:
+            undo(ending)
+        except BaseException:
+            undo(ending)
+            raise
+
+
+def _call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
+        return initialise_dataclass(tape, function, args, kwargs)
+    return call_unread(tape, function, args, kwargs)
+
+
+def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:
+    """A call of a compiled function, which asks for its types again only where an argument is no real number.
+
+    After the ``given`` arguments it takes ``rest``, defaults that are no numbers.
+    """
+    whole = connected.body(function, _call_python, given)
+    if whole is not None:
+        return whole
+    forward = compiled.forward
+    several = compiled.result.kind == "tuple"  # or a list, which the program may change afterwards
+
+    def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
+            if all(type(x) in REAL for x in args):
+                try:
+                    y, saved = forward(*args, *rest)
+                    if compiled.fits(y):
+                        kept = snapshot(y) if several else y
+                        tape.records.append((_pull_compiled, kept, compiled, saved, (*args, *rest), function))
+                        return y
+                except Exception:
+                    pass  # the recorded form raises it again, on the user's lines
+        return _call_python(tape, function, args, kwargs)
+
+    return call_compiled
+
+
+def parameters(
+    function: FunctionType, args: Sequence[Any], kwargs: dict[str, Any] | None = None
+) -> tuple[Any, ...] | None:
+    """The arguments of a call, defaults and the contents of the closure, or None if they do not fit one to one."""
+    code = function.__code__
+    missing = code.co_argcount - len(args)
+    if missing or kwargs:
+        if missing < 0 or code.co_kwonlyargcount:
+            return None
+        defaults = function.__defaults__ or ()
+        names = code.co_varnames[len(args) : code.co_argcount]
+        known_ = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
+        known_ |= kwargs or {}
+        if kwargs and (not kwargs.keys() <= set(names) or code.co_posonlyargcount):
+            return None
+        try:
+            args = (*args, *(known_[name] for name in names))
+        except KeyError:
+            return None
+    if function.__closure__ is None:
+        return tuple(args)
+    try:
+        return (*args, *(cell.cell_contents for cell in function.__closure__))
+    except ValueError:  # a variable that is not assigned yet
+        return None
+
+
+def _pull_compiled(table: Cotangents, record: Record) -> None:
+    _, y, compiled, saved, values, function = record
+    dy = table.take(y)
+    if dy is None:
+        return
+    if table.is_strong and _is_as_it_was(function, values):
+        _pull_recorded(table, function, values, dy)
+        return
+    try:
+        gradients = iter(table.run(compiled.pull, saved, dy, y))
+    except (*SINGULAR, NoDerivative):
+        if not _is_as_it_was(function, values):
+            raise
+        _pull_recorded(table, function, values, dy)
+        return
+    for x, is_active in zip(values, compiled.active):
+        if is_active:
+            table.add(x, next(gradients))
+
+
+def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any, ...], dy: Any) -> None:
+    """The pullback of a compiled call by recording it again: the tape knows what to do at an infinite slope."""
+    args = values[: function.__code__.co_argcount]
+    pull_again(table, lambda again: instrument(function)(again, *args), dy)
+
+
+def _is_as_it_was(function: FunctionType, values: tuple[Any, ...]) -> bool:
+    """Whether the closure of a compiled function holds what it held when it was called."""
+    now = parameters(function, values[: function.__code__.co_argcount])
+    return now is not None and all(a is b for a, b in zip(values, now))
+
+
+def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    recorded = getattr(type(x), "__morula_call__", None)
+    if recorded is not None:
+        return recorded(x, tape, *args, **kwargs)
+    if type(x) is weakref.CallableProxyType:
+        return call(tape, referent(x), *args, **kwargs)
+    method = special(type(x), "__call__")
+    if method is None:
+        return call_opaque(tape, x, args, kwargs)
+    return call(tape, method, x, *args, **kwargs)
+
+
+def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method written in C of the object ``x``; ``super()`` gives those that a class in Python overrides."""
+    kind = type(x)
+    name = function.__name__
+    handler = HANDLERS.get(getattr(kind, name, None))
+    if handler is not None:
+        return handler(tape, x, *args, **kwargs)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return array_method(tape, x, name, args, kwargs, overridden=True)
+    if isinstance(x, (float, complex)) or kind in NUMBERS:
+        return number_method(tape, plain_number(tape, x), name, args, kwargs)
+    if isinstance(x, np.ufunc):
+        return ufunc_method(tape, x, name, args, kwargs)
+    if type(function) is types.MethodWrapperType:
+        plainly_done = PAST_THE_CLASS.get((function.__objclass__, name))
+        if plainly_done is not None:
+            return plainly_done(tape, x, *args)
+    if isinstance(x, dict) and name == "__getitem__":
+        return entry_of(tape, x, *args)
+    if isinstance(x, type) and name == "__call__":  # from the __call__ of a metaclass
+        return make(tape, x, args, kwargs)
+    if name == "__new__" and args and isinstance(x, type) and issubclass(x, (float, complex, np.inexact)):
+        return number_subclass(tape, args[0], functools.partial(function, args[0]), args[1:], kwargs)
+    if isinstance(x, type):
+        run = call_opaque if is_foreign(x) else over_iterables
+        return run(tape, function, args, kwargs)
+    if isinstance(x, (np.flatiter, memoryview)) and name in ("__getitem__", "__setitem__"):
+        return (getitem if name == "__getitem__" else setitem)(tape, x, *args)
+    if kind is np.flatiter and name == "__next__":
+        return next_entry(tape, x)
+    if kind is np.flatiter and name in ("copy", "__array__"):
+        return call(tape, np.array, x)
+    if isinstance(x, CONTAINERS) or not is_foreign(kind):
+        return container_method(tape, function, args, kwargs)
+    return call_compiled(tape, function, args, kwargs)
+
+
+def _get(tape: Tape, x: Any, instance: Any, owner: Any = None) -> Any:
+    return property.__get__(x, instance, owner) if instance is None or x.fget is None else tape.call(x.fget, instance)
+
+
+PROPERTY: dict[str, Handler] = {
+    "__get__": _get,
+    "__set__": lambda tape, x, instance, v: tape.call(x.fset, instance, v),
+    "__delete__": lambda tape, x, instance: tape.call(x.fdel, instance),
+}
+"""The methods of a property, by name."""
+
+PAST_THE_CLASS: dict[tuple[Any, str], Handler] = {
+    (object, "__setattr__"): store_attribute,
+    (object, "__getattribute__"): load_attribute,
+    (object, "__delattr__"): remove_attribute,
+    (type, "__setattr__"): store_attribute,
+    (type, "__getattribute__"): lambda tape, cls, name: load_attribute(tape, cls, name, type.__getattribute__),
+    **{(property, name): method for name, method in PROPERTY.items()},
+}
+"""What ``super()`` gives of the methods by which Python gets and sets attributes, by class and name."""
+
+
+def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``float.__mul__(a, b)``, ``list.append(l, x)``, ``np.ndarray.sum(a)``."""
+    x, *rest = args
+    cls = function.__objclass__
+    if cls is property and isinstance(x, property) and function.__name__ in PROPERTY and not kwargs:
+        return PROPERTY[function.__name__](tape, *args)
+    if issubclass(cls, (np.ndarray, np.generic)) and isinstance(x, (np.ndarray, np.generic)):
+        return array_method(tape, x, function.__name__, tuple(rest), kwargs, overridden=True)
+    if cls in (float, complex, int) and function.__name__ in OPERATOR_METHODS:
+        plain = [plain_number(tape, a) for a in args]
+        if all(type(a) in NUMBERS for a in plain):
+            return OPERATOR_METHODS[function.__name__](tape, *plain)
+    if issubclass(cls, CONTAINERS) or not is_foreign(cls):
+        bound = function.__get__(x) if isinstance(x, cls) else functools.partial(function, x)
+        return container_method(tape, bound, tuple(rest), kwargs) if isinstance(x, cls) else bound(*rest, **kwargs)
+    return call_opaque(tape, function, args, kwargs)
+
+
+def enter(tape: Tape, manager: Any) -> Any:
+    """The context manager of a ``with`` statement, its methods recorded if they are Python."""
+    if special(type(manager), "__enter__") is not None or type(manager).__exit__ in HANDLERS:
+        return _Entered(tape, manager)
+    return manager
+
+
+class _Entered:
+    def __init__(self, tape: Tape, manager: Any) -> None:
+        self.tape, self.manager = tape, manager
+
+    def __enter__(self) -> Any:
+        return call(self.tape, special(type(self.manager), "__enter__") or type(self.manager).__enter__, self.manager)
+
+    def __exit__(self, *exception: Any) -> Any:
+        return call(
+            self.tape, special(type(self.manager), "__exit__") or type(self.manager).__exit__, self.manager, *exception
+        )
+
+
+for _recorded, _function in OPERATORS.values():
+    HANDLERS[_function] = _recorded
+HANDLERS[type.__call__] = lambda tape, cls, *args, **kwargs: make(tape, cls, args, kwargs)
+HANDLERS[abs] = HANDLERS[operator.abs]
+HANDLERS[Int] = same_integer
+Tape.call = call  # type: ignore[method-assign]
+connected.calls = {
+    "call": call,
+    "method": call_method,
+    "enter": enter,
+    "caller": caller,
+    "method_caller": method_caller,
+    "bound": bound,
+}

@@ -1,0 +1,106 @@
+"""Built-in containers: their methods and displays, which hash, compare and iterate in C."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import GeneratorType, MappingProxyType
+from typing import Any
+
+from ...values.numbers import evaluate
+from ..unrecorded.opaque import Recording
+from ..unrecorded.unasking import PLAIN, is_plain_key, runs_no_python
+from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
+from .access import iterate, pairs, place
+from .comparison import search, sorting
+from .sizes import listed
+from .tape import Tape
+from .text import format_method
+
+ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init__", "fromkeys", "difference"}
+ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
+ITERATING |= {"isdisjoint", "issubset", "issuperset", "__iadd__"}
+ENTERING = {"append", "appendleft"}
+"""Methods of lists that ask nothing of what they are given."""
+KEYED = {"add", "discard", "get", "pop", "remove", "setdefault", "__contains__", "__getitem__", "__setitem__"}
+"""Methods of sets and dicts that hash and compare their first argument, and ask nothing of another."""
+
+MOVING = (
+    *HOLDING,
+    str,
+    bytes,
+    bytearray,
+    int,
+    float,
+    complex,
+    type,
+    type(None),
+    GeneratorType,
+    map,
+    filter,
+    zip,
+    enumerate,
+)
+"""Classes whose methods call nothing but the methods of what they hold or are given, or code that records."""
+
+
+def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A method of a built-in container or iterator: it moves references, and what it is given is iterated here."""
+    container, name = getattr(function, "__self__", None), function.__name__
+    if isinstance(container, str) and name in ("format", "format_map"):
+        return format_method(tape, container, name, args, kwargs)
+    if name == "sort" and isinstance(container, list):
+        kwargs = {**kwargs, "key": sorting(tape, container, kwargs.get("key"))}
+        return function(*args, **kwargs)
+    if kwargs.get("key") is not None:
+        kwargs = {**kwargs, "key": Recording(tape, kwargs["key"])}
+    if name == "__setitem__" and isinstance(container, list) and len(args) == 2 and isinstance(args[0], slice):
+        args = args[0], listed(tape, args[1])
+    if args and isinstance(container, dict) and name in ("update", "__init__", "__ior__"):
+        args = tuple(entries_of(tape, pairs(tape, a)) for a in args)
+    elif args and name in ITERATING:
+        read = listed if isinstance(container, list) else iterate
+        args = tuple(read(tape, a) for a in args)
+        if isinstance(container, (set, frozenset)) or name == "fromkeys":
+            args = tuple(entries_of(tape, a) for a in args)
+    elif name in ("index", "count", "remove") and isinstance(container, (list, tuple, deque)):
+        if calls_back(container) or any(map(calls_back, args)):
+            return search(tape, name, container, *args)
+    if type(container) in (list, deque) and name in ENTERING:
+        return evaluate(tape.parent, function, *args, **kwargs)
+    if type(container) in (set, dict) and name in KEYED and args and not kwargs:
+        if is_plain_key(args[0]):
+            return evaluate(tape.parent, function, *args)
+        return hashed(tape, function, args[0], *args)
+    if not isinstance(container, MOVING) and (
+        kwargs or not runs_no_python(function, args)
+    ):  # an object in C, which may have kept what it calls now
+        return watched(tape, function, *args, **kwargs)
+    if isinstance(container, (list, tuple, str)) and name != "append":
+        args = tuple(a if type(a) in PLAIN else place(tape, a) for a in args)
+    return plainly(tape, function, *args, **kwargs)
+
+
+def entries_of(tape: Tape, x: Any) -> Any:
+    """What an iterator gives, so that it is known before it is hashed; a mapping as it is."""
+    return x if type(x) in PLAIN or isinstance(x, (*HOLDING, MappingProxyType)) else list(x)
+
+
+def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:
+    """A display ``{key: value, **mapping}`` or a comprehension of a dict, from pairs and from mappings alone."""
+    for key, *value in items:
+        if not value or type(key) not in PLAIN:
+            break
+    else:
+        return dict(items)
+    made: dict[Any, Any] = {}
+    for key, *value in items:
+        if value:
+            hashed(tape, made.__setitem__, key, key, *value)
+        else:
+            made.update(key)
+    return made
+
+
+def set_of(tape: Tape, entries: Any) -> set[Any]:
+    """A display ``{entry}`` or a comprehension of a set."""
+    return plainly(tape, set, list(entries))

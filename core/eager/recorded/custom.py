@@ -1,0 +1,203 @@
+"""Derivatives given by hand, and what else steps into the backward sweep.
+
+``adjoint`` gives a function its pullback; the others are a handler of a few lines each: plain functions outside of a
+derivative, and on a tape an operation with a backward step of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput, NoDerivative
+from ...rules.registry import ADJOINTS, HANDLERS, handles
+from ...source.definitions import describe
+from ...source.requirements import check_function, kind_of
+from ...values import tree
+from ...values.cotangents import conform
+from ...values.numbers import Int, evaluate
+from ...values.silence import warning_as, warnings_now
+from ...values.strong_zero import is_zero
+from ..structured.functions import forget
+from . import known
+from .structure import as_it_is, same_number
+from .tape import Cotangents, Record, Tape
+
+Function = Callable[..., Any]
+
+
+def adjoint(f: Function) -> Callable[[Function], Function]:
+    """Give ``f`` a pullback: decorate a function of the same arguments that returns ``(y, back)``.
+
+    ``back(dy)`` returns a tuple with one cotangent per positional argument (None for zero); for a function of one
+    argument the cotangent alone will do.
+
+    >>> from morula.core import grad, pullback
+    >>> def half(x):
+    ...     return x / 2
+    >>> @adjoint(half)
+    ... def _(x):
+    ...     return half(x), lambda dy: dy / 2
+    >>> grad(half)(3.0)
+    0.5
+    """
+    if not callable(f):
+        raise BadInput(f"@adjoint needs the function that it gives a pullback to, not {kind_of(f)}")
+
+    def register(definition: Function) -> Function:
+        if not callable(definition):
+            raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
+
+        def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+            pair = evaluate(tape.parent, definition, *args, **kwargs)
+            if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+                raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
+            y = evaluate(tape.parent, distinct, pair[0])
+            tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args), warnings_now()))
+            return y
+
+        HANDLERS[f] = handler
+        ADJOINTS[f] = definition
+        forget()
+        known.forget_all()
+        return definition
+
+    return register
+
+
+def distinct(y: Any) -> Any:
+    """``y`` with an identity of its own: the definition may return an argument or a constant."""
+    if isinstance(y, np.ndarray):
+        return np.copy(y)
+    if type(y) in (float, complex) or isinstance(y, np.inexact):
+        return same_number(y)
+    if type(y) in (list, tuple):
+        return type(y)([distinct(e) for e in y])
+    return Int(y) if type(y) in (int, Int) else y
+
+
+def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+    """What a pullback given by hand has returned, as one cotangent for each argument of ``f``."""
+    if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
+        cotangents = (cotangents,)
+    if len(cotangents) != len(args):
+        raise BadInput(
+            f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
+            "one for each, None where it is zero"
+        )
+    return cotangents
+
+
+def _adjoint_back(table: Cotangents, record: Record) -> None:
+    _, y, f, back, args, state = record
+    dy = table.take(y)
+    if dy is None:
+        return
+    if table.is_strong and table.parent is None and is_zero(dy):
+        return
+    with nullcontext() if table.is_strong else warning_as(state):  # a repeated sweep does not warn again
+        cotangents = one_for_each(f, table.run(back, dy), args)
+    for i, (x, g) in enumerate(zip(args, cotangents)):
+        if g is not None and not isinstance(x, (np.ndarray, float, complex, int, np.number)):
+            _check_places(f, x, g)
+        if isinstance(x, (np.ndarray, float, complex, np.number)) and g is not None and np.shape(g) != np.shape(x):
+            raise BadInput(
+                f"the pullback of {describe(f)} returned a cotangent of shape {np.shape(g)} for argument {i}, which has "
+                f"shape {np.shape(x)}"
+            )
+        if g is not None:
+            table.add(x, table.run(conform, g, x) if isinstance(x, (np.ndarray, float, complex, np.number)) else g)
+
+
+def _check_places(f: Function, x: Any, g: Any) -> None:
+    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    found: dict[int, Any] = {}
+
+    def leaf(path: Any, x: Any, g: Any) -> None:
+        if g is not None and found.setdefault(id(x), g) is g and id(x) in seen:
+            raise NoDerivative(one_for_two(f))
+        seen.add(id(x))
+
+    seen: set[int] = set()
+    with suppress(BadInput):  # a cotangent may be of another kind than its object: a dict of attributes
+        tree.rebuild(x, leaf, g, is_leaf=lambda x: isinstance(x, np.ndarray), is_shared=False, may_miss=True)
+
+
+def one_for_two(f: Function) -> str:
+    """The error for one cotangent in two places."""
+    return (
+        f"the pullback of {describe(f)} returned one object as the cotangent of two places of an argument that hold one "
+        "array. Cotangents of places are added up: return a copy for each place if each has this cotangent, or the total in "
+        "one place and None in the others"
+    )
+
+
+def hook(g: Function, x: Any) -> Any:
+    """``x`` itself; on the way back its cotangent is replaced by ``g(dx)``.
+
+    >>> from morula.core import grad, pullback
+    >>> grad(lambda x: hook(lambda dx: 10 * dx, x) ** 2)(3.0)
+    60.0
+    """
+    check_function(g)
+    return x
+
+
+@handles(hook)
+def _hook(tape: Tape, g: Function, x: Any) -> Any:
+    check_function(g)
+    y = evaluate(tape.parent, distinct, x)
+    tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x), warnings_now()))
+    return y
+
+
+def _hook_back(table: Cotangents, record: Record) -> None:
+    _, y, g, x, state = record
+    dy = table.take(y)
+    if dy is not None:
+        with nullcontext() if table.is_strong else warning_as(state):
+            table.add(x, table.run(g, dy))
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x`` as a constant: no cotangent passes.
+
+    >>> from morula.core import grad, pullback
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    return x
+
+
+@handles(stop_gradient)
+def _stop_gradient(tape: Tape, x: Any) -> Any:
+    if isinstance(x, dict):
+        return {k: _stop_gradient(tape, v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        parts = [_stop_gradient(tape, e) for e in x]
+        return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)  # type: ignore[union-attr]
+    return int(x) if type(x) is Int else distinct(x) if type(x) is not int else x
+
+
+def nestlevel() -> int:
+    """How many derivatives the caller is inside of.
+
+    >>> from morula.core import grad, pullback
+    >>> nestlevel(), pullback(lambda x: x * nestlevel(), 1.0)[0]
+    (0, 1.0)
+    """
+    return 0
+
+
+@handles(nestlevel)
+def _nestlevel(tape: Tape | None) -> int:
+    level = 0
+    while tape is not None:
+        level, tape = level + (not tape.is_between), tape.parent
+    return level
+
+
+HANDLERS[tree.rebuild] = tree.rebuild_recorded

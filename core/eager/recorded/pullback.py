@@ -1,0 +1,340 @@
+"""One run of a function and its pullback, by whichever tier can take it."""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ... import rules
+from ...errors import BadInput, NoDerivative
+from ...faults import prune
+from ...interrupts import undo
+from ...recursion import DeepRecursion
+from ...rules.connected import connected
+from ...rules.registry import HANDLERS
+from ...source.requirements import result_is_none
+from ...values.cotangents import conform
+from ...values.numbers import REAL, evaluate
+from ...values.silence import silently
+from ...values.strong_zero import is_nan
+from .. import libraries  # noqa: F401  the handlers register themselves
+from ..arrays import buffers, iteration, mutation, number_functions, numpy_layer, raw_memory, repeated_values  # noqa: F401
+from ..arrays.apply import SINGULAR
+from ..arrays.raw_memory import refuse_leftovers
+from ..libraries import caches, standard_library  # noqa: F401
+from ..rewriting.instrument import template_of
+from ..structured import fused  # noqa: F401
+from ..structured.captured import is_constant
+from ..structured.functions import Compiled, compiled_for, is_structured
+from ..unrecorded import locks, watched  # noqa: F401
+from ..unrecorded.held import Held, exposed, globals_of
+from . import builtin_iteration, known  # noqa: F401
+from .call import call, parameters
+from .construct import give_back
+from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
+from .tape import Cotangents, NotANumber, Tape, sweep
+
+Function = Callable[..., Any]
+
+
+ALLOCATIONS = 100_000
+"""Between two searches for garbage while a tape grows.
+
+A tape makes many objects and frees none: to look for garbage among them every 700 costs a fifth of the time.
+"""
+
+
+class _OfOneRun:
+    """A pullback holds what its run has left, and belongs to the process in which it ran."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise BadInput(
+            "a pullback cannot be pickled: it holds the values and the code of one run in this process. Pickle the function and "
+            "its arguments, and call morula.pullback there; or send cotangents to this process"
+        )
+
+
+class Back(_OfOneRun):
+    """The pullback of one run: maps a cotangent of the result to the cotangents of the arguments."""
+
+    held: Held | None = None  # for a pullback that is called later
+
+    def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
+        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        known.begin()  # what was recorded as one operation may have to be run again
+        try:
+            return self.run(None, dy)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def kept(self) -> set[int]:
+        """The identities of arrays that must stay as they are: none, as what others hold is held here too."""
+        return set()
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        level = self.tape.level
+        if level is None:
+            return self.run_on(parent, dy)
+        before, level.parent = len(level.records), parent
+        try:
+            return self.run_on(level, dy)
+        finally:
+            del level.records[before:]
+
+    def run_on(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        try:
+            return self.sweep(Cotangents(None if parent is None else functools.partial(call, parent), parent), dy)
+        except (NotANumber, NoDerivative):
+            pass  # what has no derivative may have been reached by a NaN where zero met infinity
+        return self.sweep_strongly(parent, dy)
+
+    def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        """The cotangents, with products in which a cotangent of zero gives zero."""
+        return self.sweep(Cotangents(functools.partial(evaluate, parent), parent, is_strong=True), dy)
+
+    def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
+        table.tape = self.tape
+        seed(table, self.y, dy)
+        first, *rest = gc.get_threshold()
+        try:
+            if 0 < first < ALLOCATIONS:
+                gc.set_threshold(ALLOCATIONS, *rest)
+            if self.held is None:
+                silently(sweep, self.tape, table, refuse_leftovers)
+            else:
+                with self.held.restored(table.parent):
+                    silently(sweep, self.tape, table, refuse_leftovers)
+        finally:
+            if 0 < first < ALLOCATIONS:
+                gc.set_threshold(first, *rest)
+        return self.arguments.gradients(table)
+
+
+class CompiledBack(_OfOneRun):
+    """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        saved: Any,
+        y: Any,
+        args: Sequence[Any],
+        active: Sequence[bool],
+        chosen: Sequence[int],
+        again: Callable[[Tape | None], tuple[Any, Back]],
+    ) -> None:
+        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y), args
+        self.active, self.chosen = active, chosen
+        self.again = again  # records the same run on a tape
+        self.held: Held | None = None
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        known.begin()  # the run may have to be recorded again
+        try:
+            return self.run(None, dy)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def kept(self) -> set[int]:
+        """The identities of what the forward sweep saved."""
+        return {id(x) for x in _arrays_in(self.saved)} - set(map(id, self.args))
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        with nullcontext() if self.held is None else self.held.restored(parent):
+            return self.pull(parent, dy)
+
+    def pull(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        dy = check_cotangent(self.y, dy)
+        try:
+            found = () if dy is None else silently(evaluate, parent, self.compiled.pull, self.saved, dy, self.y)
+        except (*SINGULAR, NoDerivative):  # the tape knows what to do at an infinite slope, and where a call stands
+            return self.again(parent)[1].run(parent, dy)
+        for g in found:
+            if g != g if type(g) is float else is_nan(g):
+                return self.again(parent)[1].sweep_strongly(parent, dy)
+        found = iter(found)
+        pulled = [next(found, None) if is_active else None for is_active in self.active]
+        gradients: list[Any] = []
+        taken = list(_arrays_in(dy))
+        for i in self.chosen:
+            x, g = self.args[i], pulled[i]
+            if not is_structure_of_numbers(x):
+                gradients.append(None)
+            elif isinstance(x, np.ndarray):
+                zero = g is None or isinstance(g, int)
+                if parent is None and not zero and any(np.may_share_memory(g, other) for other in taken):
+                    g = np.copy(g)  # what is handed out is the caller's alone
+                taken += _arrays_in(g)
+                gradients.append(np.zeros_like(x) if zero else g)
+            elif parent is not None and g is not None:
+                converted = type(x) in (float, complex) and type(g) is not type(x)
+                gradients.append(evaluate(parent, as_gradient, g, x) if converted else g)
+            else:
+                gradients.append(as_gradient(0 if g is None else g, x))
+        return tuple(gradients)
+
+
+def _arrays_in(x: Any) -> Iterator[np.ndarray]:
+    """The arrays in nested tuples and lists."""
+    if isinstance(x, np.ndarray):
+        yield x
+    elif isinstance(x, (tuple, list)):
+        for e in x:
+            if isinstance(e, (np.ndarray, tuple, list)):
+                yield from _arrays_in(e)
+
+
+def record(
+    parent: Tape | None,
+    f: Function,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    argnums: Sequence[int] | None = None,
+    lasting: bool = False,
+) -> tuple[Any, Back | CompiledBack]:
+    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument.
+
+    A ``lasting`` pullback may be called after the caller has written into an argument.
+    """
+    chosen = range(len(args)) if argnums is None else argnums
+    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS:
+        compiled = _record_compiled(parent, f, args, chosen, lasting)
+        if compiled is not None:
+            return compiled
+    if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
+        template_of(f)  # a missing source is reported before anything runs
+    y, back = _record_on_tape(f, args, kwargs, chosen, parent)
+    if lasting:
+        back.held = Held(parent, exposed(back.tape, back.arguments.references))
+    return y, back
+
+
+def _record_on_tape(
+    f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
+) -> tuple[Any, Back]:
+    if parent is None:
+        known.begin()
+    tape = Tape(parent)
+    arguments = Arguments(tape)
+    deep = DeepRecursion()
+    ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
+    if parent is None:
+        ending += (known.forget, deep.end)
+    first, *rest = gc.get_threshold()
+    try:
+        fresh = arguments.enter(args, chosen)
+        if 0 < first < ALLOCATIONS:
+            gc.set_threshold(ALLOCATIONS, *rest)
+        if parent is None:
+            deep.begin()
+        y = call(tape, f, *fresh, **kwargs)
+        del fresh
+        arguments.has_returned = True
+    finally:
+        tape.over = True
+        try:
+            undo(ending)
+        except BaseException:
+            undo(ending)
+            raise
+        finally:
+            if 0 < first < ALLOCATIONS:  # another run may have raised it, and be gone by now
+                gc.set_threshold(first, *rest)
+    back = Back(tape, arguments, y)
+    return arguments.restore(y, set()), back
+
+
+def _record_compiled(
+    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int], lasting: bool
+) -> tuple[Any, CompiledBack] | None:
+    """Run the compiled form of ``f``; None if it has none, or if it raises: the tape then raises on the user's lines."""
+    values = parameters(f, args)
+    if values is None or rules.find_rule(f) is not None:
+        return None
+    active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
+    compiled = compiled_for(f, values, active)
+    if compiled is None or parent is not None and not is_constant(parent, compiled):
+        return None
+    held = [evaluate(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
+    try:
+        y, saved = evaluate(parent, compiled.forward, *held)
+    except Exception:
+        return None
+    y = next((x for x, copy in zip(values, held) if y is copy), y)  # a function may return its argument
+    if not compiled.fits(y):
+        return None
+    again = functools.partial(_record_on_tape, f, held[: len(args)], {}, chosen)
+    back = CompiledBack(compiled, saved, y, args, active, chosen, again)
+    if lasting:
+        back.held = Held(parent, globals_of(compiled))
+    return y, back
+
+
+def check_cotangent(y: Any, dy: Any) -> Any:
+    """The cotangent of a number, an array or a tuple of these, in its form."""
+    if type(y) is float and type(dy) is float:
+        return dy
+    if dy is None:
+        return None
+    if isinstance(y, tuple):
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise BadInput(f"the result is a tuple of {len(y)}; its cotangent must be one too, not {dy!r}")
+        return [check_cotangent(e, de) for e, de in zip(y, dy)]
+    if np.shape(dy) != np.shape(y):
+        raise BadInput(f"the result has shape {np.shape(y)}, but its cotangent has shape {np.shape(dy)}")
+    return conform(dy, y)
+
+
+def seed(table: Cotangents, y: Any, dy: Any) -> None:
+    """Enter the cotangent of the result, which must have its structure."""
+    if dy is None:
+        return
+    if y is None:
+        raise result_is_none()
+    if type(dy) is float and type(y) in REAL:
+        table.add(y, dy)
+    elif isinstance(y, (tuple, list)):
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too, not {dy!r}")
+        for e, de in zip(y, dy):
+            seed(table, e, de)
+    elif isinstance(y, dict):
+        if not isinstance(dy, dict) or not set(dy) <= set(y):
+            raise BadInput(
+                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be too, not {dy!r}"
+            )
+        for key, value in dy.items():
+            seed(table, y[key], value)
+    elif isinstance(y, np.ndarray):
+        if np.shape(dy) != y.shape:
+            raise BadInput(f"the result has shape {y.shape}, but its cotangent has shape {np.shape(dy)}")
+        table.add(y, table.run(conform, dy, y))
+    else:
+        if np.shape(dy) != () and isinstance(y, (int, float, complex, np.number)):
+            raise BadInput(f"the result is a number, but its cotangent has shape {np.shape(dy)}")
+        table.add(y, dy)
+
+
+connected.record = record

@@ -1,0 +1,476 @@
+"""Arguments of a derivative: given a fresh identity on the way in, and their gradient collected on the way out.
+
+A value is known by its identity, so an argument must not be the same object as a constant of the program: ``w`` may be
+the argument and a global at once, and the two entries of ``[1.0, 1.0]`` are one object.  Numbers and arrays are
+therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects (``holders``), which
+stay the caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
+
+The entries are replaced, and not looked up in a table by holder and key, because C code moves them where no table is asked: a
+slice, ``list.pop``, ``**kwargs``, ``vars`` or ``np.array`` takes the object itself out of the container.  Where two entries
+are one object, or an entry is a constant of the program too, the object does not tell from which place it came.
+
+The array that replaces one of the caller's is a copy, and no view of the caller's memory.  The tape refers to arrays, and a
+write of another thread would change what the pullback reads; the backward sweep undoes the run's own writes for a while, which
+other threads would see; and an array is known by its memory, which a global may share.  Where other threads are running, the
+copies are compared in the end with what they were: what others have written is then written into the caller's array, and the
+run is refused.
+
+Within one argument an array or an object is one variable, in however many places it stands: all of them hold one fresh
+array, and one gradient.  A number is a value: each place has its own.
+"""
+
+from __future__ import annotations
+
+import _thread
+import copy
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput, two_arguments
+from ...values.attributes import attributes
+from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
+from ...values.memory import owner
+from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, evaluate
+from ...values.reachable import is_foreign
+from ...values.strong_zero import is_nan
+from ..arrays.arrays import pass_on, stored_number
+from ..unrecorded import claims
+from .stores import setitem
+from .tape import Cotangents, Tape
+
+__all__ = [
+    "Arguments",
+    "as_gradient",
+    "as_it_is",
+    "is_structure_of_numbers",
+    "map_container",
+    "plain",
+    "same_number",
+]
+
+Leaf = tuple[Callable[[Cotangents, Any, Any], Any], Any, Any]
+"""A number or an array: how its gradient is taken, the fresh one, and the caller's."""
+
+
+class Node:
+    """A container or an object in an argument."""
+
+    __slots__ = ("has_leaves", "holder", "keys", "kind", "parts", "within")
+
+    def __init__(self, holder: Any, kind: Kind) -> None:
+        self.holder, self.kind = holder, kind
+        self.keys: list[Any] = []
+        self.parts: list[Part] = []
+        self.within: list[Node] = []
+        self.has_leaves = False
+
+    def mark(self) -> None:
+        """It holds leaves, and so does everything that holds it."""
+        nodes = [self]
+        while nodes:
+            node = nodes.pop()
+            if not node.has_leaves:
+                node.has_leaves = True
+                nodes += node.within
+
+
+Part = Leaf | Node | None
+
+
+class Arguments:
+    """The differentiated arguments of one run."""
+
+    references = 4  # to each array with a fresh identity: in inputs, in arrays, in originals, in its leaf
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.inputs = tape.inputs = []
+        self.parts: list[Part] = []
+        self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
+        self.claimed: list[Any] = []
+        self.has_left = False
+        self.has_returned = False  # whether the function has: what is wrong hides no exception of its own
+        self.entered_with: list[bytes] | None = None  # what ``arrays`` held, where other threads can write into them
+        self.nodes: list[Node] = []  # of the argument that is being entered
+        self.originals: dict[
+            int, tuple[Any, Any]
+        ] = {}  # the caller's value and the fresh one, by identity of the latter
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+        self.known: dict[int, tuple[Any, Part]] = {}  # of the argument that is being entered: what is one variable
+
+    def enter(self, args: Sequence[Any], chosen: Sequence[int]) -> list[Any]:
+        """What the function is called with: the ``chosen`` arguments with a fresh identity."""
+        fresh = list(args)
+        given = [args[i] for i in chosen]
+        for x in given:
+            if kind_of(type(x)) is not None:
+                while True:
+                    with claims.lock:
+                        claim = claims.of_others(self.tape, given)
+                        if claim is None:
+                            self.enter_each(fresh, chosen)
+                            if self.arrays and _thread._count():
+                                self.entered_with = [a.tobytes() for _, a in self.arrays]
+                            return fresh
+                    claims.wait(claim)
+        self.enter_each(fresh, chosen)
+        return fresh
+
+    def enter_each(self, args: list[Any], chosen: Sequence[int]) -> None:
+        for i in chosen:
+            self.known.clear()
+            args[i], part = self.leaf(args[i]) or unrolled(self.freshened(args[i]))
+            self.parts.append(part)
+            for node in self.nodes:
+                node.within.clear()  # no cycles, which only the collector of garbage would break
+            self.nodes.clear()
+
+    def leave(self) -> None:
+        """Put the caller's objects back; arrays that the run wrote to take over what was written.
+
+        It may be called again if it was interrupted.
+        """
+        self.known.clear()
+        if not self.has_left and not self.claimed:
+            self.put_back()
+            self.has_left = True
+        elif not self.has_left:
+            with claims.lock:
+                self.put_back()
+                self.has_left = True
+
+    def release(self) -> None:
+        """Let other threads differentiate the caller's objects."""
+        if self.claimed:
+            with claims.lock:
+                claims.release(self.tape, self.claimed)
+
+    def put_back(self) -> None:
+        seen: set[int] = set()
+        for node in self.entered.values():
+            self.restore(node.holder, seen)
+        overwritten = self.entered_with is not None and self.keep_writes_of_others()
+        written = [(original, fresh) for original, fresh in self.arrays if id(fresh) in self.tape.written]
+        owners = Counter(id(owner(original)) for original, _ in self.arrays) if written else {}
+        for original, fresh in written:
+            if owners[id(owner(original))] > 1:
+                self.has_left = True
+                raise BadInput(
+                    "the function writes into an array that is given to it twice, or that shares memory with "
+                    "another differentiated argument; give it separate copies"
+                )
+            if self.tape.parent is None:
+                original[...] = fresh
+            else:
+                setitem(self.tape.parent, original, ..., fresh)
+        if overwritten and self.has_returned:
+            self.has_left = True
+            raise BadInput(
+                "another thread, or code that is not recorded, has written in place into an array of an object while it was "
+                "differentiated, so no gradient is right; what was written is kept. Give each thread a copy "
+                "(copy.deepcopy), hold a lock around both, or store a new array in place of the old one"
+            )
+
+    def keep_writes_of_others(self) -> bool:
+        """Whether the run's arrays hold what the run has not written; it is then written into the caller's."""
+        found = False
+        for (original, fresh), was in zip(self.arrays, self.entered_with or ()):
+            if id(fresh) not in self.tape.written and fresh.tobytes() != was:
+                found = True
+                now, into = np.asarray(fresh), np.asarray(original)
+                before = np.frombuffer(was, now.dtype).reshape(now.shape)
+                is_new = (now != before) & ~(np.isnan(now) & np.isnan(before))
+                into[is_new] = now[is_new]
+        return found
+
+    def restore(self, x: Any, seen: set[int]) -> Any:
+        """The caller's own in place of ``x``, and in the containers and objects that it holds, wherever it is now."""
+        found = self.restored_leaf(x, seen)
+        return unrolled(self.restored(x, seen)) if found is None else found[0]
+
+    def restored_leaf(self, x: Any, seen: set[int]) -> tuple[Any] | None:
+        found = self.originals.get(id(x))
+        if found is not None:
+            return found[:1]
+        kind = type(x)
+        if kind is Int:
+            return (int(x) if self.tape.parent is None else x,)
+        if kind in NUMBERS or kind in PASSIVE or id(x) in seen or kind_of(kind) is None:
+            return (x,)
+        return None
+
+    def restored(self, x: Any, seen: set[int]) -> Recursion:
+        seen.add(id(x))
+        kind: Any = kind_of(type(x))
+        values = []
+        changed = False
+        for key, value in kind.entries(x):
+            found = self.restored_leaf(value, seen)
+            new = (yield self.restored(value, seen)) if found is None else found[0]
+            if new is not value:
+                changed = True
+                if kind.is_mutable:
+                    kind.put(x, key, new)
+            if not kind.is_mutable:
+                values.append(new)
+        return x if kind.is_mutable or not changed else kind.made(x, values)
+
+    def gradients(self, table: Cotangents) -> tuple[Any, ...]:
+        found = []
+        for part in self.parts:
+            gradient = _gradient(part, table, {})
+            found.append(unrolled(gradient) if type(part) is Node else gradient)
+        return tuple(found)
+
+    def leaf(self, x: Any) -> tuple[Any, Part] | None:
+        """A leaf with a fresh identity, a constant as it is; None for what holds others."""
+        kind = type(x)
+        if kind is float and self.tape.parent is None:
+            return self.variable(x, x * 1.0, _number)
+        if kind in PASSIVE and kind is not int:
+            return x, None
+        if kind is float or kind is complex or kind is np.float64:
+            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+        if kind is int or kind is Int:
+            return self.variable(x, evaluate(self.tape.parent, Int, x), _number)
+        if isinstance(x, np.ndarray):
+            if x.dtype.kind not in "fc":
+                return x, None
+            found = self.known.get(id(x))
+            if found is not None:
+                return found
+            if kind is not np.ndarray:  # of its own class
+                fresh = evaluate(self.tape.parent, copy.copy, x)
+            else:
+                fresh = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
+            if not x.flags.writeable:
+                fresh.flags.writeable = False
+            self.arrays.append((x, fresh))
+            found = self.known[id(x)] = self.variable(x, fresh, _array)
+            return found
+        if isinstance(x, np.inexact):
+            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+        if isinstance(x, (float, complex)):
+            return self.variable(x, self.of_its_class(x), _number)
+        found = self.known.get(id(x))
+        return (x, None) if found is None and kind_of(kind) is None else found
+
+    def of_its_class(self, x: Any) -> Any:
+        """An equal number of a class derived from ``float`` or ``complex``, with the same attributes."""
+        kind: Any = type(x)
+        fresh = (float if isinstance(x, float) else complex).__new__(kind, stored_number(x))
+        for name, value in attributes(x):
+            set_entry(fresh, name, value)
+        tape = self.tape.parent
+        while tape is not None:
+            tape.records.append((pass_on, fresh, x))
+            tape = tape.parent
+        return fresh
+
+    def variable(self, x: Any, fresh: Any, gradient: Callable[[Cotangents, Any, Any], Any]) -> tuple[Any, Part]:
+        self.inputs.append(fresh)
+        self.originals[id(fresh)] = x, fresh
+        return fresh, (gradient, fresh, x)
+
+    def freshened(self, x: Any) -> Recursion:
+        """Tuples and other immutable holders are made anew of fresh parts; in others the entries are replaced."""
+        kind: Any = kind_of(type(x))
+        is_mutable = kind.is_mutable
+        node = Node(x, kind)
+        self.nodes.append(node)
+        if is_mutable:
+            other = self.entered.get(id(x))
+            if other is not None and other.has_leaves:
+                raise two_arguments(x)
+            self.known[id(x)] = x, node
+            self.entered[id(x)] = node
+        parts, values = node.parts, []
+        changed = False
+        entries = kind.entries(x)
+        for key, value in entries:
+            found = self.leaf(value)
+            fresh, part = found or (yield self.freshened(value))
+            parts.append(part)
+            if part is not None:
+                if type(part) is Node:
+                    part.within.append(node)
+                if not node.has_leaves and (type(part) is not Node or part.has_leaves):
+                    node.mark()
+            if not is_mutable:
+                values.append(fresh)
+                changed = changed or fresh is not value
+            elif fresh is not value:
+                if not changed:
+                    changed = True
+                    self.claimed.append(x)
+                    claims.claim(self.tape, x)
+                kind.put(x, key, fresh)
+        node.keys = [key for key, _ in entries]
+        if changed and not is_mutable:
+            made = kind.made(x, values)
+            self.originals[id(made)] = x, made
+            return made, node
+        return x, node
+
+
+def _gradient(part: Part, table: Cotangents, done: dict[int, Any]) -> Any:
+    """The gradient of a leaf; that of a container or an object as a recursion that has been begun."""
+    if part is None:
+        return None
+    if isinstance(part, Node):
+        return _gradient_of(part, table, done)
+    take, fresh, x = part
+    if take is _number:
+        return _number(table, fresh, x)
+    if id(fresh) not in done:
+        done[id(fresh)] = take(table, fresh, x)
+    return done[id(fresh)]
+
+
+def _gradient_of(node: Node, table: Cotangents, done: dict[int, Any]) -> Recursion:
+    if id(node) in done:
+        return done[id(node)]
+    kind = node.kind
+    if kind.only_with_leaves and not node.has_leaves:
+        return None
+    new = done[id(node)] = kind.blank(node.holder) if kind.is_mutable else None
+    values = []
+    for part in node.parts:
+        found = _gradient(part, table, done)
+        values.append((yield found) if type(part) is Node else found)
+    if not kind.is_mutable:
+        del done[id(node)]  # each place of a value has its own gradient
+        return kind.made(node.holder, values)
+    kind.fill(new, node.keys, values)
+    return new
+
+
+def as_it_is(x: Any) -> Any:
+    """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
+    kind = type(x)
+    if kind in NUMBERS or kind in PASSIVE or kind_of(kind) is None:
+        return x
+    return unrolled(_as_it_is(x, {}))
+
+
+def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
+    if kind_of(type(x)) is None:
+        return x
+    if id(x) in done:
+        return done[id(x)]
+    if isinstance(x, tuple):
+        parts = []
+        for e in x:
+            parts.append((yield _as_it_is(e, done)))
+        return tuple(parts)
+    if isinstance(x, list):
+        held: Any = []
+        done[id(x)] = held
+        for e in x:
+            held.append((yield _as_it_is(e, done)))
+        return held
+    held = {} if isinstance(x, dict) else SimpleNamespace()
+    done[id(x)] = held
+    into = held if isinstance(x, dict) else vars(held)
+    for key, e in list(x.items()) if isinstance(x, dict) else attributes(x):
+        into[key] = yield _as_it_is(e, done)
+    return held
+
+
+def same_number(x: Any) -> Any:
+    """An equal number that is another object; a product with 1 would change complex infinities and zeros of either sign."""
+    opposite = -x
+    return -opposite
+
+
+def is_structure_of_numbers(x: Any) -> bool:
+    """Whether ``x`` may hold anything that a gradient can be taken of.
+
+    What is empty may; an object that keeps its values in C, where no gradient can find them, may not.
+    """
+    if type(x) is float:
+        return True
+    may = keeps_in_c = False
+    stack, seen = [iter((x,))], set()
+    while stack:
+        for x in stack[-1]:
+            kind = type(x)
+            if kind in PASSIVE and kind is not int:
+                continue
+            if isinstance(x, (int, float, complex, np.inexact)) and not isinstance(x, CONSTANTS):
+                return True
+            if isinstance(x, np.ndarray):
+                if x.dtype.kind in "fc":
+                    return True
+                continue
+            holder = kind_of(kind)
+            if holder is None or isinstance(holder, Objects):
+                keeps_in_c = keeps_in_c or is_foreign(kind)
+            if holder is not None and id(x) not in seen:
+                seen.add(id(x))
+                may = may or not isinstance(x, (list, tuple, dict)) or not x
+                stack.append(iter(x) if kind is list or kind is tuple else (value for _, value in holder.entries(x)))
+                break
+        else:
+            stack.pop()
+    return may and not keeps_in_c
+
+
+def plain(x: Any) -> Any:
+    """``x`` without ``Int``, which a result may contain."""
+    if type(x) in REAL:
+        return x
+    return int(x) if type(x) is Int else map_container(plain, x)
+
+
+def map_container(function: Callable[[Any], Any], x: Any) -> Any:
+    """``x`` with ``function`` applied to its entries if it is a tuple, list or dict; the same object if none changes."""
+    if type(x) is dict:
+        new = {k: function(e) for k, e in x.items()}
+        return new if any(new[k] is not x[k] for k in x) else x
+    if type(x) in (tuple, list):
+        entries = [function(e) for e in x]
+        return type(x)(entries) if any(a is not b for a, b in zip(entries, x)) else x
+    return x
+
+
+def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
+    g = table.take(fresh)
+    if g is None:
+        return _class_of_number(x)(0)
+    if g != g:
+        table.check(g)
+    if table.parent is not None:
+        return table.run(as_gradient, g, x) if isinstance(x, (float, complex)) and type(g) is not type(x) else g
+    return as_gradient(g, x)
+
+
+def as_gradient(g: Any, x: Any) -> Any:
+    """A cotangent as a number of the type of ``x``, a plain one; that of an integer may be a float."""
+    if isinstance(x, int):
+        return int(g) if isinstance(g, (int, np.integer)) else float(g)
+    return _class_of_number(x)(g)
+
+
+def _class_of_number(x: Any) -> Any:
+    kind = type(x)
+    if kind in NUMBERS or kind is int or isinstance(x, np.generic):
+        return kind
+    return float if isinstance(x, float) else complex
+
+
+def _array(table: Cotangents, fresh: np.ndarray, x: np.ndarray) -> np.ndarray:
+    shared = id(fresh) not in table.exclusive
+    g = table.take(fresh)
+    if g is None:
+        return np.zeros_like(fresh)
+    if is_nan(g):
+        table.check(g)
+    if table.parent is None:
+        # What is handed out is the caller's alone.
+        return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g
+    return g

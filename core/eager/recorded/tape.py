@@ -1,0 +1,414 @@
+"""The tape of a recorded run, and the table of cotangents that its backward sweep fills.
+
+A value is known by its identity.  A number is the object that holds it: every operation makes a new one, and moving it
+through variables, containers, iterators, closures or exceptions keeps it, so none of these needs a rule.  An array is
+known by its memory: a view has no cotangent of its own, its entries are those of the array it looks into.
+
+The backward sweep walks the tape from its end.  An in-place write is undone as it is passed, so that each pullback sees
+the arrays as they were when its operation ran; at the end all writes are done again, and the world is as it was.
+
+A tape may have a parent: the tape of an enclosing derivative.  Every computation of a run and of its backward sweep is
+then itself recorded there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoDerivative
+from ...interrupts import undo
+from ...rules.connected import connected
+from ...source.definitions import describe, example
+from ...values.attributes import attributes
+from ...values.cotangents import conform, is_fancy
+from ...values.memory import blank_memory, corresponding, distinct_entries, made_writeable, overlaps_itself, owner
+from ...values.numbers import Int
+
+SEQUENCES = (tuple, list)
+SHAPE = object()
+"""In place of an index, among the writes of a run: the array was given another shape."""
+
+
+Record = tuple[Any, ...]
+"""(pullback, result, *what the pullback needs); the pullback is called with a table of cotangents and the record."""
+
+
+def place_of(x: Any) -> int:
+    """Under which identity a tape lists an integer of NumPy, or an array of such; one that shows floats has its own."""
+    if not isinstance(x, np.ndarray):
+        return id(x)
+    holder = owner(x)
+    return -id(holder) if isinstance(holder, np.ndarray) and holder.dtype.kind in "fc" else id(holder)
+
+
+class Tape:
+    """The operations of one recorded run, in the order in which they ran."""
+
+    __slots__ = (
+        *("inputs", "integers", "is_between", "lent", "level", "memory"),
+        *("over", "parent", "places", "records", "written"),
+    )
+
+    def __init__(self, parent: Tape | None = None) -> None:
+        self.records: list[Record] = []
+        self.parent = parent
+        self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
+        self.integers: dict[int, tuple[Any, Any, Any, Any]] | None = (
+            None  # computed from an Int, or bits: see the module integers
+        )
+        self.written: set[int] = set()
+        self.memory: dict[Any, Any] = {}
+        self.places: dict[int, tuple[str, int]] = {}  # by result: where a function of unknown derivatives was called
+        self.lent: list[Any] = []  # what records when it is called, and what holds such a function, until the run ends
+        self.level: Tape | None = None  # put between this tape and its parent: see repeated_values
+        self.is_between = False  # whether it is such a one, and no derivative that the program takes
+        self.over = False  # whether the run has ended: what calls back after that is not part of it
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """``function(*args, **kwargs)``, recorded here; the module ``call`` says how."""
+        raise NotImplementedError
+
+
+Evaluate = Callable[..., Any]
+Window = tuple[np.ndarray, np.ndarray, bool]
+
+
+def enclosing_tapes(tape: Tape | None) -> Iterator[Tape]:
+    """A tape, and those of the runs around it."""
+    while tape is not None:
+        yield tape
+        tape = tape.parent
+
+
+class NotANumber(Exception):
+    """A gradient came out NaN: the backward sweep is to be repeated with strong products."""
+
+
+class Cotangents:
+    """Cotangents of numbers by identity, and of arrays by the memory that they own or look into."""
+
+    def __init__(self, evaluate: Evaluate | None, parent: Tape | None = None, is_strong: bool = False) -> None:
+        self.numbers: dict[int, Any] = {}
+        self.arrays: dict[int, np.ndarray] = {}  # by the identity of the array that owns the memory
+        self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
+        # By owner: its views by identity, each with its cotangent, a view of the owner's, and whether it overlaps itself.
+        self.windows: dict[int, dict[int, Window]] = {}
+        self.redo: list[tuple[Any, Any, Any]] = []
+        self.tape: Tape | None = None  # that is being swept
+        self.alive: list[Any] = []  # values of tapes that were swept within this sweep and are gone
+        # Functions met whose derivative in some argument nobody knows (NaN marks it), and where they were called.
+        self.unknown: dict[Any, tuple[str, int] | None] = {}
+        self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
+        self.parent = parent
+        self.is_strong = is_strong  # whether products follow ``strong_zero``; ``evaluate`` is then given
+
+    def take(self, y: Any) -> Any:
+        """The cotangent of a result, removed from the table; None if nothing has reached it."""
+        kind = type(y)
+        if kind is np.ndarray or isinstance(y, np.ndarray):
+            if y.base is None:
+                key = id(y)
+                self.windows.pop(key, None)
+                self.exclusive.discard(key)
+                return self.arrays.pop(key, None)
+            if id(owner(y)) not in self.arrays:
+                return None
+            _, window, overlaps = self.entry(y)
+            if self.evaluate is None:
+                g = window.copy()
+                window[...] = 0
+            else:
+                g = self.run(np.copy, window)
+                self.write(window, ..., 0)
+            if overlaps:  # where entries share one place in memory, that place's cotangent counts once
+                first = np.zeros(y.shape, bool)
+                first[distinct_entries(y)[0]] = True
+                return self.run(np.where, first, g, 0.0)
+            return g
+        if isinstance(y, SEQUENCES):
+            parts = [self.take(e) for e in y]
+            return parts if any(p is not None for p in parts) else None
+        if kind is dict:
+            found = {k: self.take(v) for k, v in y.items()}
+            return found if any(p is not None for p in found.values()) else None
+        key = id(y)
+        if key in self.numbers:
+            return self.numbers.pop(key)
+        if key in self.arrays:  # an object whose buffer arrays were made on
+            self.windows.pop(key, None)
+            self.exclusive.discard(key)
+            return self.arrays.pop(key)
+        return None
+
+    def add(self, x: Any, g: Any) -> None:
+        """Add ``g``, already in the form of ``x``, to the cotangent of ``x``."""
+        if g is None:
+            return
+        kind = type(x)
+        if kind is float or kind is np.float64 or kind is complex or kind is Int or kind is np.complex128:
+            key = id(x)
+            present = self.numbers.get(key)
+            if present is None:
+                self.numbers[key] = g
+            else:
+                self.numbers[key] = present + g if self.evaluate is None else self.run(_add, present, g)
+        elif kind is np.ndarray:
+            if x.dtype.kind in "fc":
+                self.add_array(x, g)
+            elif x.dtype.kind == "O":
+                self.add_objects(x, g)
+            elif self.carries(x) and np.any(g != 0):
+                self.refuse_integer(x)
+        elif isinstance(x, SEQUENCES):
+            for e, h in zip(x, g):
+                self.add(e, h)
+        elif isinstance(x, dict):
+            for k, h in g.items():
+                self.add(x[k], h)
+        elif isinstance(x, (np.inexact, float, complex)) or isinstance(x, np.integer) and self.carries(x):
+            present = self.numbers.get(id(x))
+            self.numbers[id(x)] = g if present is None else self.run(_add, present, g)
+        elif isinstance(x, np.ndarray):
+            if x.dtype.kind in "fc":
+                self.add_array(x, g)
+        elif not isinstance(x, (int, str, bytes, type(None))):
+            for name, value in attributes(x):
+                h = g.get(name) if isinstance(g, dict) else getattr(g, name, None)
+                self.add(value, h)
+
+    def carries(self, x: Any) -> bool:
+        """Whether a NumPy integer, or an array of such, was computed from a differentiated Python int."""
+        integers = None if self.tape is None else self.tape.integers
+        return integers is not None and place_of(x) in integers
+
+    def refuse_integer(self, x: Any) -> None:
+        assert self.tape is not None and self.tape.integers is not None
+        _, function, (file, line), opaque = self.tape.integers[place_of(x)]
+        if opaque is not None:
+            return connected.refuse_bits(self.tape, opaque)
+        raise NoDerivative(
+            f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, gives integers of "
+            "NumPy, through which no derivative passes; pass a float for that argument, or hold it by morula.stop_gradient"
+        )
+
+    def add_array(self, x: np.ndarray, g: Any) -> None:
+        if x.base is None:
+            key = id(x)
+            present = self.arrays.get(key)
+            if present is not None and key in self.exclusive:
+                if self.evaluate is None:
+                    present += g
+                else:
+                    self.write(present, ..., self.run(_add, present, g))
+            elif present is None:
+                if type(g) is not np.ndarray or g.shape != x.shape or g.dtype != x.dtype:
+                    g = self.run(conform, self.run(np.asarray, g), x)
+                self.arrays[key] = g
+            else:
+                total = self.arrays[key] = self.run(_add, present, g)
+                if type(total) is np.ndarray and total.flags.c_contiguous and x.flags.c_contiguous:
+                    self.exclusive.add(key)
+            return
+        _, window, overlaps = self.entry(x)
+        if overlaps:
+            first, places = distinct_entries(x)
+            g = self.run(_gathered, g, places, first[0].size)
+            self.write(window, first, self.run(_add, self.run(_getitem, window, first), g))
+        elif self.evaluate is None:
+            window += g
+        else:
+            self.write(window, ..., self.run(_add, window, g))
+
+    def add_objects(self, x: np.ndarray, g: Any) -> None:
+        """An array of objects has no cotangent of its own: its numbers have theirs."""
+        for place, e in enumerate(x.ravel().tolist()):
+            if isinstance(e, (float, complex, Int, np.inexact)):
+                self.add(e, self.run(conform, self.run(_getitem, self.run(np.ravel, g), place), e))
+
+    def add_at(self, x: np.ndarray, index: Any, g: Any) -> None:
+        """Add ``g`` to the cotangent of ``x[index]``."""
+        _, window, overlaps = self.entry(x)
+        if overlaps or type(index) is not int and is_fancy(index):
+            self.run(np.add.at, window, index, g)
+        elif self.evaluate is None:
+            window[index] += g
+        else:
+            self.write(window, index, self.run(_add, self.run(_getitem, window, index), g))
+
+    def check(self, g: Any) -> None:
+        """Say what a gradient that is NaN means.
+
+        Raises:
+            NotANumber: the sweep multiplied plainly, so a zero cotangent may have met an infinite slope.
+            NoDerivative: the gradient is made of a derivative that nobody knows.
+        """
+        if not self.is_strong:
+            raise NotANumber
+        if self.unknown:
+            function, place = next(iter(self.unknown.items()))
+            name = getattr(function, "__name__", "f")
+            called = "" if place is None else f", called at {place[0]}:{place[1]},"
+            raise NoDerivative(
+                f"no derivative is known of {describe(function)}{called} in an argument that depends on what is "
+                f"differentiated. Give it one:\n{example(name)}"
+                "or hold that argument by morula.stop_gradient"
+            )
+
+    def reached(self, x: np.ndarray) -> bool:
+        """Whether anything has been added to the memory that ``x`` looks into."""
+        return (id(x) if x.base is None else id(owner(x))) in self.arrays
+
+    def window(self, x: np.ndarray) -> np.ndarray:
+        """The cotangent of ``x`` as an array that may be written to; views of one array share its memory."""
+        return self.entry(x)[1]
+
+    def entry(self, x: np.ndarray) -> Window:
+        """``x`` with its cotangent as an array that may be written to, and whether ``x`` overlaps itself."""
+        base = x if x.base is None else owner(x)
+        key = id(base)
+        windows = self.windows.get(key)
+        if windows is None:
+            windows = self.windows[key] = {}
+        found = windows.get(id(x))
+        if found is not None:
+            return found
+        if key not in self.exclusive:
+            present = self.arrays.get(key)
+            self.arrays[key] = blank_memory(base)
+            self.exclusive.add(key)
+            if present is not None:
+                self.write(self.arrays[key], ..., present)
+        total = self.arrays[key]
+        found = (x, total, False) if x is base else (x, corresponding(x, base, total), overlaps_itself(x))
+        windows[id(x)] = found
+        return found
+
+    def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
+        """Give ``x`` another shape in place, and with it its cotangent."""
+        self.run(setattr, x, "shape", shape)
+        self.windows.get(id(owner(x)), {}).pop(id(x), None)
+        present = self.arrays.get(id(x))
+        if present is not None and id(x) in self.exclusive:
+            flat = present if present.base is None else present.base
+            self.arrays[id(x)] = np.ndarray(shape, x.dtype, flat, 0, x.strides)  # type: ignore[arg-type]
+        elif present is not None:
+            self.arrays[id(x)] = self.run(np.reshape, present, shape)
+
+    def write(self, target: np.ndarray, index: Any, value: Any) -> None:
+        if not target.flags.writeable:  # since the program wrote into it
+            with made_writeable(target):
+                self.write(target, index, value)
+        elif self.evaluate is None:
+            target[index] = value
+        else:
+            self.evaluate(_setitem, target, index, value)
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args) if self.evaluate is None else self.evaluate(function, *args)
+
+
+def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | None = None) -> None:
+    """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them.
+
+    ``last`` is called at the beginning of the tape, while arrays hold what they held before the run.
+    """
+    enclosing, table.tape = table.tape, tape
+    try:
+        for record in reversed(tape.records):
+            record[0](table, record)
+        if last is not None:
+            last(table)
+    finally:
+        table.tape = enclosing
+        if table.redo:
+            ending = [lambda: _redo(table)]
+            try:
+                undo(ending)
+            except BaseException:
+                undo(ending)
+                raise
+
+
+def _redo(table: Cotangents) -> None:
+    """Do the writes again that were undone.  After an interrupt one may be done twice, with the same value."""
+    redo = table.redo
+    while redo:
+        target, index, value = redo[-1]
+        if index is SHAPE:
+            table.reshape(target, value)
+        else:
+            table.write(target, index, value)
+        redo.pop()
+
+
+def pass_on(table: Cotangents, record: Record) -> None:
+    """The backward step of what gave an equal number as another object."""
+    _, y, x = record
+    table.add(x, table.take(y))
+
+
+def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
+    """The pullback of what was recorded as one operation, by running it again with each of its operations apart."""
+    again = Tape(table.parent)
+    y = run(again)
+    table.add(y, dy)
+    sweep_within(again, table, y)
+
+
+def sweep_within(again: Tape, table: Cotangents, y: Any) -> None:
+    """Sweep a tape with the result ``y`` that was recorded on the way back and is dropped before the table is.
+
+    A value is known by its identity, so a value whose cotangent stays in the table is kept alive with it.
+    """
+    written, table.redo = table.redo, []
+    try:
+        sweep(again, table)
+    finally:
+        table.redo = written
+
+    def keep(x: Any) -> None:
+        if type(x) in (tuple, list):
+            for e in x:
+                keep(e)
+        elif type(x) is dict:
+            for e in x.values():
+                keep(e)
+        elif isinstance(x, np.ndarray):
+            if id(owner(x)) in table.arrays:
+                table.alive.append(owner(x))
+        elif id(x) in table.numbers:
+            table.alive.append(x)
+
+    keep(y)
+    for record in again.records:
+        keep(record)
+
+
+def snapshot(x: Any) -> Any:
+    """A sequence as it is now: lists may change before the backward sweep, and arrays are restored by it."""
+    if isinstance(x, (tuple, list)):
+        parts = [snapshot(e) if isinstance(e, (tuple, list)) else e for e in x]
+        return tuple(parts) if isinstance(x, tuple) else parts
+    return x
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _getitem(a: Any, i: Any) -> Any:
+    return a[i]
+
+
+def _setitem(a: Any, i: Any, v: Any) -> None:
+    a[i] = v
+
+
+def _gathered(g: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """The sum of the entries of ``g`` for each of ``n`` places."""
+    total = np.zeros(n, g.dtype)
+    np.add.at(total, places, np.reshape(g, -1))
+    return total

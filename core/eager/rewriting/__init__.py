@@ -1,0 +1,1 @@
+"""A function -> the same function with every operation on a tape."""

@@ -1,0 +1,402 @@
+"""The expressions of a function, rewritten so that what computes calls the tape.
+
+``a * b`` becomes ``_mul(_tape, a, b)``, ``f(x)`` ``_call(_tape, f, x)``, ``x.y`` ``_getattr(_tape, x, "y")``; what Python would do by
+itself (comparisons, truth, iteration) is handed to a function where a class may define it.  ``fusible`` finds what may be
+computed at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ...source.definitions import owner_class
+from ...source.operator_names import BINARY, UNARY
+from ...source.private_names import PrivateNames
+from ..recorded.known import classes, methods
+from ..structured.fusible import fuse
+from .conditions import Conditions, Node, is_simple, located
+
+# Calls of these see the frame that they are called from.
+FRAME_BOUND = {"locals", "vars", "dir", "globals"}
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code was compiled to, those of private attributes mangled."""
+    yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
+
+# Methods of built-in containers and strings that iterate over nothing and call nothing back.
+MOVING = {"append", "appendleft", "pop", "popleft", "insert", "get", "setdefault", "items", "keys", "values", "clear"}
+MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "split", "startswith", "endswith"}
+
+
+HASHING = {"pop", "insert", "get", "setdefault", "add", "discard"}
+"""Those of them that hash their first argument, compare it, or take it for an index."""
+
+DATA = {list, dict, set}
+"""Classes of global variables by which nothing is rewritten in another way."""
+
+
+class Expressions(Conditions):
+    def __init__(self, function: FunctionType, prefix: str) -> None:
+        self.function = function
+        self.prefix = prefix
+        self.owner = owner_class(function)
+        code = function.__code__
+        self.local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self.names = {*_names(code)}
+        self.first = code.co_varnames[0] if code.co_argcount else None
+        self.temporaries = 0
+        self.in_comprehension = False  # where no assignment expression can stand
+        self.in_class = False  # whether what is assigned becomes an attribute of a class
+        self.fusing = True
+        self.counters: set[str] = set()  # variables that only loops over a range assign
+        self.assumed: dict[
+            tuple[int, str], tuple[dict[str, Any], str, Any]
+        ] = {}  # globals that decided what is written
+        self.cells: dict[str, Any] = {}  # what the rewritten function refers to beside the engine's functions
+
+    def runtime(self, name: str, *args: Node, at: Node) -> ast.Call:
+        tape = ast.Name(self.prefix + "tape", ast.Load())
+        return located(ast.Call(ast.Name(self.prefix + name, ast.Load()), [tape, *args], []), at)
+
+    def mangle(self, name: str) -> str:
+        private = name.startswith("__") and not name.endswith("__") and "." not in name
+        # Generated code may say that it belongs to a class, but was compiled outside of it.
+        if self.owner and private and name not in self.names:
+            return f"_{self.owner.lstrip('_')}{name}"
+        return name
+
+    def visit_Name(self, node: ast.Name) -> Node:
+        node.id = self.mangle(node.id)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> Node:
+        fused = self.fused(node, self.visit)
+        if fused is not None:
+            return fused
+        return self.runtime(BINARY[type(node.op)], self.visit(node.left), self.visit(node.right), at=node)
+
+    def fused(self, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
+        """``node`` as one operation where that is possible; ``apart`` writes its operations one by one."""
+        if not self.fusing or self.in_comprehension:
+            return None
+
+        def unfused(other: Node) -> Node:
+            self.fusing = False
+            try:
+                return apart(other)
+            finally:
+                self.fusing = True
+
+        new = fuse(self, node, unfused, in_place)
+        return new if new is None else located(new, node)
+
+    def site(self, *description: Any) -> str:
+        name = f"site{len(self.cells)}"
+        self.cells[name] = description
+        return name
+
+    def has_plain(self, container: ast.Name, name: str) -> Node:
+        """The test whether an attribute of a variable is loaded without running code."""
+        if isinstance(self.constant(container), type):
+            return self.is_in(self.load(copy.deepcopy(container)), "own", name)
+        return self.is_of(container, "load", name)
+
+    def is_of(self, variable: ast.Name, kind: str, name: str) -> Node:
+        """The test whether the class of a variable is in one of the sets of ``known``."""
+        variable = self.load(copy.deepcopy(variable))
+        return self.is_in(ast.Call(ast.Name(self.prefix + "type", ast.Load()), [variable], []), kind, name)
+
+    def is_in(self, node: Node, kind: str, name: str) -> Node:
+        self.cells[f"{kind}_{name}"] = classes(kind, name)
+        return ast.Compare(node, [ast.In()], [ast.Name(f"{self.prefix}{kind}_{name}", ast.Load())])
+
+    def is_one_of(self, variable: ast.Name, classes: str) -> Node:
+        kind = ast.Call(self.runtime_name("type"), [self.load(copy.deepcopy(variable))], [])
+        return ast.Compare(kind, [ast.In()], [self.runtime_name(classes)])
+
+    def load(self, node: Node) -> Node:
+        """A name, or an attribute or an item of a name, as Python loads it."""
+        for n in ast.walk(node):
+            if isinstance(n, ast.Name):
+                n.id = self.mangle(n.id)
+            elif isinstance(n, ast.Attribute):
+                n.attr = self.mangle(n.attr)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Node:
+        if isinstance(node.op, ast.Not):
+            node.operand = self.condition(node.operand)
+            return node
+        if isinstance(node.operand, ast.Constant):
+            return node
+        fused = self.fused(node, self.visit) if isinstance(node.op, ast.USub) else None
+        if fused is not None:
+            return fused
+        return self.runtime(UNARY[type(node.op)], self.visit(node.operand), at=node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Node:
+        if isinstance(self.constant(node.value), ModuleType):
+            return node
+        node.attr = self.mangle(node.attr)
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        recorded = self.runtime("getattr", node.value, ast.Constant(node.attr), at=node)
+        if not isinstance(node.value, ast.Name):
+            return recorded
+        plain = copy.deepcopy(node)
+        return located(ast.IfExp(self.has_plain(node.value, node.attr), plain, recorded), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Node:
+        node.value, index = self.visit(node.value), self.index(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            node.slice = index
+            return node
+        recorded = self.runtime("getitem", node.value, index, at=node)
+        if not (isinstance(node.value, ast.Name) and is_simple(index)):
+            return recorded
+        plain = ast.Subscript(copy.deepcopy(node.value), copy.deepcopy(index), ast.Load())
+        return located(ast.IfExp(self.plainly_indexed(node.value, "sequences", index), plain, recorded), node)
+
+    def plainly_indexed(self, container: Node, kinds: str, index: Node) -> Node:
+        """Whether a container is one of C's, and its index nothing that C would ask for its hash or its number."""
+        test = self.is_one_of(container, kinds)
+        if isinstance(index, ast.Constant) or isinstance(index, ast.Name) and index.id in self.counters:
+            return test
+        return ast.BoolOp(ast.And(), [test, self.is_one_of(index, "compared")])
+
+    def index(self, node: Node) -> Node:
+        """A subscript's index as an expression: ``a:b`` as ``slice(a, b)``."""
+        if isinstance(node, ast.Slice):
+            parts = [ast.Constant(None) if p is None else self.place(p) for p in (node.lower, node.upper, node.step)]
+            return located(ast.Call(ast.Name(self.prefix + "slice", ast.Load()), parts, []), node)
+        if isinstance(node, ast.Tuple):
+            node.elts = [self.index(e) for e in node.elts]
+            return node
+        return self.visit(node)
+
+    def place(self, node: Node) -> Node:
+        """A bound of a slice, which may be an object with an ``__index__``."""
+        new = self.visit(node)
+        if isinstance(new, ast.Constant) or isinstance(node, ast.Name) and node.id in self.counters:
+            return new
+        return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("place", x, at=node), node)
+
+    def visit_Call(self, node: ast.Call) -> Node:
+        fused = self.fused(node, self.visit)
+        if fused is not None:
+            return fused
+        function = node.func
+        if isinstance(function, ast.Name) and function.id not in self.local:
+            if function.id in FRAME_BOUND and not (function.id == "dir" and node.args):
+                return self.generic_visit(node)
+            if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
+                scopes: list[Node] = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
+                if len(node.args) > 1:  # they are given
+                    scopes = [ast.Constant(None), ast.Constant(None)]
+                return self.runtime("text", function, *scopes, *map(self.visit, node.args), at=node)
+            if function.id == "super" and not node.args:
+                names: list[Node] = [ast.Name("__class__", ast.Load()), ast.Name(str(self.first), ast.Load())]
+                return located(ast.Call(function, names, []), node)
+        arguments = [self.argument(a) for a in node.args]
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        for keyword in keywords:
+            if keyword.arg is None:
+                keyword.value = self.runtime("mapping", keyword.value, at=keyword.value)
+        if isinstance(function, ast.Attribute) and not isinstance(self.constant(function.value), ModuleType):
+            new = self.method_call(function, arguments, node)
+        elif isinstance(function, ast.Name) or isinstance(getattr(function, "value", None), ast.Name):
+            callee = self.load(copy.deepcopy(function))
+            new = self.known_call(callee, callee, arguments)
+        else:
+            new = self.runtime("call", self.visit(function), *arguments, at=node)
+        new.keywords = keywords
+        return located(new, node)
+
+    def known_call(self, first: Node, again: Node, arguments: list[Node]) -> ast.Call:
+        """``f(x)``: known[f](tape, x) if f is a function, call(tape, f, x) for other callable objects."""
+        kind = ast.Call(self.runtime_name("type"), [first], [])
+        test = ast.Compare(kind, [ast.In()], [self.runtime_name("hashable")])
+        found = ast.Subscript(self.runtime_name("known"), copy.deepcopy(again), ast.Load())
+        other = ast.Call(self.runtime_name("caller"), [copy.deepcopy(again)], [])
+        return ast.Call(ast.IfExp(test, found, other), [self.tape(), *arguments], [])
+
+    def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
+        """``x.f(y)``: known[methods_f[type(x)]](tape, x, y) if that is a method that no attribute of x hides."""
+        name = self.mangle(function.attr)
+        if name in MOVING and isinstance(function.value, ast.Name):
+            # a built-in container: x.append(y), which only moves references
+            test = self.is_one_of(function.value, "containers")
+            if name in HASHING and arguments and not isinstance(arguments[0], ast.Constant):
+                if isinstance(arguments[0], ast.Name):
+                    test = ast.BoolOp(ast.And(), [test, self.is_one_of(arguments[0], "compared")])
+                else:
+                    test = ast.Constant(False)
+            container = self.load(copy.deepcopy(function.value))
+            found = ast.Attribute(container, name, ast.Load())
+            other = ast.Call(
+                self.runtime_name("bound"), [self.tape(), copy.deepcopy(container), ast.Constant(name)], []
+            )
+            return ast.Call(ast.IfExp(test, found, other), arguments, [])
+        if isinstance(self.constant(function.value), type) and not self.in_comprehension:
+            callee = ast.Name(self.temporary(), ast.Load())
+            loaded = ast.NamedExpr(ast.Name(callee.id, ast.Store()), self.visit(function))
+            return self.known_call(loaded, callee, arguments)
+        container = self.visit(function.value)
+        if isinstance(container, ast.Name):
+            again = copy.deepcopy(container)
+        elif self.in_comprehension:
+            return self.runtime("method", container, ast.Constant(name), *arguments, at=at)
+        else:
+            again = ast.Name(self.temporary(), ast.Load())
+            container = ast.NamedExpr(ast.Name(again.id, ast.Store()), container)
+        self.cells[f"method_{name}"] = methods(name)
+        table = ast.Name(f"{self.prefix}method_{name}", ast.Load())
+        kind = ast.Name(self.temporary(), ast.Load())
+        kinds = ast.NamedExpr(ast.Name(kind.id, ast.Store()), ast.Call(self.runtime_name("type"), [container], []))
+        if self.in_comprehension:
+            kinds = ast.Call(self.runtime_name("type"), [container], [])
+            kind = copy.deepcopy(kinds)  # type: ignore[assignment]
+        instance = ast.Attribute(copy.deepcopy(again), "__dict__", ast.Load())
+        unhidden = [
+            ast.Compare(copy.deepcopy(kind), [ast.In()], [self.runtime_name("slotted")]),
+            ast.Compare(ast.Constant(name), [ast.NotIn()], [instance]),
+        ]
+        test = ast.BoolOp(ast.And(), [ast.Compare(kinds, [ast.In()], [table]), ast.BoolOp(ast.Or(), unhidden)])
+        found = ast.Subscript(self.runtime_name("known"), ast.Subscript(table, kind, ast.Load()), ast.Load())
+        other = ast.Call(self.runtime_name("method_caller"), [ast.Constant(name)], [])
+        return ast.Call(ast.IfExp(test, found, other), [self.tape(), again, *arguments], [])
+
+    def runtime_name(self, name: str) -> ast.Name:
+        return ast.Name(self.prefix + name, ast.Load())
+
+    def tape(self) -> ast.Name:
+        return self.runtime_name("tape")
+
+    def argument(self, node: Node) -> Node:
+        if isinstance(node, ast.Starred):
+            node.value = self.runtime("listed", self.visit(node.value), at=node)
+            return node
+        return self.visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> Node:
+        return self.argument(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
+
+    def visit_ListComp(self, node: Any) -> Node:
+        outer, self.in_comprehension = self.in_comprehension, True
+        node = self.generic_visit(node)
+        self.in_comprehension = outer
+        return node
+
+    visit_GeneratorExp = visit_ListComp
+
+    def visit_SetComp(self, node: Any) -> Node:
+        node = self.visit_ListComp(node)
+        entries = located(ast.ListComp(node.elt, node.generators), node)
+        return node if isinstance(node.elt, ast.Constant) else self.runtime("set_of", entries, at=node)
+
+    def visit_DictComp(self, node: Any) -> Node:
+        node = self.visit_ListComp(node)
+        if isinstance(node.key, ast.Constant):
+            return node
+        items = located(ast.ListComp(ast.Tuple([node.key, node.value], ast.Load()), node.generators), node)
+        return self.runtime("dict_of", items, at=node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Node:
+        node.iter = self.runtime("iterate", self.visit(node.iter), at=node.iter)
+        node.ifs = [self.condition(test) for test in node.ifs]
+        node.target = self.visit(node.target)
+        if isinstance(node.target, (ast.Tuple, ast.List)):
+            # A target that unpacks an array is given its entries one by one, each on the tape.
+            name = self.temporary()
+            node.iter = _unpacked(self, node.iter, name)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> Node:
+        node.value = self.runtime("iterate", self.visit(node.value), at=node)
+        return node
+
+    def name_privately(self, function: Node) -> None:
+        """A function within a method is compiled here, outside of the class."""
+        if self.owner:
+            PrivateNames(self.mangle).visit(function)
+
+    def visit_Lambda(self, node: ast.Lambda) -> Node:
+        self.name_privately(node)
+        self.defaults(node.args)
+        return node
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(d) for d in arguments.defaults]
+        arguments.kw_defaults = [d if d is None else self.visit(d) for d in arguments.kw_defaults]
+
+    def visit_Dict(self, node: ast.Dict) -> Node:
+        at = node
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        for i, key in enumerate(node.keys):
+            if key is None:
+                node.values[i] = self.runtime("mapping", node.values[i], at=node.values[i])
+        if all(key is None or isinstance(key, ast.Constant) for key in node.keys):
+            return node
+        items: list[Node] = [
+            ast.Tuple([value] if key is None else [key, value], ast.Load())
+            for key, value in zip(node.keys, node.values)
+        ]
+        return self.runtime("dict_of", located(ast.List(items, ast.Load()), at), at=at)
+
+    def visit_Set(self, node: ast.Set) -> Node:
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        if all(isinstance(e, ast.Constant) for e in node.elts):
+            return node
+        return self.runtime("set_of", located(ast.List(node.elts, ast.Load()), node), at=node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Node:
+        new = self.visit(node.value)
+        if not isinstance(new, ast.Constant):
+            new = self.unless_plain(
+                [new], "compared", lambda x: x, lambda x: self.runtime("shown", x, at=node), node.value
+            )
+        node.value = new
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
+        return node
+
+    # What is known before the function runs
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"{self.prefix}t{self.temporaries}"
+
+    def constant(self, node: Node) -> Any:
+        """The object that a global name or a module's attribute stands for, or None."""
+        if isinstance(node, ast.Name) and node.id not in self.local:
+            space = self.function.__globals__
+            found = self.assume(space, node.id)
+            return self.assume(vars(builtins), node.id) if found is None and node.id not in space else found
+        if isinstance(node, ast.Attribute):
+            parent = self.constant(node.value)
+            return self.assume(vars(parent), node.attr) if isinstance(parent, ModuleType) else None
+        return None
+
+    def assume(self, space: dict[str, Any], name: str) -> Any:
+        """What a name stands for now; the function is rewritten when it stands for something else."""
+        found = space.get(name)
+        if type(found) not in DATA:  # which are read as the function runs: others may take their place each time
+            self.assumed[id(space), name] = space, name, found
+        return found
+
+
+def _unpacked(visitor: Expressions, iterable: Node, name: str) -> Node:
+    element = visitor.runtime("unpack", ast.Name(name, ast.Load()), at=iterable)
+    generator = ast.comprehension(ast.Name(name, ast.Store()), iterable, [], 0)
+    return located(ast.GeneratorExp(element, [generator]), iterable)

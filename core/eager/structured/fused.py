@@ -1,0 +1,387 @@
+"""Expressions of numbers, each run and recorded as one operation of the tape.
+
+A recorded function computes ``a * b + c`` operation by operation, for any of the three may be an object with operators
+of its own.  Mostly they are numbers.  The expression is then taken as a function of its leaves, turned into a forward
+and a backward sweep by the same ``analyse`` and ``reverse`` that serve whole functions, and printed as one function that
+computes and records, and one that takes the cotangent of the result to those of the leaves.
+
+``site(tree)`` gives the first of the two.  It returns ``AGAIN`` where it does not apply (other types, an enclosing
+derivative, an exception), and has then done nothing: the caller computes operation by operation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ...emit.python import Printer, load
+from ...errors import ENGINE
+from ...ir.dynamic import Block, Function, Operation, Value, verify
+from ...ir.vocabulary import hold
+from ...rules import find_rule
+from ...rules.connected import connected
+from ...source.definitions import parse
+from ...source.statements import lower
+from ...values.cotangents import conform
+from ...values.numbers import AGAIN, NO_KEYWORDS, NUMBERS, REAL
+from ...values.passing import forgets, pass_by
+from ..arrays.apply import SINGULAR, apply_rule
+from ..recorded.tape import Cotangents, Tape, pull_again
+from ..rewriting.instrument import instrument
+from .fusible import Tree
+from .inference import Inference, Type, type_of
+from .sweeps import reverse
+
+MOST_SITES = 4096
+MOST_VARIANTS = 32
+"""Of one site, for other types than real numbers; beyond that it computes operation by operation."""
+
+
+class Site:
+    """One expression, compiled for the types of the leaves that it has met."""
+
+    def __init__(self, tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> None:
+        self.tree, self.leaves, self.functions, self.in_place = tree, leaves, functions, in_place
+        self.variants: dict[tuple[Any, ...], Any] = {}
+
+    def compiled(self) -> Callable[..., Any]:
+        """The function for leaves that are all real numbers; for others it asks ``other``."""
+        try:
+            return _print(self, (type_of(1.0),) * self.leaves, (True,) * self.leaves)
+        except Exception:  # a function that has no form of this kind: whatever it is, the caller computes it itself
+            return lambda tape, *leaves: AGAIN
+
+    def other(self, tape: Tape, *given: Any) -> Any:
+        """The expression for leaves of types that it has not met, or of which some are arrays."""
+        leaves = given[: self.leaves]
+        if tape.parent is not None or any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
+            return AGAIN
+        key: Any = tuple(map(type, leaves))
+        if np.ndarray in key:
+            key = tuple((x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in leaves)
+        elif self.leaves == 1:
+            (key,) = key
+        variant = self.variants.get(key)
+        if variant is None:
+            for x in leaves:
+                if type(x) not in NUMBERS:
+                    return AGAIN  # a class of the user's may come and go
+            if len(self.variants) > MOST_VARIANTS:
+                return AGAIN
+            variant = self.variants[key] = self._variant(leaves)
+        return AGAIN if variant is AGAIN else variant(tape, *leaves)
+
+    def _variant(self, leaves: Sequence[Any]) -> Any:
+        for x in leaves:
+            kind = type(x)
+            if kind is np.ndarray:
+                if self.in_place or x.dtype != np.float64 or not x.ndim:
+                    return AGAIN
+            elif kind is not int and kind not in REAL:
+                return AGAIN
+        try:
+            active = tuple(type(x) is not int for x in leaves)
+            return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
+        except Exception:  # a function that has no form for these: whatever it is, the caller computes it itself
+            return AGAIN
+
+    def function(self, types: Sequence[Type]) -> Function:
+        return _function(self.tree, types)
+
+    def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
+        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+
+        def run(tape: Tape, tree: Tree) -> Any:
+            if tree[0] == "leaf":
+                return leaves[tree[1]]
+            if tree[0] == "constant":
+                return tree[2]
+            # By its rule: a call of an operator would again be one fused operation.
+            return apply_rule(tape, find_rule(tree[1]), tuple(run(tape, t) for t in tree[2:]), NO_KEYWORDS)
+
+        pull_again(table, lambda tape: run(tape, self.tree), dy)
+
+
+class Body:
+    """A function that calls no other of the user's: all of it is one operation, where its arguments are real numbers."""
+
+    functions = ()
+
+    def __init__(self, python: FunctionType, general: Callable[..., Any], given: int) -> None:
+        self.python, self.general = python, general
+        self.variants: dict[Any, Any] = {}
+        defaults = enumerate(reversed(python.__defaults__ or ()), start=1)
+        last = python.__code__.co_argcount
+        self.lowered, self.guards = lower(python, {last - i: x for i, x in defaults if last - i >= given})
+        del self.lowered.parameters[given:]
+
+    def function(self, types: Sequence[Type]) -> Function:
+        for i, parameter in enumerate(self.lowered.parameters):
+            parameter.name = f"p{i}"
+        return self.lowered
+
+    def other(self, tape: Tape, given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The general way of a call, for other arguments."""
+        return self.general(tape, self.python, (*(x for x in given if x is not AGAIN), *more), named)
+
+    def is_current(self) -> bool:
+        return hold(self.guards)
+
+    def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
+        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+        pull_again(table, lambda tape: instrument(self.python)(tape, *leaves), dy)
+
+
+def body(function: FunctionType, general: Callable[..., Any], given: int) -> Callable[..., Any] | None:
+    """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None.
+
+    It takes the first ``given`` arguments; those after them have defaults that are no numbers.
+
+    Where it does not apply, it goes on to ``general(tape, function, args, kwargs)``.
+    """
+    # The defaults are those of one function object: two may be equal, and have different derivatives.
+    key = function.__code__, id(function.__globals__), id(function.__defaults__), given
+    made, run = _bodies.get(key, (None, None))
+    if made is None or not made.is_current():
+        try:
+            made = Body(function, general, given)
+            run = _print(made, (type_of(1.0),) * given, (True,) * given)
+        except Exception:  # whatever it is, the general way of a call finds it too
+            run = None
+        if len(_bodies) > MOST_SITES:
+            _bodies.clear()
+        _bodies[key] = made, run
+        pass_by(function)
+    return run
+
+
+_bodies: dict[Any, tuple[Body | None, Callable[..., Any] | None]] = {}
+
+
+@forgets
+def _forget(code: CodeType, scope: int) -> None:
+    for key in [k for k in _bodies if k[:2] == (code, scope)]:
+        del _bodies[key]
+
+
+@lru_cache(maxsize=MOST_SITES)
+def site(tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> Callable[..., Any]:
+    """The function ``(tape, *leaves, *functions)`` that computes and records the expression ``tree``.
+
+    ``functions`` are those that it calls, given again at each call to see that they are still the same.
+    """
+    return Site(tree, leaves, functions, in_place).compiled()
+
+
+def awaited(cell: CellType, tree: Tree, leaves: int, functions: tuple[Any, ...], in_place: bool) -> Callable[..., Any]:
+    """What stands in a cell for a site until it is first run: many branches never are."""
+
+    def first(tape: Tape, *given: Any) -> Any:
+        cell.cell_contents = found = site(tree, leaves, functions, in_place)
+        return found(tape, *given)
+
+    return first
+
+
+def _function(tree: Tree, types: Sequence[Type]) -> Function:
+    parameters = [Value(f"p{i}") for i in range(len(types))]
+    block = Block()
+
+    def value(t: Tree) -> Value:
+        if t[0] == "leaf":
+            return parameters[t[1]]
+        if t[0] == "constant":
+            return Value(constant=t[2])
+        operands = [value(e) for e in t[2:]]
+        result = Value("t")
+        block.operations.append(Operation("call", t[1], operands, results=[result]))
+        return result
+
+    block.results = [value(tree)]
+    return Function("expression", parameters, block, "<expression>")
+
+
+def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
+    """The compiled ``run`` of an expression for leaves of these types; its pullbacks stand beside it."""
+    function = site_.function(types)
+    result = Inference(function, None).run(types)  # type: ignore[arg-type]
+    if result.kind not in ("real", "array") and {e.kind for e in result.elements} != {"real"}:
+        raise ValueError(f"a result that is {result}")
+    chosen = [p for p, a in zip(function.parameters, active) if a]
+    forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
+    namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
+    namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart, "variants": site_.variants}
+    if isinstance(site_, Body):
+        namespace["is_current"] = site_.is_current
+    first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
+    _set_apart(first.body, "a_")
+    compute: list[Any]
+    returned: Any
+    *compute, returned = first.body
+    y, saved = returned.value.elts
+    saved = _on_its_own_line(saved, compute)
+    kept, names = _saved(saved, y, [p.name for p in function.parameters])
+    body = _renamed(last, names)
+    arrays = result.kind == "array" or any(t.kind == "array" for t in types)
+    namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
+    text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements), result.is_list)
+    # Part of the engine, as it stands between the user's lines in a traceback.
+    return load("expression", text, {**namespace, "__name__": f"{ENGINE}generated"})["run"]
+
+
+def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:
+    printer = Printer(function)
+    (definition,) = parse(printer.text()).body
+    for name, value in printer.namespace.items():
+        if namespace.setdefault(name, value) is not value:
+            raise ValueError(f"two objects called {name}")
+    return definition  # type: ignore[return-value]
+
+
+def _on_its_own_line(x: Any, before: list[Any]) -> Any:
+    """A tuple that is returned; the printer has given one of many or of long entries a line of its own, taken out here."""
+    if before and isinstance(x, ast.Name) and isinstance(getattr(before[-1], "value", None), ast.Tuple):
+        return before.pop().value
+    return x
+
+
+def _saved(saved: ast.expr, y: ast.expr, parameters: list[str]) -> tuple[list[str], list[str]]:
+    """What the record must hold beside result and leaves, and where the backward sweep finds each saved value."""
+    elements = [] if isinstance(saved, ast.Constant) else saved.elts if isinstance(saved, ast.Tuple) else [saved]
+    kept: list[str] = []
+    places: list[str] = []
+    for element in elements:
+        name = ast.unparse(element)
+        if name in parameters:
+            places.append(name)
+        elif isinstance(y, ast.Name) and y.id == name:
+            places.append("y")
+        else:
+            kept.append(name)
+            places.append(f"s{len(kept)}")
+    return kept, places
+
+
+def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
+    """The backward sweep's statements, saved values read from the names of the record, other names kept apart."""
+    saved, dy = (a.arg for a in backward.args.args)
+    body = backward.body
+    known = {dy: "dy"}
+    first = body[0]
+    if isinstance(first, ast.Assign) and isinstance(first.value, ast.Name) and first.value.id == saved:
+        target = first.targets[0]
+        elements = target.elts if isinstance(target, ast.Tuple) else [target]
+        known |= dict(zip((ast.unparse(e) for e in elements), places))
+        body = body[1:]
+    elif places:
+        known[saved] = places[0]
+    _set_apart(body, "b_", known)
+    return body
+
+
+def _set_apart(body: list[ast.stmt], prefix: str, known: dict[str, str] | None = None) -> None:
+    """Give the names that a body assigns a prefix: the user's must not meet those that are written around them."""
+    names = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    new = {**(known or {}), **{n.id: prefix + n.id for n in names if isinstance(n.ctx, ast.Store)}}
+    for name in names:
+        name.id = new.get(name.id, name.id)
+
+
+def _text(
+    site_: Any,
+    active: Sequence[bool],
+    compute: list[ast.stmt],
+    y: ast.expr,
+    kept: list[str],
+    body: list[ast.stmt],
+    guarded: bool,
+    arrays: bool,
+    elements: int,
+    is_list: bool,
+) -> str:
+    leaves = [f"p{i}" for i in range(len(active))]
+    functions = [f"f{i}" for i in range(len(site_.functions))]
+    held = ", ".join(["y", *leaves, *(f"s{i + 1}" for i in range(len(kept)))])
+    returned: Any = body.pop()
+    gradients = _on_its_own_line(returned.value, body).elts
+    pairs = [
+        (x, ast.unparse(g))
+        for x, g in zip((x for x, a in zip(leaves, active) if a), gradients)
+        if not (isinstance(g, ast.Constant) and g.value == 0)
+    ]
+    lines = ast.unparse(ast.Module(body, [])).splitlines()
+    pull = [f"def pull(dy, {held}):", *_indented(lines), f"    return [{', '.join(g for _, g in pairs)}]"]
+    back = ["def back(table, record):", f"    _, {held} = record"]
+    if elements:
+        parts = [f"d{i}" for i in range(elements)]
+        back += [f"    {d} = table.numbers.pop(id(y[{d[1:]}]), None)" for d in parts]
+        back += [f"    if {' is '.join([*parts, 'None'])}:", "        return"]
+        back.append(f"    dy = ({', '.join(f'0.0 if {d} is None else {d}' for d in parts)},)")
+    else:
+        back.append("    dy = table.take(y)" if arrays else "    dy = table.numbers.pop(id(y), None)")
+        back += ["    if dy is None:", "        return"]
+    back += ["    try:", "        if table.evaluate is not None:"]
+    back += [
+        "            if table.is_strong:",
+        f"                return pull_apart({', '.join(['table', 'dy', *leaves])})",
+    ]
+    back.append(f"            gradients = table.run(pull, dy, {held})")
+    back.append(f"            for x, g in zip([{', '.join(x for x, _ in pairs)}], gradients):")
+    back += ["                table.add(x, table.run(conform, g, x))", "            return"]
+    back += _indented(_indented([*lines, *(f"g{x[1:]} = {g}" for x, g in pairs)]))
+    back += ["    except SINGULAR:", f"        return pull_apart({', '.join(['table', 'dy', *leaves])})"]
+    if arrays:
+        back += [f"    table.add({x}, g{x[1:]})" for x, _ in pairs]
+    else:
+        back.append("    numbers = table.numbers")
+        for x, _ in pairs:
+            back += [f"    k = id({x})", "    g = numbers.get(k)"]
+            back.append(f"    numbers[k] = g{x[1:]} if g is None else g + g{x[1:]}")
+    result = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
+    apart = f"other(tape, ({', '.join(leaves)},), more, named)" if isinstance(site_, Body) else "AGAIN"
+    result = ["try:", *_indented(result), "except Exception:", f"    return {apart}"]
+    given = "tuple(y)" if is_list else "y"  # which the program may change afterwards
+    record = ", ".join(["back", given, *leaves, *kept])
+    recorded = [*result, f"tape.records.append(({record}))", "return y"]
+    if not guarded:
+        run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]
+    elif isinstance(site_, Body):
+        guards = [*(f"type({x}) in REAL" for x in leaves), "tape.parent is None", "not more", "not named"]
+        guards += ["is_current()"] if site_.guards else []
+        run = [
+            f"def run(tape, {', '.join(f'{x}=AGAIN' for x in leaves)}, /, *more, **named):",
+            f"    if {' and '.join(guards)}:",
+            *_indented(_indented(recorded)),
+            f"    return other(tape, ({', '.join(leaves)},), more, named)",
+        ]
+    else:
+        same = [f"{f} is F{f[1:]}" for f in functions]
+        outer = ["tape.parent is None", *same]
+        run = [
+            f"def run({', '.join(['tape', *leaves, *functions])}):",
+            f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *outer])}:",
+            *_indented(_indented(recorded)),
+            f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:",
+            *_indented(_indented([*result, "return y"])),  # nothing that is differentiated
+            f"    variant = variants.get(({', '.join(f'type({x})' for x in leaves)}))",
+            "    if variant is None:",
+            f"        return other({', '.join(['tape', *leaves, *functions])})",
+            f"    if {' and '.join([*outer, 'variant is not AGAIN'])}:",
+            f"        return variant({', '.join(['tape', *leaves])})",
+            "    return AGAIN",
+        ]
+    return "\n".join([*pull, "", "", *back, "", "", *run]) + "\n"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+connected.site = site
+connected.body = body
+connected.awaited = awaited

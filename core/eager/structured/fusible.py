@@ -1,0 +1,221 @@
+"""Which expressions of a recorded function may be computed as one operation, and what is written in their place.
+
+``self.a * x + math.sqrt(y)`` becomes
+
+    t if type(self) in plain_a and (t := site(tape, self.a, x, y, math.sqrt)) is not AGAIN else <each operation apart>
+
+The site (``fused``) takes the leaves of the expression, and applies if all are numbers or arrays.  Python's order of
+evaluation is kept: a leaf that may run code (a call, a subscript of anything) is evaluated once, and only where no
+operation of the expression comes before it; names, attributes of plain instances and items of lists run none.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import operator
+from collections.abc import Callable
+from types import BuiltinFunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...rules import find_rule
+
+if TYPE_CHECKING:
+    from ..rewriting.expressions import Expressions
+
+Node = Any
+
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+OPERATORS |= {ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv}
+MOST_LEAVES = 16
+
+
+Tree = tuple[Any, ...]
+"""``("leaf", i)``, ``("constant", repr, value)`` or ``("call", function, *trees)``; hashable, so that sites are shared."""
+
+
+def leaf(i: int) -> Tree:
+    return ("leaf", i)
+
+
+def constant(value: Any) -> Tree:
+    return ("constant", repr(value), value)  # 1, 1.0 and True are equal, but not the same constant
+
+
+def call(function: Any, *trees: Tree) -> Tree:
+    return ("call", function, *trees)
+
+
+class OutOfOrder(Exception):
+    """A leaf that may run code stands where its evaluation cannot be moved before the operations."""
+
+
+class Expression:
+    """One expression, read as a tree of operations over leaves.
+
+    Either all its leaves can be loaded without running code, once for the site and again where that does not apply; or
+    some run code: then each is evaluated once, in Python's order, and kept.
+    """
+
+    def __init__(self, rewriter: Expressions, runs_code: bool) -> None:
+        self.rewriter, self.runs_code = rewriter, runs_code
+        self.leaves: list[Node] = []
+        self.places: dict[str, int] = {}  # of the leaves that run no code, by their text
+        self.occurrences: list[tuple[Node, int]] = []
+        self.functions: dict[Any, Node] = {}
+        self.guards: dict[str, Node] = {}
+        self.operations = 0
+        self.whole = True  # whether all its constants are integers
+
+    def read(self, node: Node) -> Tree:
+        """The tree of ``node``; its leaves are collected on the way."""
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            self.whole &= type(node.value) is int
+            return constant(node.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
+                return constant(-node.operand.value)  # type: ignore[operator]
+            function, operands = operator.neg, [node.operand]
+        elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            function, operands = OPERATORS[type(node.op)], [node.left, node.right]
+        else:
+            function, operands = self.function_of(node), getattr(node, "args", [])
+            if function is None:
+                return self.leaf(node)
+            self.functions.setdefault(function, node.func)  # type: ignore[attr-defined]
+        return self.operation(function, operands)
+
+    @property
+    def counts(self) -> bool:
+        """Whether this adds to or multiplies one variable by whole numbers."""
+        return len(self.leaves) == 1 and not self.functions and self.whole
+
+    def operation(self, function: Any, operands: list[Node]) -> Tree:
+        before = len(self.leaves), len(self.occurrences), self.operations
+        trees: list[Tree] = []
+        try:
+            for operand in operands:
+                trees.append(self.read(operand))
+        except OutOfOrder:
+            if not self.runs_code or before[2]:
+                raise
+            # What has been computed before a leaf that runs code becomes a leaf itself.
+            del self.leaves[before[0] :], self.occurrences[before[1] :]
+            self.operations = before[2]
+            trees = [self.leaf(e) for e in operands[: len(trees)]]
+            leaves, occurrences = len(self.leaves), len(self.occurrences)
+            try:
+                trees.append(self.read(operands[len(trees)]))
+            except OutOfOrder:
+                del self.leaves[leaves:], self.occurrences[occurrences:]
+                self.operations = before[2]
+                trees.append(self.leaf(operands[len(trees)]))
+            trees += [self.leaf(e) for e in operands[len(trees) :]]
+        self.operations += 1
+        return call(function, *trees)
+
+    def function_of(self, node: Node) -> Any:
+        """The element-wise function of ``math`` or NumPy that a call names, or None."""
+        if not isinstance(node, ast.Call) or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            return None
+        function = self.rewriter.constant(node.func)
+        if not isinstance(function, (BuiltinFunctionType, np.ufunc)):
+            return None
+        rule = find_rule(function)
+        if function is abs:
+            return function
+        if rule is None or len(rule.partials) != len(node.args) or None in rule.partials:
+            return None
+        return function if getattr(function, "__module__", "") != "cmath" else None
+
+    def leaf(self, node: Node) -> Tree:
+        if self.runs_code:
+            if self.operations:
+                raise OutOfOrder
+            place = len(self.leaves)
+        elif not self.is_plain(node):
+            raise OutOfOrder
+        else:
+            place = self.places.setdefault(_text(node), len(self.leaves))
+        self.occurrences.append((node, place))
+        if place == len(self.leaves):
+            self.leaves.append(node)
+        return leaf(place)
+
+    def is_plain(self, node: Node) -> bool:
+        """Whether loading ``node`` runs no code, given the guards that this collects."""
+        if isinstance(node, ast.Name):
+            return True
+        container = getattr(node, "value", None)
+        if not isinstance(container, ast.Name):
+            return False
+        if isinstance(node, ast.Attribute):
+            if not isinstance(self.rewriter.constant(container), ModuleType):
+                name = self.rewriter.mangle(node.attr)
+                self.guards[f"{container.id}.{name}"] = self.rewriter.has_plain(container, name)
+            return True
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Name, ast.Constant)):
+            self.guards[f"{container.id}[]"] = self.rewriter.is_one_of(container, "sequences")
+            return True
+        return False
+
+
+def _text(node: Node) -> str:
+    """The text of a name, or of an attribute or an item of a name."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{node.value.id}.{node.attr}"  # type: ignore[attr-defined]
+    key = node.slice
+    return f"{node.value.id}[{key.id if isinstance(key, ast.Name) else repr(key.value)}]"
+
+
+def fuse(rewriter: Expressions, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
+    """What is written for ``node``, or None if nothing is gained; ``apart`` writes its operations one by one.
+
+    ``in_place``: the operation at the root is that of ``x += y``, which is another one for arrays.
+    """
+    for runs_code in (False, True):
+        expression = Expression(rewriter, runs_code)
+        try:
+            tree = expression.read(node)
+        except OutOfOrder:
+            continue
+        if not expression.operations or not 0 < len(expression.leaves) <= MOST_LEAVES:
+            return None
+        return _write(rewriter, expression, tree, node, apart, in_place)
+    return None
+
+
+def _write(
+    rewriter: Expressions, expression: Expression, tree: Tree, node: Node, apart: Callable[[Node], Node], in_place: bool
+) -> Node:
+    arguments: list[Node] = []
+    replaced: dict[int, Any] = {}
+    if expression.runs_code:
+        for x, _ in expression.occurrences:
+            name = rewriter.temporary()
+            replaced[id(x)] = ast.copy_location(ast.Name(name, ast.Load()), x)
+            value = rewriter.visit(copy.deepcopy(x))
+            arguments.append(ast.copy_location(ast.NamedExpr(ast.Name(name, ast.Store()), value), x))
+    else:
+        arguments = [rewriter.load(copy.deepcopy(x)) for x in expression.leaves]
+    arguments += [copy.deepcopy(f) for f in expression.functions.values()]
+    function = rewriter.site(tree, len(expression.leaves), tuple(expression.functions), in_place)
+    result = rewriter.temporary()
+    run = rewriter.runtime(function, *arguments, at=node)
+    found = ast.NamedExpr(ast.Name(result, ast.Store()), run)
+    test = ast.Compare(found, [ast.IsNot()], [ast.Name(rewriter.prefix + "again", ast.Load())])
+    tests = [*expression.guards.values(), test]
+    condition = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    other = apart(copy.deepcopy(node, replaced))
+    new = ast.IfExp(condition, ast.Name(result, ast.Load()), other)
+    if expression.counts and not expression.runs_code and not expression.guards:
+        # A count: no call is worth it.
+        (variable,) = (rewriter.load(copy.deepcopy(x)) for x in expression.leaves)
+        kind = ast.Call(ast.Name(rewriter.prefix + "type", ast.Load()), [variable], [])
+        test = ast.Compare(kind, [ast.Is()], [ast.Name(rewriter.prefix + "int", ast.Load())])
+        return ast.IfExp(test, rewriter.load(copy.deepcopy(node)), new)
+    return new

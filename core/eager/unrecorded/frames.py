@@ -1,0 +1,177 @@
+"""Frames that run outside of the tape: generators, iterators and threads that were started before the derivative was taken.
+
+Code that is recorded runs in a form that was rewritten; a frame that was running already is not.  What comes out of such
+a frame is a constant, unless what it can reach depends on what is differentiated: then it is refused as soon as a cotangent
+arrives.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
+from typing import Any
+
+from ...rules.connected import connected
+from ...source.definitions import user_frame
+from ...values.numbers import PASSIVE
+from ...values.program_state import Reach, referents
+from ..recorded.tape import Tape, enclosing_tapes
+from .opaque import Recording, note
+
+OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
+
+BY_INDEX = {reversed, type(iter(type("Indexed", (), {"__getitem__": lambda self, i: i})()))}
+"""Iterators that ask a class in Python for one item after the other."""
+
+LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, type(iter(int, 1)), *BY_INDEX}
+LAZY |= {x for x in OF_ITERTOOLS if hasattr(x, "__next__")}
+"""Generators, and the iterators written in C that run code of others or take from iterators that do."""
+
+CALCULATING = (itertools.accumulate,)
+"""Those that compute without being given a function."""
+
+RECORDED = "generators that record"
+"""In the memory of a tape: references to them, by identity."""
+
+REWRITTEN = object()
+"""Among the constants of each generator's code in a recorded function: what moves values only does not name the tape."""
+
+MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
+"""Classes that give back a number, or hold what they are given."""
+
+
+def is_recorded(tape: Tape, x: Any) -> bool:
+    """Whether what ``x``, an iterator or a function that one calls, computes goes on ``tape``."""
+    kind = type(x)
+    if kind is GeneratorType:
+        return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # or it has ended
+    if kind is CoroutineType:
+        return False
+    if kind is Recording:
+        return leads_to(x.tape, tape)
+    if kind is functools.partial and x.args and type(x.args[0]) is Tape:  # a function of the engine
+        return leads_to(x.args[0], tape)
+    if kind not in LAZY and kind not in OF_ITERTOOLS:
+        in_python = isinstance(getattr(kind, "__next__", None), FunctionType)
+        return x in MOVING if isinstance(x, type) else not callable(x) and not in_python
+    parts = _parts(x)
+    if kind in BY_INDEX and any(isinstance(getattr(type(p), "__getitem__", None), FunctionType) for p in parts):
+        return False
+    if isinstance(x, CALCULATING) and not any(type(p) is Recording for p in parts):
+        return False
+    return all(is_recorded(tape, p) for p in parts)
+
+
+def runs_recorded(tape: Tape, frame: FrameType) -> bool:
+    """Whether the code of a frame was rewritten to record on ``tape``, which is then one of its variables."""
+    code = frame.f_code
+    entry = _named_like_tapes.get(id(code))
+    names = _names_like_tapes(code) if entry is None else entry[1]
+    if names:
+        variables = frame.f_locals
+        tapes = [x for x in map(variables.get, names) if type(x) is Tape]
+        if tapes:
+            return tapes[0] is tape or any(leads_to(x, tape) for x in tapes)
+    return code.co_consts[-1:] == (REWRITTEN,)
+
+
+_named_like_tapes: dict[int, tuple[CodeType, list[str]]] = {}
+MOST_CODES = 4096
+
+
+def _names_like_tapes(code: CodeType) -> list[str]:
+    """The variables of a piece of code that may be the tape on which it records."""
+    if len(_named_like_tapes) >= MOST_CODES:
+        _named_like_tapes.clear()
+    found = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
+    _named_like_tapes[id(code)] = code, found
+    return found
+
+
+def _parts(x: Any) -> list[Any]:
+    """What an iterator written in C calls and takes from."""
+    parts = referents(x)
+    if type(x) is not itertools.chain:
+        return parts
+    found: list[Any] = []
+    for p in parts:
+        if type(p) in (_of_tuple, _of_list):
+            found += itertools.chain.from_iterable(gc.get_referents(p))
+        else:
+            found.append(p)
+    return found
+
+
+_of_tuple, _of_list = type(iter(())), type(iter([]))
+
+
+def leads_to(own: Any, tape: Tape) -> bool:
+    """Whether what is recorded on ``own``, a tape or none, is on ``tape`` as well."""
+    while type(own) is Tape:
+        if own is tape:
+            return True
+        own = own.parent
+    return False
+
+
+def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any:
+    """What ``step(*sent)`` takes out of an iterator; where the iterator runs outside of a tape it is noted there."""
+    seen = tape.memory.get(RECORDED)
+    if seen is not None:
+        reference = seen.get(id(iterator))
+        if reference is not None and reference() is iterator:
+            return step(*sent)
+    outside = [enclosing for enclosing in enclosing_tapes(tape) if not is_recorded(enclosing, iterator)]
+    if not outside and type(iterator) is GeneratorType:
+        tape.memory.setdefault(RECORDED, {})[id(iterator)] = weakref.ref(iterator)
+    if not outside:
+        return step(*sent)
+    reached = tuple(Reach(iterator, sent).values)
+    says = functools.partial(_refused, _where(iterator), user_frame())
+
+    def come_out(y: Any) -> None:
+        for enclosing in outside:
+            note(enclosing, y, iterator, reached, says)
+
+    try:
+        y = connected.advanced(tape, says, step, *sent)  # which notices what the frame stores
+    except StopIteration as end:
+        come_out(end.value)
+        raise
+    come_out(y)
+    return y
+
+
+def followed(tape: Tape, x: Any) -> Any:
+    """What is iterated over in place of an iterator ``x``."""
+    return x if all(is_recorded(enclosing, x) for enclosing in enclosing_tapes(tape)) else _taken(tape, x)
+
+
+def _taken(tape: Tape, x: Any) -> Iterator[Any]:
+    send = getattr(x, "send", None)
+    value = None
+    while True:
+        try:
+            y = take(tape, x, next, x) if send is None or value is None else take(tape, x, send, value)
+        except StopIteration as end:
+            return end.value
+        value = yield y
+
+
+def _where(iterator: Any) -> str:
+    if type(iterator) is GeneratorType and iterator.gi_frame is not None:
+        code = iterator.gi_code
+        return f"the generator {iterator.__qualname__} ({code.co_filename}:{iterator.gi_frame.f_lineno})"
+    return f"an iterator of {type(iterator).__module__}.{type(iterator).__qualname__}".replace("builtins.", "")
+
+
+def _refused(what: str, taken: tuple[str, int]) -> str:
+    return (
+        f"{what} was made before the function that is differentiated ran, so what it computes is not recorded; what it "
+        f"gave or stored at {taken[0]}:{taken[1]} depends on what is differentiated and influences the output. Make it inside of that "
+        "function, or let it read only morula.stop_gradient of what is differentiated."
+    )

@@ -1,0 +1,107 @@
+"""The arrays that a pullback reads and that others hold as well, as the run left them.
+
+A pullback may be called long after its run, and more than once.  What the program or its caller has written in between
+into an array that both know (a global, an attribute, a buffer that was returned) is set aside while it works.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...interrupts import undo
+from ...values.memory import owner
+from ...values.numbers import NUMBERS, PASSIVE, evaluate
+from ..recorded.tape import Tape
+from ..structured.functions import Compiled
+from .opaque import Opaque
+
+
+class Held:
+    """Some arrays with copies of what they hold now."""
+
+    def __init__(self, parent: Tape | None, arrays: Iterable[np.ndarray]) -> None:
+        plain = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
+        self.arrays = [(a, evaluate(parent, np.copy, a)) for a in plain]
+
+    @contextmanager
+    def restored(self, parent: Tape | None) -> Iterator[None]:
+        """The arrays hold what they held, for the time of a ``with`` statement."""
+        ending: list[Any] = []
+        try:
+            for a, was in self.arrays:
+                if a.tobytes() != was.tobytes():
+                    ending.append(functools.partial(evaluate, parent, _write, a, evaluate(parent, np.copy, a)))
+                    evaluate(parent, _write, a, was)
+            yield
+        finally:
+            try:
+                undo(ending)
+            except BaseException:
+                undo(ending)
+                raise
+
+
+def _write(a: np.ndarray, values: np.ndarray) -> None:
+    a[...] = values
+
+
+def globals_of(compiled: Compiled) -> Iterator[np.ndarray]:
+    """The global arrays that a compiled function reads."""
+    return (found for _, _, found in compiled.guards if isinstance(found, np.ndarray))
+
+
+def exposed(tape: Tape, inputs: int) -> list[np.ndarray]:
+    """The arrays with memory of their own on a tape to which there are references from elsewhere.
+
+    ``inputs`` references to each of the tape's inputs are not counted.  What is not understood counts as elsewhere.
+    """
+    found: dict[int, list[Any]] = {}  # an array, and how many references to it are known
+    always: dict[int, np.ndarray] = {}
+    seen: set[int] = set()
+
+    def visit(x: Any) -> None:
+        kind = type(x)
+        if kind is np.ndarray or isinstance(x, np.ndarray):
+            entry = found.get(id(x))
+            if entry is None:
+                found[id(x)] = [x, 1]
+                if isinstance(x.base, np.ndarray):
+                    visit(x.base)
+            else:
+                entry[1] += 1
+        elif kind in NUMBERS or kind in PASSIVE or id(x) in seen:
+            return
+        elif kind is tuple or kind is list or kind is dict:
+            seen.add(id(x))
+            for e in x.values() if kind is dict else x:
+                visit(e)
+        elif kind is Opaque:
+            seen.add(id(x))
+            visit(x.inputs)
+        elif kind is Compiled:
+            seen.add(id(x))
+            always.update((id(a), a) for a in globals_of(x))
+
+    e = None
+    for record in tape.records:
+        for e in record:
+            kind = type(e)
+            if kind is not float and kind is not np.float64:
+                visit(e)
+    del e
+    for x in tape.inputs or ():
+        if id(x) in found:
+            found[id(x)][1] += inputs
+    for entry in found.values():
+        x, count = entry
+        if sys.getrefcount(x) > count + 3:  # the entry, the name x and the argument of getrefcount
+            holder = owner(x)
+            if isinstance(holder, np.ndarray):
+                always[id(holder)] = holder
+    return [a for a in always.values() if a.flags.writeable and a.dtype.kind != "O"]

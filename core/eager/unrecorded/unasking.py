@@ -1,0 +1,163 @@
+"""Calls of code in C that run nothing written in Python, though the objects in them have methods written in Python.
+
+They move references, compare by identity or by numbers, or hash what is equal only to itself.  Nobody needs to look on.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import operator
+from collections import OrderedDict
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    NoneType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import numpy as np
+
+from ...values.attributes import class_attribute
+from ...values.numbers import NUMBERS, PASSIVE
+from ...values.program_state import referents
+
+PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
+"""Classes of objects from which C calls nothing that is written in Python."""
+
+REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
+REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
+COMPARISONS = {getattr(operator, method.strip("_")): method for method in REFLECTED}
+
+BY_THEMSELVES = {object, NoneType, int, float, complex, str, bytes}
+"""Classes in C whose comparisons look at nothing but the identity or the value of the two objects."""
+
+MOVED = {list, tuple, str, bytes}
+"""Sequences in C, whose entries are moved without being asked anything."""
+
+MRO = vars(type)["__mro__"]
+
+BOUND_BY_TYPE = {MemberDescriptorType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
+"""Descriptors whose ``__get__`` loads a slot, or binds a method in C."""
+
+
+def compares_alone(method: str, a: Any, b: Any) -> bool:
+    """Whether a comparison runs nothing written in Python; ``method`` is that of ``a``."""
+    own, other = compared_by(type(a), method), compared_by(type(b), REFLECTED[method])
+    if own in BY_THEMSELVES and other in BY_THEMSELVES:
+        return True
+    return own is np.dtype and _is_type_of_numbers(b) or other is np.dtype and _is_type_of_numbers(a)
+
+
+def compared_by(kind: type, method: str) -> Any:
+    """The class in C that compares the instances of a class; None if it is none in C."""
+    found = getattr(class_attribute(kind.__mro__, method), "__objclass__", None)
+    # The inequality of ``object`` asks the equality of the class.
+    return compared_by(kind, "__eq__") if found is object and method == "__ne__" else found
+
+
+def _is_type_of_numbers(x: Any) -> bool:
+    """Whether NumPy compares a dtype with an object without asking it."""
+    if isinstance(x, type):
+        return x in PLAIN
+    return isinstance(x, np.dtype) or type(x) in (str, NoneType)
+
+
+def runs_no_python(function: Any, args: tuple[Any, ...]) -> bool:
+    """Whether ``function(*args)`` is known to run nothing written in Python; ``function`` is written in C."""
+    kind = type(function)
+    if kind is MethodWrapperType or kind is BuiltinFunctionType and not isinstance(function.__self__, _MODULE):
+        asks_nothing = METHODS.get(function.__name__)
+        return asks_nothing is not None and asks_nothing(function, args)
+    asks_nothing = FUNCTIONS.get(function) if kind is type or kind is BuiltinFunctionType else None
+    return asks_nothing is not None and asks_nothing(*args)
+
+
+_MODULE = type(operator)
+Asks = Callable[..., bool]
+
+
+def _moves(*args: Any) -> bool:
+    return all(type(x) in MOVED for x in args)
+
+
+def is_plain_key(key: Any) -> bool:
+    """Whether C code hashes and compares a key without Python code: by identity, as a number or text, or a tuple of such."""
+    kind = type(key)
+    if kind in PLAIN:
+        return True
+    if kind is tuple:
+        return all(map(is_plain_key, key))
+    return is_hashed_in_c(kind) and compared_by(kind, "__eq__") in BY_THEMSELVES
+
+
+def is_hashed_in_c(kind: type) -> bool:
+    hashing = class_attribute(kind.__mro__, "__hash__")
+    return hashing is MEMBERS_HASH or getattr(hashing, "__objclass__", None) in BY_THEMSELVES
+
+
+MEMBERS_HASH = vars(enum.Enum)["__hash__"]
+"""That of the members of an enumeration, which is written in Python and hashes their name."""
+
+
+def _holds_plain_keys(*args: Any) -> bool:
+    return all(type(x) in KEEPING and all(map(is_plain_key, x)) for x in args)
+
+
+KEEPING = {list, tuple, dict, set, frozenset}
+
+
+def _is_of_class(*args: Any) -> bool:
+    """Whether ``super(cls, x)`` finds the class among those of ``x``, before it asks for its ``__class__``."""
+    if len(args) != 2:
+        return False
+    cls, x = args
+    return any(cls is c for c in (x if isinstance(x, type) else type(x)).__mro__)
+
+
+def _is_mapping(*args: Any) -> bool:
+    return all(type(x) in (dict, OrderedDict) for x in args)
+
+
+FUNCTIONS: dict[Any, Asks] = {f: functools.partial(compares_alone, method) for f, method in COMPARISONS.items()}
+FUNCTIONS |= dict.fromkeys((list, tuple, operator.add, operator.iadd), _moves)
+FUNCTIONS |= dict.fromkeys((set, frozenset, dict), _holds_plain_keys)
+FUNCTIONS |= {super: _is_of_class, MappingProxyType: _is_mapping}
+
+
+def _binds(function: Any, args: tuple[Any, ...]) -> bool:
+    descriptor = function.__self__
+    if type(descriptor) is GetSetDescriptorType:
+        return descriptor.__name__ == "__dict__" or descriptor is MRO
+    return type(descriptor) in BOUND_BY_TYPE
+
+
+def _makes(function: Any, args: tuple[Any, ...]) -> bool:
+    """``object.__new__`` of any class, and ``tuple.__new__`` of entries that are there already."""
+    return function.__self__ is object or function.__self__ is tuple and _moves(*args[1:])
+
+
+def _of_object(function: Any, args: tuple[Any, ...]) -> bool:
+    return getattr(function, "__objclass__", None) is object
+
+
+def _of_proxy(function: Any, args: tuple[Any, ...]) -> bool:
+    """The views of a mapping that only shows a dict."""
+    return type(function.__self__) is MappingProxyType and _is_mapping(*referents(function.__self__))
+
+
+def _of_dict(function: Any, args: tuple[Any, ...]) -> bool:
+    return type(function.__self__) is dict and _holds_plain_keys(function.__self__, *args)
+
+
+METHODS: dict[str, Callable[[Any, tuple[Any, ...]], bool]] = {"__get__": _binds, "__new__": _makes}
+METHODS |= dict.fromkeys(("__init__", "__eq__", "__hash__"), _of_object)
+METHODS |= dict.fromkeys(("keys", "values", "items"), _of_proxy)
+METHODS |= {"update": _of_dict}

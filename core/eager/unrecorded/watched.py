@@ -1,0 +1,496 @@
+"""Python code that code written in C calls back: where it cannot be recorded, what it has stored is noticed.
+
+Most of what C calls is called by the engine instead, on the tape.  What is left (keys of dicts and sets, extensions,
+``pickle``, ``exec``) runs as it is, while a profile function looks on.  Code that by its bytecode (``effects``) stores nothing but
+attributes of its arguments costs a look at these.  From the first line on that may store anything else, what such
+frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
+function, and a cotangent that arrives there is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import re
+import sys
+import weakref
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar, Token
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from ...errors import ENGINE
+from ...rules.connected import connected
+from ...source.effects import (
+    CACHED_PROPERTY,
+    attribute,
+    attributes_stored,
+    changes_nothing,
+    effects_of,
+    loud_lines,
+    stored,
+)
+from ...values.attributes import attributes
+from ...values.memory import identity, owner
+from ...values.numbers import NUMBER_TYPES, PASSIVE, evaluate, is_exact
+from ...values.program_state import Reach, is_of_engine
+from ...values.reachable import contents, reached
+from ...values.special_methods import special
+from ...values.versions import HEAP_TYPE
+from ..arrays.integers import carries, lose
+from ..recorded import known
+from ..recorded.tape import Tape, snapshot
+from .frames import runs_recorded
+from .keys import meets_no_other
+from .opaque import RANDOM, Opaque, Recording, Unrecorded, note, note_overwritten, runs_text
+from .unasking import PLAIN, is_plain_key, runs_no_python
+from .watching import Onlooker, innermost
+
+ASKED = {
+    "__del__",
+    "__doc__",
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__init__",
+    "__new__",
+    "__slots__",
+    "__qualname__",
+}
+ASKED |= {
+    "__init_subclass__",
+    "__annotations__",
+    "__class_getitem__",
+    "__post_init__",
+    "__match_args__",
+    "__set_name__",
+}
+HOLDING = (list, tuple, set, frozenset, dict, deque)
+
+
+def answers(kind: type) -> bool:
+    """Whether C code that compares, hashes, shows or iterates an instance of a class may run code written in Python."""
+    found = known.answering.get(kind)
+    if found is None:
+        found = kind not in PLAIN and any(
+            name.startswith("__") and name not in ASKED and special(kind, name) is not None
+            for cls in kind.__mro__
+            if cls.__flags__ & HEAP_TYPE and not (cls.__module__ or "").startswith(ENGINE)
+            for name in vars(cls)
+        )
+        known.enter_answers(kind, found)
+    return found
+
+
+def calls_back(x: Any, depth: int = 3) -> bool:
+    """Whether ``answers`` holds for an object, or for what containers hold."""
+    kind = type(x)
+    if kind in PLAIN:
+        return False
+    if kind is np.ndarray:
+        return x.dtype.kind == "O" and _any_calls_back(x.ravel().tolist(), depth)
+    if answers(kind):
+        return True
+    if isinstance(x, weakref.ref):
+        return calls_back(x(), depth)
+    if not isinstance(x, HOLDING) or not depth:
+        return not depth
+    return _any_calls_back((*dict.keys(x), *dict.values(x)) if isinstance(x, dict) else x, depth)
+
+
+def _any_calls_back(entries: Any, depth: int) -> bool:
+    kinds = {*map(type, entries)} - PLAIN
+    if any(map(answers, kinds)):
+        return True
+    inner = tuple(k for k in kinds if issubclass(k, HOLDING) or k is np.ndarray)
+    return bool(inner) and any(calls_back(e, depth - 1) for e in entries if isinstance(e, inner))
+
+
+def is_data(x: Any, depth: int = 3) -> bool:
+    """Whether nothing that an object holds is a function, or an object of a class, that C code could call."""
+    kind = type(x)
+    if kind in DATA:
+        return True
+    if kind is np.ndarray:
+        return x.dtype.kind != "O"
+    if isinstance(x, type):
+        return not x.__flags__ & HEAP_TYPE or issubclass(x, np.generic)
+    if kind not in HOLDING or not depth:
+        return issubclass(kind, np.dtype) or (kind.__module__ or "").startswith(KEEPING_DATA)
+    entries = (*x, *x.values()) if kind is dict else x
+    if {*map(type, entries)} <= DATA:
+        return True
+    return all(is_data(e, depth - 1) for e in entries)
+
+
+def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
+    """``function(*args)``, which looks for a key, or enters it."""
+    if is_plain_key(key) or not calls_back(key):
+        return function(*args)
+    container = getattr(function, "__self__", None)
+    if not isinstance(container, (dict, set, frozenset)):
+        container = args[0]
+    if type(container) in LOOKED_UP or type(container) is defaultdict and function in PAST_THE_FACTORY:
+        if meets_no_other(container, key):
+            return function(*args)
+    return watched(tape, function, *args)
+
+
+LOOKED_UP = {dict, set, frozenset}
+PAST_THE_FACTORY = {operator.contains, operator.setitem, dict.__contains__, dict.__getitem__, dict.__setitem__}
+"""Functions by which a ``defaultdict`` is asked only for keys that it has, or is given one."""
+
+
+def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` of a function that nothing is known of."""
+    bound = getattr(function, "__self__", None)
+    quiet = not runs_text(function) and (bound is None or is_data(bound) or isinstance(bound, (type, ModuleType)))
+    called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
+    if quiet and called and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
+        return evaluate(tape.parent, function, *args, **kwargs)
+    watch = Watch(tape, function, (args, kwargs))
+    watch.noted = getattr(function, "__code__", None)
+    y = _run(watch, args, kwargs)
+    if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
+        called = watch.noted is watch.first or runs_text(function)
+        if not called and not _is_numeric(y):  # what it gives is noted by the caller
+            watch.given_back(y)
+    return y
+
+
+def _is_numeric(y: Any) -> bool:
+    """Whether a result is a number or an array, or a tuple of such."""
+    if isinstance(y, np.ndarray):
+        return y.dtype.kind != "O"
+    return type(y) in NUMBER_TYPES or type(y) is tuple and all(map(_is_numeric, y))
+
+
+def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, with what unrecorded Python code stores meanwhile noted on the tape."""
+    watch = Watch(tape, function, (args, kwargs))
+    y = _run(watch, args, kwargs)
+    if watch.first is not None:
+        watch.given_back(y)
+    return y
+
+
+def advanced(tape: Tape, says: Callable[[], str], step: Any, /, *args: Any) -> Any:
+    """``step(*args)`` of a frame that already runs; ``says`` gives the error where a cotangent reaches what it has stored."""
+    watch = Watch(tape, step, (args, {}))
+    watch.says = says
+    return _run(watch, args, {})
+
+
+def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call that is watched."""
+    enclosing = sys.getprofile()
+    watch.outer = outer = innermost.onlooker
+    if enclosing is None or callable(enclosing):
+        install, before = sys.setprofile, enclosing
+    else:  # a profiler written in C, which only it can start: the other hook is taken
+        install, before = sys.settrace, sys.gettrace()
+    watch.enclosing, watch.sees_calls = before, install is sys.setprofile
+    parent = None if runs_text(watch.function) else watch.tape.parent
+    try:
+        innermost.onlooker = watch
+        install(watch.event)  # within, since a signal may raise as soon as that is done
+        # Called from here: a frame of the engine in between would hide those that it calls.
+        return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
+    finally:
+        install(before)
+        watch.leave()
+        innermost.onlooker = outer
+        watch.end()
+
+
+def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` of a function in C that only compares, hashes, shows or moves what it is given."""
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        if type(x) not in PLAIN and calls_back(x):
+            if not kwargs and runs_no_python(function, args):
+                break
+            return watched(tape, function, *args, **kwargs)
+    return evaluate(tape.parent, function, *args, **kwargs)
+
+
+LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
+DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
+DATA |= {re.Pattern, re.Match, ContextVar, Token, type(np.zeros(1).flags), type(np.zeros(1).__array_struct__)}
+CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
+CALLED |= {type(re.compile("").match)}
+KEEPING_DATA = (*RANDOM, "_hashlib", "_blake2", "_md5", "_sha")
+"""Modules of objects that keep data in C and call nothing."""
+CALCULATING = ("numpy.random", "pandas._libs.lib")
+"""Modules of functions that are compiled from Cython and call nothing but what they are given."""
+
+
+HOLDING_NOTHING = PASSIVE - NUMBER_TYPES - {bytes, FunctionType, type, ModuleType} | {type(NotImplemented)}
+
+
+def may_hold(x: Any) -> bool:
+    """Whether what Python code has stored or returned may hold what it has computed."""
+    return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
+
+
+STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
+"""Packages whose functions store nothing but in objects that they make, a cached property aside."""
+
+
+class Watch(Onlooker):
+    """What unrecorded Python code does during one call.
+
+    As long as the frames that are entered are known to store nothing but attributes of their arguments, only these are compared.
+    From the first line, call or result on that may leave more behind, everything that the frames reach is.
+    """
+
+    def __init__(self, tape: Tape, function: Any, given: Any) -> None:
+        self.tape, self.function = tape, function
+        self.says: Callable[[], str] | None = None  # the text of the error, where it is not that of a call
+        self.given = getattr(function, "__self__", None), given
+        self.begun = len(tape.records)
+        self.noted: CodeType | None = None  # code, the result of which is noted by the caller
+        self.sees_calls = True  # whether the hook is told of returns, and of calls of functions in C
+        self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
+        self.running: list[FrameType] = []  # those that nobody records
+        self.followed: list[FrameType] = []  # those the lines of which are followed
+        self.entered: list[tuple[FrameType, list[Any]]] = []  # each of them, with the values of its variables
+        # The attributes that they may store, with the code that C called and what these held.
+        self.stores: list[tuple[CodeType, Any, str, Any]] = []
+        self.first: CodeType | None = None  # the first code called from C that may have left something behind
+        self.roots: list[Callable[[], Any]] = []  # what such frames see
+        self.codes: set[CodeType] = set()
+        self.variables: set[tuple[int, str]] = set()  # global ones, by their scope
+        self.made: dict[int, Any] = {}  # objects that such frames have made, as far as that is known
+        self.known: set[int] = set()
+        self.seen: set[int] = set()
+        self.values: list[Any] = []
+        self.later: list[Any] = []  # what frames were given that others have preceded: it may be new itself
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def event(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self.enclosing is not None:
+            self.enclosing(frame, event, arg)
+        if self.inside is not None:
+            if event == "return" and frame is self.inside:
+                self.inside = None
+        elif event == "call":
+            module = frame.f_globals.get("__name__") or ""
+            if is_of_engine(module) or runs_recorded(self.tape, frame):
+                self.inside = frame
+                return self.event  # a trace function is told of the return only if it asks
+            if module.partition(".")[0] not in STORING_NOTHING or frame.f_code is CACHED_PROPERTY:
+                self.enter(frame)
+        elif self.running and frame is self.running[-1]:
+            if event == "return":
+                self.running.pop()
+                if not self.running and may_hold(arg):
+                    self.made[id(arg)] = arg
+                if self.first is None and not self.running and frame.f_code is not self.noted and may_hold(arg):
+                    self.search(frame.f_code)  # which C may store
+            elif event == "c_call" and self.first is None and not changes_nothing(arg):
+                self.search(self.running[0].f_code)
+        return None
+
+    def enter(self, frame: FrameType) -> None:
+        """Take down what a frame reaches, before it stores anything; or what it stores, if that is known."""
+        code, variables = frame.f_code, frame.f_locals
+        self.running.append(frame)
+        if self.first is None and self.sees_calls and code.co_name != "__init__":
+            effects = effects_of(code)
+            if effects.stores_nothing and effects.are_known(frame, variables):
+                self.entered.append((frame, [*variables.values()]))
+                return
+        local = variables.values() if code.co_flags & inspect.CO_OPTIMIZED else map(variables.get, code.co_names)
+        if code.co_name == "__init__" and code.co_argcount and code.co_varnames[0] in variables:
+            x = variables[code.co_varnames[0]]
+            self.made[id(x)] = x
+        if self.first is not None:
+            self.take_down_frame(frame, local, self.add_later)
+            return
+        self.entered.append((frame, [*local]))
+        # A debugger, or whatever else traces the thread, goes on doing so.
+        by_lines = self.sees_calls and (sys.gettrace() is None or self.follows)
+        loud = loud_lines(frame)
+        stored_in = attributes_stored(frame, by_lines) if self.sees_calls else None
+        if stored_in is None or None in loud or frame.f_lineno in loud:
+            self.search(self.running[0].f_code)
+            return
+        if loud:
+            self.followed.append(frame)
+            self.follow(frame)
+        for x, name in stored_in:
+            self.stores.append((self.running[0].f_code, x, name, attribute(x, name)))
+
+    def line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self.first is not None:
+            return None
+        if frame.f_lineno in loud_lines(frame):
+            self.search(self.running[0].f_code)
+        return self.line
+
+    def search(self, code: CodeType) -> None:
+        """Take down all that there was before: apart from attributes of arguments nothing has been stored yet."""
+        changed = self.changed()
+        self.first = changed[0][0] if changed else code
+        held: dict[int, dict[str, Any]] = {}
+        for _, x, name, old in changed:
+            held.setdefault(id(x), {}).setdefault(name, old)
+        for x in {id(x): x for _, x, _, _ in changed}.values():
+            old = held[id(x)]
+            self.seen.add(id(x))
+            self.roots.append(lambda x=x, old=old: [x, *(attribute(x, name) for name in old)])
+            self.take_down([*contents(x), *old.values(), *(v for name, v in attributes(x) if name not in old)])
+        if not runs_text(self.function):  # which are given all variables of the caller
+            self.add(self.given)
+        for i, (frame, local) in enumerate(self.entered):
+            self.take_down_frame(frame, local, self.add_later if i else self.add)
+
+    def changed(self) -> list[tuple[CodeType, Any, str, Any]]:
+        """The attributes that frames have stored, with the code and what was there before."""
+        return [s for s in self.stores if attribute(s[1], s[2]) is not s[3]]
+
+    def take_down_frame(self, frame: FrameType, local: Iterable[Any], add: Callable[[Any], None]) -> None:
+        code = frame.f_code
+        for x in local:
+            add(x)
+            self.add_class(x if isinstance(x, type) else type(x))
+        stores = stored(code)
+        if stores.variables:
+            self.roots.append(lambda: [frame.f_locals.get(name) for name in stores.variables])
+        if code in self.codes:
+            return
+        self.codes.add(code)
+        space = frame.f_globals
+        for name in code.co_names:
+            x = space.get(name)
+            if isinstance(x, type):
+                self.add_class(x)
+            elif isinstance(x, ModuleType):
+                for own in () if Reach.is_elsewhere(x.__name__) else code.co_names:
+                    self.add_variable(vars(x), own, own in stores.attributes)
+            elif add == self.add_later and not code.co_flags & inspect.CO_OPTIMIZED:
+                add(x)  # a text, for which those before it may have made the variables
+                self.roots.append(lambda name=name: [space.get(name)])
+            else:
+                self.add_variable(space, name, name in stores.globals)
+
+    def add_variable(self, space: dict[str, Any], name: str, is_stored: bool) -> None:
+        """A global variable, which is taken down once: it may hold another value by the time of the next frame."""
+        if (type(space.get(name)) not in PASSIVE or is_stored) and (id(space), name) not in self.variables:
+            self.variables.add((id(space), name))
+            self.enter_root(lambda: [space.get(name)])
+
+    def add_class(self, cls: type) -> None:
+        if cls.__flags__ & HEAP_TYPE and cls not in self.codes:
+            self.codes.add(cls)  # type: ignore[arg-type]
+            for base in cls.__mro__:
+                if base.__flags__ & HEAP_TYPE:
+                    self.enter_root(lambda base=base: [x for x in vars(base).values() if type(x) not in CODE])
+
+    def enter_root(self, root: Callable[[], Any]) -> None:
+        self.roots.append(root)
+        for x in root():
+            self.take_down(x)
+
+    def add(self, x: Any) -> None:
+        if type(x) not in PASSIVE and id(x) not in self.seen:
+            self.roots.append(lambda: x)
+            self.take_down(x)
+
+    def add_later(self, x: Any) -> None:
+        """A variable of a frame that others have preceded, which may have computed and made what it is given."""
+        if type(x) in NUMBER_TYPES:
+            self.later.append(x)
+            return
+        if id(x) in self.seen:
+            return
+        if id(x) not in self.made and not isinstance(x, (*HOLDING, np.ndarray)):
+            self.add(x)
+            return
+        held: list[Any] = []
+        reached(x, set(), None, held)
+        self.later += held  # not known, but what is stored may depend on it
+        self.copy(a for a in held if isinstance(a, np.ndarray) and id(owner(a)) not in self.known)
+        if not isinstance(x, np.ndarray):
+            self.roots.append(lambda: x)
+
+    def take_down(self, x: Any) -> None:
+        first = len(self.values)
+        reached(x, self.known, self.seen, self.values)
+        self.copy(a for a in self.values[first:] if isinstance(a, np.ndarray))
+
+    def copy(self, arrays: Iterable[np.ndarray]) -> None:
+        """Keep what arrays hold that could be overwritten."""
+        for a in arrays:
+            if a.dtype.kind in "fc" and a.flags.writeable:
+                a = a if type(a) is np.ndarray else a.view(np.ndarray)
+                self.arrays.append((a, evaluate(self.tape.parent, np.copy, a)))
+
+    def end(self) -> None:
+        """Note what has been stored, and written into arrays."""
+        for frame in self.followed:  # of generators, which may go on later
+            frame.f_trace = None
+        if self.first is None:
+            left_behind = [s for s in self.changed() if may_hold(attribute(s[1], s[2]))]
+            if not left_behind:
+                return
+            self.search(left_behind[0][0])
+        left: list[Any] = []
+        reached([root() for root in self.roots], set(), None, left)
+        for tape, opaque in self.origins():
+            written = {id(owner(r[1])) for r in tape.records[self.begun :] if isinstance(r[1], np.ndarray)}
+            for a, old in self.arrays:
+                if a.tobytes() != old.tobytes() and id(owner(a)) not in written:
+                    note_overwritten(tape, a, old, opaque)
+        self.note(left)
+
+    def given_back(self, y: Any) -> None:
+        """Note the result of the call, where nobody else does."""
+        left: list[Any] = []
+        reached(y, set(), None, left)
+        self.note(left)
+
+    def note(self, values: list[Any]) -> None:
+        """Note those numbers and arrays that were not there before."""
+        made = [x for x in values if identity(x) not in self.known]
+        for tape, opaque in self.origins() if made else ():
+            note(tape, made, opaque.function, opaque.inputs, self.says, later=opaque.later)
+            if carries(tape, (*self.values, *self.later)):
+                lose(tape, [x for x in made if isinstance(x, (np.ndarray, np.integer))], opaque.function)
+
+    def origins(self) -> Iterator[tuple[Tape, Opaque]]:
+        """The tapes that record the call, each with the code that it called as the origin of what is new."""
+        assert self.first is not None
+        function, inputs = Unrecorded(self.first, self.function), snapshot(tuple(self.values))
+        later = snapshot(tuple(self.later))
+        yield self.tape, Opaque(function, inputs, says=self.says, later=later)
+        parent = self.tape.parent if runs_text(self.function) else None
+        while parent is not None:
+            yield parent, Opaque(function, inputs, says=self.says, later=later)
+            parent = parent.parent
+        outer = self.outer
+        while isinstance(outer, Watch):  # the run of an inner derivative, whose operations this tape records
+            if outer.tape is not self.tape:
+                yield outer.tape, Opaque(function, inputs, says=self.says, later=later)
+            outer = outer.outer
+
+
+CODE = {FunctionType, MethodType, property, staticmethod, classmethod, type, functools.cached_property}
+
+
+connected.run_opaque = run_opaque
+connected.advanced = advanced

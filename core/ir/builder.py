@@ -1,0 +1,450 @@
+"""Writes typed IR: one method for each kind of operation, which finds the type of the result and puts casts where needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from . import typed
+from .affine import limits
+from .dynamic import Block, Operation, Value
+from .integer_bounds import Bounds
+from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, part_dimensions
+
+_COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
+Shape = tuple[int | Dim, ...]
+_PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
+
+
+class Builder:
+    """Appends operations to the block that is open; ``line`` is the user's line that they come from.
+
+    Operations whose operands are all small constants are computed at once, and integer arithmetic that gives what a value
+    in scope already holds gives that value.  ``integers`` is what is known of the program's integers so far.
+    ``check(condition, exception, text, values)`` may take a check over, and says whether it has.
+    ``is_differentiated`` tells rules that a derivative will be taken of what they write.
+    """
+
+    def __init__(self, is_differentiated: bool = False) -> None:
+        self.line = 0
+        self.is_differentiated = is_differentiated
+        self.integers = Bounds()
+        self.open: list[tuple[list[Operation], int]] = [([], 0)]
+        self.made: dict[Any, tuple[Value, list[Operation]]] = {}
+        self.check: Callable[..., bool] = lambda *check: False
+
+    @property
+    def out(self) -> list[Operation]:
+        """The operations of the block that is open.  Setting it opens another, or closes those opened since it was."""
+        return self.open[-1][0]
+
+    @out.setter
+    def out(self, operations: list[Operation]) -> None:
+        for depth, (opened, _) in enumerate(self.open):
+            if opened is operations:
+                if depth + 1 < len(self.open):
+                    self.integers.undo(self.open[depth + 1][1])
+                    del self.open[depth + 1 :]
+                return
+        self.open.append((operations, len(self.integers.trail)))
+
+    def once(self, key: Any, make: Callable[[], Value]) -> Value:
+        """The value made before for this key, if it is in scope, else a new one; only for what has no effect."""
+        value, where = self.made.get(key, (None, None))
+        if value is None or not any(where is opened for opened, _ in self.open):
+            value = make()
+            self.made[key] = value, self.out
+        return value
+
+    # Blocks
+
+    @contextmanager
+    def block(self, parameters: Sequence[Value] = ()) -> Iterator[Block]:
+        """Open a block; set its results before it is closed."""
+        made = Block(list(parameters))
+        with self.writing(made.operations):
+            yield made
+
+    @contextmanager
+    def writing(self, operations: list[Operation]) -> Iterator[None]:
+        """Append to these operations, as to those of a block that was closed."""
+        outer, self.out = self.out, operations
+        try:
+            yield
+        finally:
+            self.out = outer
+
+    def operation(
+        self,
+        kind: str,
+        callee: Any,
+        operands: Sequence[Value],
+        types: Sequence[Any],
+        names: Sequence[str] = (),
+        **more: Any,
+    ) -> list[Value]:
+        """Append an operation with one result for each of ``types``; ``names`` are the results' names."""
+        results = [Value(n, t) for n, t in zip([*names, *[""] * len(types)], types)]
+        constants = {k: more.pop(k) for k in list(more) if k not in ("blocks", "may_raise")}
+        values = [*operands, *(Value(constant=_now(c)) for c in constants.values())]
+        made = Operation(kind, callee, values, tuple(constants), results=results, line=self.line, **more)
+        made.may_raise = made.may_raise or getattr(callee, "effect", False)
+        self.append(made)
+        return results
+
+    def append(self, operation: Operation) -> None:
+        self.out.append(operation)
+        self.integers.define(operation)
+
+    def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
+        """A call with results of the given types; constants are passed by keyword."""
+        return self.operation("call", callee, operands, types, **constants)
+
+    def if_(
+        self, condition: Value, then: Callable[[], Sequence[Value]], other: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """Both functions write their block and return its results, which have the same types in the same order."""
+        blocks = []
+        for branch, holds in ((then, True), (other, False)):
+            with self.block() as block:
+                self.integers.assume(condition, holds)
+                block.results = list(branch())
+            blocks.append(block)
+        return self.operation("if", None, [condition], [v.type for v in blocks[0].results], blocks=blocks)
+
+    def while_(
+        self,
+        condition: Callable[..., Value],
+        body: Callable[..., Sequence[Value]],
+        initial: Sequence[Value],
+    ) -> list[Value]:
+        """Both functions take the carried values; the condition returns a bool, the body what is carried on, of the same types."""
+        with self.block([Value(v.name, v.type) for v in initial]) as test:
+            test.results = [condition(*test.parameters)]
+        with self.block([Value(v.name, v.type) for v in initial]) as loop:
+            loop.results = list(body(*loop.parameters))
+        return self.operation("while", None, initial, [v.type for v in initial], blocks=[test, loop])
+
+    def range_(
+        self, start: Value, stop: Value, step: Value, body: Callable[..., Sequence[Value]], initial: Sequence[Value]
+    ) -> list[Value]:
+        """The body takes the index and the carried values, and returns what is carried on, of the same types."""
+        with self.block([Value("i", INT64), *(Value(v.name, v.type) for v in initial)]) as loop:
+            self.integers.index(loop.parameters[0], start, stop, step)
+            loop.results = list(body(*loop.parameters))
+        operands = [start, stop, step, *initial]
+        return self.operation("range", None, operands, [v.type for v in initial], blocks=[loop])
+
+    # Values
+
+    def constant(self, x: Any, dtype: Any = None) -> Value:
+        """A constant; a Python number is weak, unless a dtype is given."""
+        if dtype is None and type(x) in (bool, int, float, complex):
+            dtype = np.dtype(type(x) if type(x) is not int else np.int64)
+            return Value(type=ArrayType(dtype, (), True), constant=dtype.type(x))
+        array = np.asarray(x, dtype)
+        return Value(
+            type=ArrayType(array.dtype, array.shape), constant=array if array.ndim else array.dtype.type(array[()])
+        )
+
+    def length(self, n: int | Dim) -> Value:
+        """The length of a dimension, as an int64."""
+        return n.value if isinstance(n, Dim) else self.constant(n, np.int64)
+
+    def cast(self, x: Value, dtype: Any) -> Value:
+        """x with elements of this dtype, no longer weak; x itself if that is what it is."""
+        dtype = np.dtype(dtype)
+        if x.type.dtype == dtype and not x.type.weak:
+            return x
+        if dtype.kind not in "biufc":
+            raise BadInput(
+                f"compiled code has no arrays of dtype {dtype}; use bools, integers, float32, float64, complex64 or complex128"
+            )
+        if x.type.weak and x.type.dtype.kind == "i" and dtype.kind in "iu" and dtype != np.int64:
+            self.fits(x, dtype)
+        if x.is_constant:
+            return self.constant(typed.cast.body((), x.constant, dtype=dtype))
+        kind = ArrayType(dtype)
+        if x.type.dtype.kind in "iu" and dtype.kind in "iu" and not x.type.shape:
+            atom = self.integers.only_atom(x, kind)
+            return atom or self.once((kind, x), lambda: self.call(typed.cast, [x], [kind], dtype=dtype)[0])
+        if x.type.dtype == dtype:
+            return self.call(typed.cast, [x], [kind], dtype=dtype)[0]
+        return self.call(typed.cast, [x], [ArrayType(dtype, x.type.shape)], dtype=dtype)[0]
+
+    def fits(self, x: Value, dtype: np.dtype) -> None:
+        """Raise if a Python int is beyond the range of a dtype that is given it."""
+        if self.is_within(x, dtype):
+            return
+        text = f"Python integer {{}} out of bounds for {dtype}"
+        if x.is_constant:
+            raise OverflowError(text.format(x.constant))
+        least, greatest = limits(ArrayType(dtype))
+        low, high = self.integers.interval(x)
+        parts = [
+            self.ufunc(compare, x, self.constant(bound))
+            for compare, bound, inside in ((np.less, least, low >= least), (np.greater, greatest, high <= greatest))
+            if not inside
+        ]
+        self.raise_if(parts[0] if len(parts) == 1 else self.ufunc(np.logical_or, *parts), OverflowError, text, x)
+
+    def is_within(self, x: Value, dtype: np.dtype) -> bool:
+        """Whether an int is proved to be within the range of a dtype."""
+        (least, greatest), (low, high) = limits(ArrayType(dtype)), self.integers.interval(x)
+        return low >= least and high <= greatest
+
+    def python_int(self, x: Value) -> Value:
+        """An int64 as a Python int."""
+        if x.is_constant or x.type.weak:
+            return self.constant(int(x.constant)) if x.is_constant else x
+        atom = self.integers.only_atom(x, INT)
+        return atom or self.once((INT, x), lambda: self.call(typed.cast, [x], [INT], dtype=np.dtype(np.int64))[0])
+
+    def python_bool(self, x: Value) -> Value:
+        """A bool as Python's."""
+        if x.is_constant or x.type.weak:
+            return self.constant(bool(x.constant)) if x.is_constant else x
+        return self.once((PYTHON_BOOL, x), lambda: self.call(typed.cast, [x], [PYTHON_BOOL], dtype=BOOL.dtype)[0])
+
+    # Element by element
+
+    def ufunc(self, function: np.ufunc, *operands: Value) -> Any:
+        """A ufunc of one result (a value) or several (a list), with NumPy's promotion."""
+        operands_ = [typed_ if typed_.type is not None else self.constant(typed_.constant) for typed_ in operands]
+        dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
+        weak = all(v.type.weak for v in operands_)
+        shape = self.broadcast_shape([v.type.shape for v in operands_])
+        if function in _COMPARISONS and dtypes[0].kind in "iu" and dtypes[0] not in (np.int64, np.uint64):
+            # A Python int that is beyond the range of the other dtype is compared by its value.
+            if any(_is_python_int(v) and not self.is_within(v, dtypes[0]) for v in operands_):
+                dtypes = (np.dtype(np.int64),) * 2
+        values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
+        types = [ArrayType(d, shape, weak) for d in results]
+        if all(v.is_constant and np.size(v.constant) <= 64 for v in values):
+            with np.errstate(all="ignore"):
+                found = function(*(v.constant for v in values))
+            folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
+            return folded if function.nout > 1 else folded[0]
+        if function.nout == 1 and not shape and all(d.kind in "iub" for d in dtypes):
+            return self._integer(function, values, types[0])
+        made = self.call(function, values, types)
+        return made if function.nout > 1 else made[0]
+
+    def _integer(self, function: np.ufunc, operands: Sequence[Value], kind: ArrayType) -> Value:
+        form = self.integers.result_of(function, operands, kind)
+        if form is not None and not form.terms:
+            return Value(type=kind, constant=kind.dtype.type(form.constant))
+        if form is not None and form.constant == 0 and len(form.terms) == 1:
+            ((atom, k),) = form.terms
+            if k == 1 and atom.type == kind:
+                return atom
+        key = (kind, form) if form is not None else (kind, function, *map(_identity, operands))
+        return self.once(key, lambda: self.call(function, operands, [kind])[0])
+
+    def where(self, condition: Value, x: Value, y: Value) -> Value:
+        """x where the condition holds, else y, in their common dtype."""
+        dtype = result_dtype(x.type, y.type)
+        shape = self.broadcast_shape([v.type.shape for v in (condition, x, y)])
+        weak = x.type.weak and y.type.weak and not shape
+        values = [condition, *(v if v.type.dtype == dtype else self.cast(v, dtype) for v in (x, y))]
+        kind = ArrayType(dtype, shape, weak)
+        if shape or dtype.kind not in "iub":
+            return self.call(np.where, values, [kind])[0]
+        return self.once((kind, np.where, *map(_identity, values)), lambda: self.call(np.where, values, [kind])[0])
+
+    def broadcast_shape(self, shapes: Sequence[Shape]) -> Shape:
+        """The common shape.  Lengths known only at run time must agree with what they meet: that is checked then.
+
+        Raises:
+            BadInput: lengths differ and neither is 1.
+        """
+        if shapes and all(shape == shapes[0] for shape in shapes):
+            return tuple(shapes[0])
+        ndim = max(map(len, shapes), default=0)
+        found: list[int | Dim] = []
+        for position in range(-ndim, 0):
+            n: int | Dim = 1
+            for shape in shapes:
+                if len(shape) < -position or shape[position] == n or _is_one(shape[position]):
+                    continue
+                m = shape[position]
+                if _is_one(n):
+                    n = m
+                elif isinstance(n, Dim) or isinstance(m, Dim):
+                    self.same_length(n, m)
+                    n = m if isinstance(n, Dim) else n
+                else:
+                    written = " ".join(map(text_of_shape, shapes))
+                    text = f"operands could not be broadcast together with shapes {written}"
+                    raise BadInput(text, in_python=ValueError(text + " "))
+            found.append(n)
+        return tuple(found)
+
+    def same_length(self, n: int | Dim, m: int | Dim) -> None:
+        """Raise ValueError when the program runs if two lengths differ."""
+        values = [self.length(n), self.length(m)]
+        differ = self.ufunc(np.not_equal, *values)
+        text = "operands could not be broadcast together: lengths {} and {}"
+        self.raise_if(differ, ValueError, text, *values)
+
+    # Arrays
+
+    def full(self, shape: Shape, x: Value) -> Value:
+        """An array of which every element is the number x."""
+        return self.call(typed.full, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def zeros(self, shape: Shape, dtype: Any) -> Value:
+        return self.full(shape, self.constant(0, dtype)) if shape else self.constant(0, dtype)
+
+    def broadcast_to(self, x: Value, shape: Shape) -> Value:
+        if x.type.shape == tuple(shape):
+            return x
+        if not x.type.shape:
+            return self.full(shape, x)
+        return self.call(typed.broadcast_to, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def reshape(self, x: Value, shape: Shape) -> Value:
+        if x.type.shape == tuple(shape):
+            return x
+        return self.call(typed.reshape, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+
+    def transpose(self, x: Value, axes: Sequence[int]) -> Value:
+        if list(axes) == list(range(x.type.ndim)):
+            return x
+        kind = ArrayType(x.type.dtype, tuple(x.type.shape[i] for i in axes))
+        return self.call(typed.transpose, [x], [kind], axes=tuple(axes))[0]
+
+    def iota(self, n: int | Dim) -> Value:
+        return self.call(typed.iota, [], [ArrayType(np.dtype(np.int64), (n,))])[0]
+
+    def reduce(self, function: Callable[..., Any], x: Value, axes: Sequence[int], dtype: Any = None) -> Value:
+        """``np.sum prod max min any all`` over axes that are not negative and go; ``dtype``: of the result, if not NumPy's."""
+        natural = np.dtype(bool) if function in (np.any, np.all) else x.type.dtype
+        if function in (np.sum, np.prod):
+            natural = np.dtype(dtype) if dtype is not None else function(np.zeros(0, x.type.dtype)).dtype
+            x = x if x.type.dtype == natural else self.cast(x, natural)
+        shape = tuple(n for i, n in enumerate(x.type.shape) if i not in axes)
+        if not axes and natural == x.type.dtype:
+            return x
+        return self.call(function, [x], [ArrayType(natural, shape)], axis=tuple(axes))[0]
+
+    def matmul(self, a: Value, b: Value) -> Value:
+        """``np.matmul`` of two vectors, or of two stacks of matrices with the same batch dimensions; dtypes equal."""
+        shape = () if a.type.ndim == 1 else (*a.type.shape[:-1], b.type.shape[-1])
+        return self.call(np.matmul, [a, b], [ArrayType(a.type.dtype, shape)])[0]
+
+    def concatenate(self, parts: Sequence[Value], axis: int, length: int | Dim) -> Value:
+        """Parts of one dtype joined along an axis that is not negative; ``length`` is the sum of their lengths there."""
+        shape = list(parts[0].type.shape)
+        shape[axis] = length
+        return self.call(typed.concatenate, parts, [ArrayType(parts[0].type.dtype, tuple(shape))], axis=axis)[0]
+
+    # Parts of arrays (``typed.Spec``)
+
+    def getitem(self, x: Value, index: Sequence[Value], spec: Spec, lengths: Sequence[int | Dim]) -> Value:
+        """The part; ``lengths`` are those of the slices, in order, whole dimensions (``":"``) left out."""
+        shape = part_shape(x.type.shape, [v.type.shape for v in index], spec, lengths)
+        return self.call(typed.getitem, [x, *index], [ArrayType(x.type.dtype, shape)], spec=spec)[0]
+
+    def setitem(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
+        """x with the part replaced by v, which has the part's shape and the dtype of x."""
+        return self.call(typed.setitem, [x, *index, v], [x.type], spec=spec)[0]
+
+    def add_at(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
+        """x with v added to the part."""
+        return self.call(typed.add_at, [x, *index, v], [x.type], spec=spec)[0]
+
+    # Stacks and effects
+
+    def push(self, stack: Value, values: Sequence[Value]) -> Value:
+        return self.call(typed.stack_push, [stack, *values], [STACK])[0]
+
+    def pop(self, stack: Value, types: Sequence[Any]) -> list[Value]:
+        """The values last pushed, in the order in which they were pushed, and then the stack."""
+        return self.call(typed.stack_pop, [stack], [*types, STACK], n=len(types))
+
+    def raise_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
+        """Raise when the program runs what Python would raise; braces in the text stand for values."""
+        if condition.type.dtype != BOOL.dtype:
+            condition = self.ufunc(np.not_equal, condition, self.constant(0, condition.type.dtype))
+        if self.integers.truth(condition) is not False and not self.check(condition, exception, text, values):
+            self.end_if(condition, exception, text, *values)
+
+    def end_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
+        """Raise what no handler of the program catches: compiled code cannot go on as Python would."""
+        if self.integers.truth(condition) is False:
+            return
+        self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
+        self.integers.assume(condition, False)
+
+
+def _now(constant: Any) -> Any:
+    """A constant as it is now: the program that is traced may change a list afterwards."""
+    if type(constant) is list:
+        return [_now(c) for c in constant]
+    return tuple(map(_now, constant)) if type(constant) is tuple else constant
+
+
+def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths: Sequence[int | Dim]) -> Shape:
+    """The shape of the part of an array that a spec names."""
+    arrays = [s for e, s in zip([e for e in spec if e != ":"], index_shapes) if e == "a"]
+    advanced: Shape = ()
+    for s in arrays:
+        longer, shorter = sorted((advanced, s), key=len, reverse=True)
+        shorter = (*[1] * (len(longer) - len(shorter)), *shorter)
+        advanced = tuple(m if _is_one(n) else n for n, m in zip(longer, shorter))
+    places = part_dimensions(spec, len(advanced))
+    left, part = list(lengths), {}
+    for i, entry in enumerate(spec):
+        if entry == ":":
+            part[places[i]] = shape[i]
+        elif isinstance(entry, tuple):
+            part[places[i]] = left.pop(0)
+    rest = list(advanced)
+    return tuple(part[i] if i in part else rest.pop(0) for i in range(len(part) + len(advanced)))
+
+
+def result_dtype(*types: ArrayType) -> np.dtype:
+    """The dtype in which values of these types meet (NEP 50)."""
+    if all(t.weak for t in types):
+        return np.result_type(*(t.dtype for t in types))
+    return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak and t.dtype.kind != "b" else t.dtype for t in types))
+
+
+@lru_cache(maxsize=4096)
+def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
+    """The dtypes of a ufunc's operands and results for operands of these dtypes, Python's types for weak ones."""
+    if all(isinstance(a, type) for a in asked):  # Python numbers among themselves are NumPy's default dtypes
+        asked = tuple(np.dtype(a) for a in asked)
+    try:
+        found = function.resolve_dtypes((*asked, *[None] * function.nout))
+    except TypeError as error:
+        raise BadInput(str(error)) from None
+    return found[: function.nin], found[function.nin :]
+
+
+def _asked(kind: ArrayType) -> Any:
+    return _PYTHON[kind.dtype.kind] if kind.weak else kind.dtype
+
+
+def _is_python_int(x: Value) -> bool:
+    return x.type.weak and x.type.dtype.kind == "i"
+
+
+def _identity(x: Value) -> Any:
+    return (x.type, x.constant.item()) if x.is_constant else x
+
+
+def _is_one(n: int | Dim) -> bool:
+    return not isinstance(n, Dim) and n == 1
+
+
+def text_of_shape(shape: Shape) -> str:
+    """A shape as in NumPy's messages."""
+    inner = ",".join(map(str, shape))
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"

@@ -1,0 +1,59 @@
+"""Texts with numbers that are not known while compiling: what an f-string of traced values gives.
+
+They can be printed, and be the message of an exception; anything else that depends on what they say is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..errors import BadInput
+
+
+class Text:
+    """``template.format(*values)`` when the program runs."""
+
+    __slots__ = ("template", "values")
+
+    def __init__(self, template: str, values: list[Any]) -> None:
+        self.template = template
+        self.values = values
+
+    @classmethod
+    def joined(cls, parts: list[Any]) -> Any:
+        """One text of texts and strings; a string if all are."""
+        if all(isinstance(p, str) for p in parts):
+            return "".join(parts)
+        template = "".join(p.template if isinstance(p, Text) else braced(p) for p in parts)
+        return cls(template, [x for p in parts if isinstance(p, Text) for x in p.values])
+
+    def __add__(self, other: Any) -> Any:
+        return Text.joined([self, other]) if isinstance(other, (str, Text)) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Text.joined([other, self]) if isinstance(other, str) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"<text {self.template!r}>"
+
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise BadInput(
+            "a text with numbers that are not known while compiling can be printed, and be the message of an exception; "
+            "nothing else can depend on it"
+        )
+
+    __str__ = __format__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __mul__ = __mod__ = refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __float__ = __int__ = __index__ = refuse  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.refuse()
+
+
+Text.__name__ = "str"  # in Python's messages
+
+
+def braced(text: str) -> str:
+    """A text as a template that gives it."""
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,125 @@
+"""Operations, carried values and results of typed IR that nothing uses, removed; effects stay.
+
+What is live is found from the results and the effects backward: a value makes what it is computed from live, a carried
+value its initial value and what the body gives, and an operation in a block the operation that holds the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.dynamic import Block, Function, Operation, Value
+from ..ir.typed import ArrayType, Dim
+
+
+def remove_dead_code(function: Function) -> Function:
+    """The function without what has no use, changed in place."""
+    live = _Live(function)
+    _sweep(function.block, live)
+    return function
+
+
+class _Live:
+    """``values``: those in use; ``operations``: those that stay."""
+
+    def __init__(self, function: Function) -> None:
+        self.values: set[Value] = set()
+        self.operations: set[Operation] = set()
+        self.definer: dict[Value, tuple[Operation, int]] = {}  # and which result, or parameter less the index
+        self.holder: dict[Operation, Operation | None] = {}
+        self.waiting: list[Value] = []
+        effects = [*self.register(function.block, None)]
+        self.need(function.block.results)
+        for parameter in function.parameters:
+            self.need(_lengths(parameter))
+        for op in effects:
+            self.keep(op)
+            self.need(op.operands)
+            for result in op.results:
+                self.need(_lengths(result))
+        while self.waiting:
+            self.follow(self.waiting.pop())
+
+    def register(self, block: Block, holder: Operation | None) -> Iterator[Operation]:
+        for op in block.operations:
+            self.holder[op] = holder
+            for k, result in enumerate(op.results):
+                self.definer[result] = op, k
+            if op.kind == "call" and op.may_raise:
+                yield op
+            for inner in op.blocks:
+                own = len(inner.parameters) - len(op.results)
+                for k, parameter in enumerate(inner.parameters):
+                    self.definer[parameter] = op, k - own
+                yield from self.register(inner, op)
+
+    def need(self, values: list[Value]) -> None:
+        for value in values:
+            if not value.is_constant and value not in self.values:
+                self.values.add(value)
+                self.waiting.append(value)
+
+    def keep(self, op: Operation | None) -> None:
+        """Let an operation stay, and those around it: what decides whether and how often they run is needed."""
+        while op is not None and op not in self.operations:
+            self.operations.add(op)
+            if op.kind == "if":
+                self.need(op.operands)
+            elif op.kind == "range":
+                self.need(op.operands[:3])
+            elif op.kind == "while":
+                self.need(op.blocks[0].results)
+            op = self.holder[op]
+
+    def follow(self, value: Value) -> None:
+        self.need(_lengths(value))
+        if value not in self.definer:
+            return
+        op, k = self.definer[value]
+        known = op in self.operations
+        self.keep(op)
+        if op.kind == "call":
+            if not known:
+                self.need(op.operands)
+                for result in op.results:
+                    self.need(_lengths(result))
+        elif k >= 0:
+            self.need([b.results[k] for b in op.blocks if op.kind == "if" or b is op.blocks[-1]])
+            if op.kind != "if":
+                self.need([op.operands[(3 if op.kind == "range" else 0) + k], *_parameters(op, k)])
+
+
+def _parameters(op: Operation, k: int) -> list[Value]:
+    """The parameters in which a loop's blocks have the carried value ``k``."""
+    return [b.parameters[len(b.parameters) - len(op.results) + k] for b in op.blocks]
+
+
+def _lengths(value: Value) -> list[Value]:
+    kind = value.type
+    if not isinstance(kind, ArrayType) or kind.is_static:
+        return []
+    return [n.value for n in kind.shape if isinstance(n, Dim)]
+
+
+def _sweep(block: Block, live: _Live) -> None:
+    block.operations = [op for op in block.operations if op in live.operations]
+    for op in block.operations:
+        for inner in op.blocks:
+            _sweep(inner, live)
+        if op.kind == "call":
+            continue
+        dead = [
+            k
+            for k, result in enumerate(op.results)
+            if result not in live.values and (op.kind == "if" or not any(p in live.values for p in _parameters(op, k)))
+        ]
+        skipped = {"range": 3, "while": 0}.get(op.kind)
+        for k in reversed(dead):
+            for inner in op.blocks:
+                if op.kind != "if":
+                    del inner.parameters[len(inner.parameters) - len(op.results) + k]
+                if op.kind == "if" or inner is op.blocks[-1]:
+                    del inner.results[k]
+            if skipped is not None:
+                del op.operands[skipped + k]
+            del op.results[k]

@@ -1,0 +1,250 @@
+"""Simpler values for operations of typed IR: constants computed, identities that hold for all numbers, reads of writes.
+
+Floating point is respected: x + 0 is not x (for x = -0), and x * 0 is not 0 (for x infinite), but x * 1 and x - 0 are x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir import typed
+from ..ir.dynamic import Operation, Value
+from ..ir.typed import ArrayType
+
+SMALL = 64
+"""How many elements a constant that is computed may have."""
+
+Add = Callable[..., Value]
+
+
+class Known:
+    """What the walk has found so far: the operation that gives each value."""
+
+    def __init__(self) -> None:
+        self.producer: dict[Value, Operation] = {}
+
+    def made_by(self, value: Value, callee: Any) -> Operation | None:
+        op = self.producer.get(value)
+        return op if op is not None and op.callee is callee else None
+
+
+def simpler(op: Operation, operands: list[Value], types: list[Any], known: Known, add: Add) -> list[Value] | None:
+    """Values that are the results of a pure call, without it; ``add(callee, operands, type, line, **constants)`` writes
+    another call where that is simpler."""
+    folded = _fold(op, operands, types)
+    if folded is not None:
+        return folded
+    rule = _RULES.get(op.callee)
+    if rule is None:
+        return None
+    constants = {name: v.constant for name, v in zip(op.keywords, operands[len(op.positional) :])}
+    found = rule(operands[: len(op.positional)], types[0], known, lambda *a, **k: add(*a, op.line, **k), constants)
+    return None if found is None or found.type != types[0] else [found]
+
+
+def _fold(op: Operation, operands: list[Value], types: list[Any]) -> list[Value] | None:
+    """The results of a call of constants."""
+    if not (isinstance(op.callee, np.ufunc) or op.callee in (np.where, typed.cast)) or not operands:
+        return None
+    values = operands[: len(op.positional)]
+    if not all(v.is_constant and np.size(v.constant) <= SMALL for v in values):
+        return None
+    if any(int(np.prod(t.bounds)) > SMALL or not t.is_static for t in types):
+        return None
+    with np.errstate(all="ignore"):
+        arguments = [v.constant for v in values]
+        if op.callee is typed.cast:
+            found: Any = typed.cast.body((), arguments[0], dtype=types[0].dtype)
+        else:
+            found = op.callee(*arguments)
+    results = []
+    for kind, x in zip(types, found if len(types) > 1 else [found]):
+        array = np.asarray(x)
+        if array.shape != kind.shape or array.dtype != kind.dtype:
+            return None
+        results.append(Value(type=kind, constant=array if array.ndim else array.dtype.type(array[()])))
+    return results
+
+
+_RULES: dict[Any, Callable[..., Value | None]] = {}
+
+
+def _of(*callees: Any) -> Callable[[Any], Any]:
+    def register(body: Any) -> Any:
+        _RULES.update(dict.fromkeys(callees, body))
+        return body
+
+    return register
+
+
+def is_all(value: Value, x: Any) -> bool:
+    """Whether a value is a constant of which every element is x; zeros have a sign."""
+    if not value.is_constant:
+        return False
+    c = np.asarray(value.constant)
+    if not np.all(c == x):
+        return False
+    return not (x == 0 and c.dtype.kind in "fc") or bool(np.all(np.signbit(np.real(c)) == np.signbit(x)))
+
+
+def _is_integer(kind: ArrayType) -> bool:
+    return kind.dtype.kind in "iu"
+
+
+@_of(np.add)
+def _add(values, kind, known, add, constants):
+    for x, y in (values, values[::-1]):
+        if is_all(y, 0) and _is_integer(kind) or kind.dtype.kind == "f" and is_all(y, -0.0):
+            return x
+    return None
+
+
+@_of(np.subtract)
+def _subtract(values, kind, known, add, constants):
+    x, y = values
+    if is_all(y, 0) and kind.dtype.kind != "c":
+        return x
+    if x is y and _is_integer(kind) and not kind.shape:
+        return Value(type=kind, constant=kind.dtype.type(0))
+    return None
+
+
+@_of(np.multiply)
+def _multiply(values, kind, known, add, constants):
+    for x, y in (values, values[::-1]):
+        if is_all(y, 1) and kind.dtype.kind != "c":
+            return x
+        if is_all(y, -1) and kind.dtype.kind in "if" and x.type == kind:
+            return add(np.negative, [x], kind)
+        if is_all(y, 0) and _is_integer(kind) and y.type == kind:
+            return y
+    return None
+
+
+@_of(np.divide)
+def _divide(values, kind, known, add, constants):
+    return values[0] if is_all(values[1], 1) and kind.dtype.kind == "f" else None
+
+
+@_of(np.floor_divide)
+def _floor_divide(values, kind, known, add, constants):
+    return values[0] if is_all(values[1], 1) and _is_integer(kind) else None
+
+
+@_of(np.power)
+def _power(values, kind, known, add, constants):
+    x, n = values
+    if is_all(n, 1):
+        return x
+    return add(np.multiply, [x, x], kind) if is_all(n, 2) and x.type == kind else None
+
+
+def _undone(callee: Any) -> None:
+    """A function that is its own inverse."""
+
+    @_of(callee)
+    def rule(values, kind, known, add, constants):
+        inner = known.made_by(values[0], callee)
+        return None if inner is None else inner.operands[0]
+
+
+for _callee in (np.negative, np.conjugate, np.logical_not, np.invert):
+    _undone(_callee)
+
+
+@_of(np.maximum, np.minimum, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or)
+def _idempotent(values, kind, known, add, constants):
+    return values[0] if values[0] is values[1] else None
+
+
+@_of(np.where)
+def _where(values, kind, known, add, constants):
+    condition, x, y = values
+    if condition.is_constant and not condition.type.shape:
+        return x if condition.constant else y
+    return x if x is y else None
+
+
+@_of(typed.cast)
+def _cast(values, kind, known, add, constants):
+    (x,) = values
+    if x.type == kind:
+        return x
+    inner = known.made_by(x, typed.cast)
+    if inner is None:
+        return None
+    source, middle = inner.operands[0], x.type
+    rounds = source.type.dtype.kind in "iu" and source.type.dtype.itemsize == 8 and middle.dtype.kind in "fc"
+    if np.can_cast(source.type.dtype, middle.dtype, "safe") and not rounds:
+        return source if source.type == kind else add(typed.cast, [source], kind, dtype=kind.dtype)
+    return None
+
+
+@_of(typed.reshape)
+def _reshape(values, kind, known, add, constants):
+    (x,) = values
+    if x.type == kind:
+        return x
+    inner = known.made_by(x, typed.reshape)
+    if inner is None:
+        return None
+    source = inner.operands[0]
+    return source if source.type == kind else add(typed.reshape, [source], kind)
+
+
+@_of(typed.transpose)
+def _transpose(values, kind, known, add, constants):
+    (x,), axes = values, constants["axes"]
+    if list(axes) == list(range(len(axes))):
+        return x
+    inner = known.made_by(x, typed.transpose)
+    if inner is None:
+        return None
+    first = inner.named["axes"].constant
+    both = tuple(first[i] for i in axes)
+    source = inner.operands[0]
+    return source if both == tuple(range(len(both))) else add(typed.transpose, [source], kind, axes=both)
+
+
+@_of(typed.broadcast_to)
+def _broadcast_to(values, kind, known, add, constants):
+    return values[0] if values[0].type == kind else None
+
+
+@_of(typed.getitem)
+def _getitem(values, kind, known, add, constants):
+    x, *index = values
+    spec = constants["spec"]
+    if all(e == ":" for e in spec):
+        return x
+    filled = known.made_by(x, typed.full)
+    if filled is not None:
+        number = filled.operands[0]
+        return add(typed.full, [number], kind) if kind.shape else number
+    for _ in range(16):  # past writes to other elements: to read from what was before them would keep it alive
+        written = known.made_by(x, typed.setitem)
+        if written is None or "a" in spec or written.named["spec"].constant != spec:
+            return None
+        x, *places, v = written.positional
+        if all(same(a, b) for a, b in zip(places, index)) and v.type.shape == kind.shape:
+            return v
+        if not any(differ(a, b) for a, b, e in zip(places, index, [e for e in spec if e != ":"]) if e == "i"):
+            return None
+    return None
+
+
+@_of(typed.setitem)
+def _setitem(values, kind, known, add, constants):
+    return values[-1] if all(e == ":" for e in constants["spec"]) else None
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two integers are the same number."""
+    return a is b or a.is_constant and b.is_constant and bool(np.all(a.constant == b.constant))
+
+
+def differ(a: Value, b: Value) -> bool:
+    return a.is_constant and b.is_constant and bool(np.all(a.constant != b.constant))

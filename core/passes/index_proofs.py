@@ -1,0 +1,345 @@
+"""Proofs about a finished typed function: which indices are always in range, which checks never fail.
+
+    found = analyse(function)
+    found.in_range       operations (getitem, setitem, add_at) whose index is within the array, whatever the inputs are
+    found.never          raise_if operations that never raise
+    found.intervals      value -> (least, greatest): ints, where they are defined
+
+``without_checks(function)`` leaves out the raise_if operations that never raise.  The reasoning is that of
+``integer_bounds``; here the conditions of branches and loops are known, and so is what a loop does to the ints it carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..ir import typed
+from ..ir.affine import Affine, Interval, is_condition, is_int, limits
+from ..ir.dynamic import Block, Function, Operation, Value, walk
+from ..ir.integer_bounds import Bounds
+from ..ir.integer_rules import PROOFS
+from ..ir.typed import ArrayType, Dim
+
+_SLOW, _FAR = 8, 1 << 60
+"""An int that a loop changes by at most 8 in each iteration needs 2**57 of them to move by 2**60: years, so it does not overflow."""
+
+
+@dataclass
+class Proofs:
+    """What holds whatever the inputs are; see the top of this file."""
+
+    in_range: dict[Operation, bool] = field(default_factory=dict)
+    never: dict[Operation, bool] = field(default_factory=dict)
+    conditions: dict[Value, bool] = field(default_factory=dict)
+    intervals: dict[Value, Interval] = field(default_factory=dict)
+    log: list[tuple[dict[Any, Any], Any]] = field(default_factory=list)
+
+    def note(self, table: dict[Any, Any], key: Any, proved: Any = True) -> None:
+        table[key] = proved
+        self.log.append((table, key))
+
+    def forget(self, mark: int) -> None:
+        """Take back what was noted since the log had this length."""
+        for table, key in self.log[mark:]:
+            table.pop(key, None)
+        del self.log[mark:]
+
+
+def analyse(function: Function) -> Proofs:
+    """Walk a typed function and prove what can be proved of its indices and checks."""
+    found = _Walk(function)
+    for parameter in function.parameters:
+        if isinstance(parameter.type, ArrayType):
+            found.bounds.lengths(parameter.type)
+    found.block(function.block)
+    return found.proofs
+
+
+def without_checks(function: Function) -> Function:
+    """A function without the checks that never fail; ``where`` of a decided condition is what it chooses.
+
+    The operations are new, the values the same.
+    """
+    found = analyse(function)
+    instead: dict[Value, Value] = {}
+    lengths = {
+        n.value
+        for op in walk(function.block)
+        for result in op.results
+        if isinstance(result.type, ArrayType)
+        for n in result.type.shape
+        if isinstance(n, Dim)
+    }
+
+    def changed(block: Block) -> Block:
+        kept = []
+        for op in block.operations:
+            operands = [instead.get(v, v) for v in op.operands]
+            if op.callee is np.where and op.operands[0] in found.conditions and op.results[0] not in lengths:
+                chosen = operands[1 if found.conditions[op.operands[0]] else 2]
+                if chosen.type == op.results[0].type:
+                    instead[op.results[0]] = chosen
+                    continue
+            if op not in found.never:
+                kept.append(replace(op, operands=operands, blocks=[changed(inner) for inner in op.blocks]))
+        return Block(block.parameters, kept, [instead.get(v, v) for v in block.results])
+
+    return replace(function, block=changed(function.block))
+
+
+def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> bool:
+    """Whether the index of a ``getitem``, ``setitem`` or ``add_at`` is proved to be within the array; ``made`` has the
+    operation that gives a value."""
+    x, *index = op.positional
+    part = op.results[0].type if op.callee is typed.getitem else index.pop().type
+    spec = op.named["spec"].constant
+    ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
+    places = typed.part_dimensions(spec, ndim)
+    for i, entry in enumerate(spec):
+        if entry == ":":
+            continue
+        at, n = index.pop(0), bounds.length(x.type.shape[i])
+        if entry == "a":
+            low, high = bounds.interval(at)
+            first, last = Affine(low), Affine(high)
+        elif entry == "i":
+            first = last = bounds.form(at)
+        else:
+            length = _count(bounds, part.shape[places[i]], made)
+            first = bounds.form(at)
+            last = first + (length + Affine(-1)) * entry[1]
+            if not length.terms and length.constant == 0:
+                continue
+            if entry[1] < 0:
+                first, last = last, first
+        if not (bounds.is_at_most(Affine(0), first) and bounds.is_less(last, n)):
+            return False
+    return True
+
+
+def _count(bounds: Bounds, n: int | Dim, made: dict[Value, Operation]) -> Affine:
+    """The length of a slice if it has elements: of ``max(stop - start, 0)`` it is ``stop - start``."""
+    op = made.get(n.value) if isinstance(n, Dim) else None
+    if op is not None and op.callee is np.maximum:
+        for zero, span in (op.operands, op.operands[::-1]):
+            if zero.is_constant and int(zero.constant) == 0:
+                return bounds.form(span)
+    return bounds.length(n)
+
+
+class _Walk:
+    def __init__(self, function: Function) -> None:
+        self.bounds = Bounds()
+        self.proofs = Proofs()
+        self.made = {result: op for op in walk(function.block) for result in op.results}
+
+    def block(self, block: Block) -> None:
+        for op in block.operations:
+            for result in op.results:
+                self.bounds.forms.pop(result, None)
+            _KINDS.get(op.kind, _Walk.call)(self, op)
+            for result in op.results:
+                if is_int(result.type):
+                    self.proofs.note(self.proofs.intervals, result, self.bounds.interval(result))
+
+    def call(self, op: Operation) -> None:
+        self.bounds.define(op)
+        if op.callee is typed.raise_if:
+            if self.bounds.truth(op.operands[0]) is False:
+                self.proofs.note(self.proofs.never, op)
+            self.bounds.assume(op.operands[0], False)
+        elif op.callee in (typed.getitem, typed.setitem, typed.add_at) and in_range(self.bounds, op, self.made):
+            self.proofs.note(self.proofs.in_range, op)
+        elif op.results and op.results[0] in self.bounds.conditions:
+            truth = self.bounds.truth(op.results[0])
+            if truth is not None:
+                self.proofs.note(self.proofs.conditions, op.results[0], truth)
+
+    def scoped(self, block: Block, condition: Value | None = None, holds: bool = True) -> None:
+        mark = len(self.bounds.trail)
+        if condition is not None:
+            self.bounds.assume(condition, holds)
+        self.block(block)
+        self.bounds.undo(mark)
+
+    def branch(self, op: Operation) -> None:
+        self.scoped(op.blocks[0], op.operands[0], True)
+        self.scoped(op.blocks[1], op.operands[0], False)
+        self.bounds.define(op)
+
+    def loop(self, op: Operation) -> None:
+        start, stop, step, *initial = op.operands
+        (body,) = op.blocks
+        index, *carried = body.parameters
+        self.bounds.index(index, start, stop, step)
+        moves = self.guesses(carried, body.results)
+        by_one = step.is_constant and int(step.constant) == 1
+        for parameter, first in zip(carried, initial):
+            least, most = moves.get(parameter, (None, None))
+            if by_one and least is not None and least == most:
+                moved = self.bounds.form(first) + (self.bounds.form(index) - self.bounds.form(start)) * least
+                low, high = limits(parameter.type)
+                if low <= self.bounds.lower(moved) and self.bounds.upper(moved) <= high:
+                    self.bounds.forms[parameter] = moved
+        self.inductively(carried, initial, body.results, moves, lambda: self.scoped(body))
+        for result, first, parameter in zip(op.results, initial, carried):
+            self.suppose(result, first, moves.get(parameter))
+
+    def repeat(self, op: Operation) -> None:
+        test, body = op.blocks
+        for outer, inner in zip(test.parameters, body.parameters):
+            if is_int(outer.type) and not outer.type.shape:
+                self.bounds.forms[inner] = self.bounds.form(outer)
+        entered = self.entered(op)
+
+        def once() -> None:
+            mark = len(self.bounds.trail)
+            self.block(test)
+            self.bounds.assume(test.results[0], True)
+            for condition in entered:
+                self.bounds.conditions[condition.results[0]] = condition
+                self.bounds.assume(condition.results[0], True)
+            self.scoped(body)
+            self.bounds.undo(mark)
+
+        moves = self.guesses(body.parameters, body.results)
+        outside = {p: moves[q] for p, q in zip(test.parameters, body.parameters) if q in moves}
+        self.inductively(test.parameters, op.operands, body.results, outside, once)
+        for result, parameter in zip(op.results, test.parameters):
+            if is_int(result.type) and not result.type.shape:
+                self.bounds.forms[result] = self.bounds.form(parameter)
+        self.bounds.assume(test.results[0], False)
+
+    def inductively(
+        self,
+        parameters: Sequence[Value],
+        initial: Sequence[Value],
+        results: Sequence[Value],
+        moves: dict[Value, Interval],
+        once: Callable[[], None],
+    ) -> None:
+        """Walk a loop's body supposing that its ints move as guessed; what the body does not bear out is dropped, again."""
+        settled = [p for p in parameters if p in self.bounds.forms and p not in _atoms(self.bounds.forms[p])]
+        for parameter, first in zip(parameters, initial):
+            if parameter not in settled:
+                self.suppose(parameter, first, moves.get(parameter))
+        marks = len(self.proofs.log)
+        once()
+        wrong = []
+        for parameter, result in zip(parameters, results):
+            if parameter in moves:
+                step = self.bounds.form(result) - self.bounds.form(parameter)
+                least, most = moves[parameter]
+                if least >= 0 and self.bounds.lower(step, 0) < 0 or most <= 0 and self.bounds.upper(step) > 0:
+                    wrong.append(parameter)
+                elif _counts(moves[parameter]) and max(self.bounds.upper(step), -self.bounds.lower(step)) > _SLOW:
+                    wrong.append(parameter)
+        if wrong:
+            self.proofs.forget(marks)
+            for parameter in wrong:
+                del moves[parameter]
+                self.bounds.forms.pop(parameter, None)
+            self.inductively(parameters, initial, results, moves, once)
+
+    def guesses(self, parameters: Sequence[Value], results: Sequence[Value]) -> dict[Value, Interval]:
+        """How much an int that a loop carries seems to change in one iteration, at least and at most."""
+        found = {}
+        for parameter, result in zip(parameters, results):
+            if is_int(parameter.type) and not parameter.type.shape:
+                steps = self.steps(result, parameter, 0)
+                if steps is not None:
+                    found[parameter] = steps
+        return found
+
+    def steps(self, x: Value, parameter: Value, depth: int) -> Interval | None:
+        """x - parameter, if x is the parameter plus numbers, on each way through branches."""
+        if x is parameter:
+            return 0, 0
+        op = self.made.get(x)
+        if op is None or depth > 20:
+            return None
+        if op.kind == "if":
+            at = op.results.index(x)
+            ways = [self.steps(b.results[at], parameter, depth + 1) for b in op.blocks]
+            if None in ways:
+                return None
+            return min(w[0] for w in ways if w), max(w[1] for w in ways if w)
+        if op.callee in (np.add, np.subtract, typed.cast):
+            a, b = (op.positional * 2)[:2]
+            sign = 1 if op.callee is np.add else -1
+            if op.callee is np.add and a.is_constant:
+                a, b = b, a
+            inner = self.steps(a, parameter, depth + 1)
+            if op.callee is typed.cast or inner is None:
+                return inner
+            if b.is_constant:
+                return inner[0] + sign * int(b.constant), inner[1] + sign * int(b.constant)
+        return None
+
+    def entered(self, op: Operation) -> list[Operation]:
+        """What holds at the start of an iteration of a ``while`` that carries whether it goes on, as new conditions.
+
+        A comparison that the body makes of what it carries on, and that is proved of the same before the loop.
+        """
+        test, body = op.blocks
+        go = test.results[0]
+        if go not in test.parameters:
+            return []
+        place = test.parameters.index(go)
+        inner = {v for o in walk(body) for v in (*o.results, *(p for b in o.blocks for p in b.parameters))}
+        inner.update(body.parameters)
+        found = []
+        mark = len(self.bounds.trail)
+        self.bounds.assume(op.operands[place], True)
+        for condition in self.implied(body.results[place], 0):
+            places = [body.results.index(v) if v in body.results else None for v in condition.operands]
+            if any(p is None and v in inner for p, v in zip(places, condition.operands)):
+                continue
+            pairs = [v if p is None else test.parameters[p] for p, v in zip(places, condition.operands)]
+            before = [self.bounds.form(v if p is None else op.operands[p]) for p, v in zip(places, condition.operands)]
+            if PROOFS[condition.callee][0](self.bounds, *before):
+                found.append(Operation("call", condition.callee, pairs, results=[Value("", go.type)]))
+        self.bounds.undo(mark)
+        return found
+
+    def implied(self, condition: Value, depth: int) -> list[Operation]:
+        """The comparisons that hold if a condition does."""
+        op = self.made.get(condition)
+        if op is None or depth > 20:
+            return []
+        if op.kind == "if":
+            at = op.results.index(condition)
+            ways = [b.results[at] for b in op.blocks]
+            open_ = [w for w in ways if not (w.is_constant and not w.constant)]
+            return self.implied(open_[0], depth + 1) if len(open_) == 1 else []
+        if op.callee in (np.logical_and, np.bitwise_and):
+            return [c for v in op.operands for c in self.implied(v, depth + 1)]
+        if op.callee is typed.cast:
+            return self.implied(op.operands[0], depth + 1)
+        return [op] if op.callee in PROOFS and all(is_condition(v.type) for v in op.operands) else []
+
+    def suppose(self, x: Value, first: Value, step: Interval | None) -> None:
+        """A carried int starts as ``first`` and changes by ``step``."""
+        if not is_int(x.type) or x.type.shape:
+            return
+        form = self.bounds.form(first)
+        low, high = self.bounds.interval(first)
+        numbers = None
+        if step and _counts(step) and -_FAR <= low and high <= _FAR and x.type.dtype == np.int64:
+            numbers = low - (_FAR if step[0] < 0 else 0), high + (_FAR if step[1] > 0 else 0)
+        self.bounds.atom(x, [form] if step and step[0] >= 0 else [], [form] if step and step[1] <= 0 else [], numbers)
+
+
+def _counts(step: Interval) -> bool:
+    return max(abs(step[0]), abs(step[1])) <= _SLOW
+
+
+def _atoms(form: Affine) -> set[Value]:
+    return {atom for atom, _ in form.terms}
+
+
+_KINDS = {"if": _Walk.branch, "range": _Walk.loop, "while": _Walk.repeat}

@@ -1,0 +1,113 @@
+"""Which values of a typed function have a cotangent: those that vary with an active parameter and are useful for a result.
+
+"Varied" spreads forward and "useful" backward through inexact values (Hascoet, Naumann and Pascual, "To be recorded"
+analysis in reverse-mode AD, 2005); a value that is carried by a loop is one variable: its initial value, parameters,
+what the body gives, and result are varied or useful together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK, Primitive, custom
+from ...rules import find_rule
+
+_STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all}
+
+
+def has_cotangent(value: Value) -> bool:
+    """Whether the values of this type can have cotangents; that of a stack is a stack of cotangents."""
+    return value.type is STACK or (not value.is_constant and value.type.is_inexact)
+
+
+def may_have_cotangent(value: Value) -> bool:
+    """The same, of constants too."""
+    return value.type is STACK or value.type.is_inexact
+
+
+def passes(op: Operation) -> bool:
+    """Whether a derivative goes through a call at all."""
+    if op.callee in _STOPPING:
+        return False
+    if isinstance(op.callee, (Primitive, Function)):
+        return not getattr(op.callee, "effect", False) or bool(op.results)
+    rule = find_rule(op.callee)
+    return rule is None or not rule.is_zero
+
+
+def differentiated(op: Operation) -> list[Value]:
+    """The operands of a call that a derivative can go to."""
+    if op.callee is custom:
+        n, m = op.named["n"].constant, op.named["m"].constant
+        return op.operands[n : n + m]
+    return op.positional
+
+
+def active_values(function: Function, parameters: Sequence[bool], results: Sequence[bool] | None = None) -> set[Value]:
+    """The values of a function that have a cotangent, if its parameters where ``parameters`` holds, and its ``results``
+    where that holds (by default all), have one."""
+    varied = {p for p, on in zip(function.parameters, parameters) if on and has_cotangent(p)}
+    _to_fixpoint(varied, lambda: _spread(function.block, varied))
+    results = [True] * len(function.block.results) if results is None else results
+    useful = {v for v, on in zip(function.block.results, results) if on and has_cotangent(v)}
+    _to_fixpoint(useful, lambda: _collect(function.block, useful))
+    return varied & useful
+
+
+def _to_fixpoint(found: set[Value], step: Callable[[], None]) -> None:
+    before = -1
+    while before != len(found):
+        before = len(found)
+        step()
+
+
+def _carried(op: Operation) -> list[tuple[Value, ...]]:
+    """For each variable of a loop: initial value, parameter(s) of the body (last), what the body gives, result."""
+    skipped = 3 if op.kind == "range" else 0
+    body = op.blocks[-1]
+    parameters = body.parameters[len(body.parameters) - len(op.results) :]
+    return list(zip(op.operands[skipped:], parameters, body.results, op.results))
+
+
+def _spread(block: Block, varied: set[Value]) -> None:
+    for op in block.operations:
+        if op.kind == "call":
+            if passes(op) and any(v in varied for v in differentiated(op)):
+                varied.update(filter(has_cotangent, op.results))
+        elif op.kind == "if":
+            for branch in op.blocks:
+                _spread(branch, varied)
+                varied.update(r for r, v in zip(op.results, branch.results) if v in varied)
+        else:
+            carried = _carried(op)
+            before = -1
+            while before != len(varied):
+                before = len(varied)
+                for initial, parameter, after, result in carried:
+                    if initial in varied or after in varied:
+                        varied.update((parameter, result))
+                _spread(op.blocks[-1], varied)
+
+
+def _collect(block: Block, useful: set[Value]) -> None:
+    for op in reversed(block.operations):
+        if op.kind == "call":
+            if passes(op) and any(v in useful for v in op.results):
+                useful.update(filter(has_cotangent, differentiated(op)))
+        elif op.kind == "if":
+            for branch in op.blocks:
+                useful.update(v for r, v in zip(op.results, branch.results) if r in useful and has_cotangent(v))
+                _collect(branch, useful)
+        else:
+            carried = _carried(op)
+            before = -1
+            while before != len(useful):
+                before = len(useful)
+                for initial, parameter, after, result in carried:
+                    if result in useful or parameter in useful:
+                        useful.update(filter(has_cotangent, (after, initial)))
+                        useful.add(parameter)
+                _collect(op.blocks[-1], useful)

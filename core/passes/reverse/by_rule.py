@@ -1,0 +1,161 @@
+"""Adjoints of calls of NumPy and SciPy functions: the rules of ``rules/``, written into typed IR.
+
+A rule's function that is one formula is written directly (``formulas``); the specialiser interprets any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput, NoDerivative
+from ...ir import typed
+from ...ir.builder import Builder
+from ...ir.dynamic import Operation, Value, callee_name
+from ...rules import find_rule
+from ...rules.connected import connected
+from ...rules.table import Rule
+from .cotangents import Cotangents
+from .formulas import is_formula, write
+
+
+def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
+    """Add what a call with these cotangents of its results gives to its operands.
+
+    Raises:
+        NoDerivative: there is no rule, or it does what cannot be compiled.
+    """
+    rule = find_rule(op.callee)
+    if rule is None or rule.is_zero:
+        raise NoDerivative(f"{_name(op)} has no derivative that compiles (line {op.line})")
+    if rule.partials:
+        _by_partials(builder, op, rule, cotangents, dys)
+    else:
+        _by_pullbacks(builder, op, rule, cotangents, dys)
+
+
+def _name(op: Operation) -> str:
+    return callee_name(op.named["function"].constant if op.callee is typed.callback else op.callee)
+
+
+def _by_partials(
+    builder: Builder, op: Operation, rule: Rule, cotangents: Cotangents, dys: Sequence[Value | None]
+) -> None:
+    (dy,) = dys
+    assert dy is not None
+    constants = [v.constant if v.is_constant else None for v in op.operands]
+    finite = rule.is_finite(*constants)
+    # A number that is known now is folded into the formula: that of x ** 2 is 2 * x.
+    known = [v if c is None or v.type.shape else c for v, c in zip(op.operands, constants)]
+    for value, partial in zip(op.operands, rule.partials):
+        if value not in cotangents.active or partial == 0:
+            continue
+        if partial is None or isinstance(partial, int):
+            raise NoDerivative(f"{_name(op)} has no derivative in one of its operands (line {op.line})")
+        if is_formula(partial):
+            slope = write(builder, partial, [op.results[0], *known])
+        else:
+            slope = _interpreted(builder, op, partial, [op.results[0], *op.operands], {})
+        cotangents.add(value, scaled(builder, dy, slope, finite))
+
+
+def scaled(builder: Builder, dy: Value, slope: Any, finite: bool) -> Value:
+    """dy times the conjugate of a slope.
+
+    Where the slope may be infinite, a zero of dy gives zero: nothing comes from elements that a ``where`` did not choose.
+    """
+    if not isinstance(slope, Value):
+        if slope == 1:
+            return dy
+        if slope == -1:
+            return builder.ufunc(np.negative, dy)
+        slope = builder.constant(slope)
+    if slope.type.dtype.kind == "b":
+        slope = builder.cast(slope, dy.type.dtype.type(0).real.dtype)
+    if slope.type.dtype.kind == "c":
+        slope = builder.ufunc(np.conjugate, slope)
+    g = _quotient(builder, dy, slope) or builder.ufunc(np.multiply, dy, slope)
+    if finite:
+        return g
+    zero = builder.constant(0, g.type.dtype)
+    if builder.is_differentiated:
+        # Where dy is zero by chance, its own derivative is multiplied by the slope all the same.
+        zero = builder.where(builder.ufunc(np.isnan, g), zero, g)
+    return builder.where(builder.ufunc(np.equal, dy, builder.constant(0, dy.type.dtype)), zero, g)
+
+
+def _quotient(builder: Builder, dy: Value, slope: Value) -> Value | None:
+    """dy times a slope p / q that has just been written, as (dy / q) p: one division serves several slopes over q."""
+    last = builder.out[-1] if builder.out else None
+    if last is None or last.callee is not np.divide or last.results[0] is not slope:
+        return None
+    builder.out.pop()
+    p, q = last.operands
+    g = builder.ufunc(np.divide, dy, q)
+    return g if p.is_constant and np.all(p.constant == 1) else builder.ufunc(np.multiply, g, p)
+
+
+def _by_pullbacks(
+    builder: Builder, op: Operation, rule: Rule, cotangents: Cotangents, dys: Sequence[Value | None]
+) -> None:
+    several = len(op.results) > 1
+    dy: Any = tuple(dys) if several else dys[0]
+    y: Any = tuple(op.results) if several else op.results[0]
+    options = {k: v.constant for k, v in op.named.items()}
+    args = [dy, y, *(v.constant if v.is_constant else v for v in op.positional)]
+
+    def pulled(pullback: Any) -> Any:
+        if is_formula(pullback) and not several:
+            return write(builder, pullback, args, options)
+        asked = {"read": tuple(_read(builder, g) for g in dys)} if "read" in signature(pullback).parameters else {}
+        return _interpreted(builder, op, pullback, args, options | asked)
+
+    if rule.together is not None:
+        gs = pulled(rule.together)
+    else:
+        gs = []
+        for operand, pullback in zip(op.positional, rule.pullbacks):
+            if operand in cotangents.active and pullback is None:
+                raise NoDerivative(f"{_name(op)} has no derivative in one of its operands (line {op.line})")
+            gs.append(pulled(pullback) if operand in cotangents.active else None)
+    for operand, g in zip(op.positional, gs):
+        if operand in cotangents.active and g is not None:
+            cotangents.add(operand, g if isinstance(g, Value) else builder.constant(g))
+
+
+def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
+    """Which entries of a result the program reads: the others have no cotangent, whatever the numbers are."""
+    if dy is None or not all(isinstance(n, int) for n in dy.type.shape):
+        return None if dy is None else np.ones(1, bool)
+    written_by = {result: op for operations, _ in builder.open for op in operations for result in op.results}
+    found = np.zeros(dy.type.shape, bool)
+    while True:
+        op = written_by.get(dy)
+        if op is not None and op.callee is typed.add_at and all(v.is_constant for v in op.positional[1:-1]):
+            index = [v.constant for v in op.positional[1:-1]]
+            found[typed.index_of(op.named["spec"].constant, index, op.positional[-1].type.shape)] = True
+            dy = op.positional[0]
+        elif (
+            op is not None
+            and op.callee is typed.full
+            and op.positional[0].is_constant
+            and not op.positional[0].constant
+        ):
+            return found
+        else:
+            return np.ones(dy.type.shape, bool)
+
+
+def _interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What a function of a rule gives for typed values.
+
+    Raises:
+        NoDerivative: it does what cannot be compiled.
+    """
+    try:
+        return connected.inline(builder, function, args, options)
+    except BadInput as error:
+        raise NoDerivative(f"the derivative of {_name(op)} (line {op.line}) does not compile: {error}") from error

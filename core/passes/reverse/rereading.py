@@ -1,0 +1,292 @@
+"""Which elements that a loop reads or writes of an array can be read again when the loop is over.
+
+An element that is not written any more after it was read is there in the loop's result; one that had not been written yet
+is there in the array with which the loop began.  Neither needs to be saved.  Both are proved from the indices: for every
+write, and every order in which the read and the write can come about (in the same iteration of the outer loops that both
+are in, and in different ones of the next), some dimension's indices must be proved apart.  This is the dependence test of
+vectorising compilers (Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 3), with affine forms
+and bounds of ``integer_bounds`` for direction vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...ir import typed
+from ...ir.affine import Affine
+from ...ir.dynamic import Block, Operation, Value
+from ...ir.integer_bounds import Bounds
+from ...ir.typed import ArrayType, Dim, part_dimensions
+from ..inline import Copy
+from .residuals import size
+
+_WRITES = (typed.setitem, typed.add_at)
+Path = tuple[tuple[Operation, int], ...]
+
+
+@dataclass
+class _Place:
+    """Where an operation stands: the operations around it with the number of their block, and when in the text."""
+
+    path: Path
+    when: int
+
+
+@dataclass
+class _Array:
+    """An array that a loop carries: one chain of values, each written to at most once."""
+
+    loop: Operation
+    before: Value
+    after: Value
+    values: set[Value] = field(default_factory=set)
+    writes: list[Operation] = field(default_factory=list)
+
+
+class Rereading:
+    """What can be read again in a function."""
+
+    def __init__(self, block: Block) -> None:
+        self.places: dict[Operation, _Place] = {}
+        self.producer: dict[Value, Operation] = {}
+        self.found: dict[Operation, Value | None] = {}
+        self.arrays_of: dict[Value, list[_Array]] = {}  # those of outer loops first
+        self.written: dict[Value, Operation] = {}
+        self.users: dict[int, dict[Value, list[Operation]]] = {}  # of a block: what uses up each value
+        self._note_users(block)
+        self._note(block, ())
+
+    def _note_users(self, block: Block) -> set[Value]:
+        """Note which operations give an array's next value, or one of another chain; the values that they use up."""
+        users = self.users[id(block)] = {}
+        for op in block.operations:
+            used: set[Value] = set()
+            if op.kind == "call":
+                used.update(op.operands[:1] if op.callee in _WRITES else ())
+            elif op.kind != "if":
+                used.update(op.operands)
+            for inner in op.blocks:
+                used |= self._note_users(inner)
+                used.update(inner.results)
+            for value in used:
+                users.setdefault(value, []).append(op)
+        return set(users)
+
+    def _note(self, block: Block, path: Path) -> None:
+        for op in block.operations:
+            self.places[op] = _Place(path, len(self.places))
+            self.producer.update(dict.fromkeys(op.results, op))
+            if op.kind in ("range", "while"):
+                for k, result in enumerate(op.results):
+                    if isinstance(result.type, ArrayType) and result.type.shape:
+                        self._note_array(op, k)
+            for i, inner in enumerate(op.blocks):
+                self._note(inner, (*path, (op, i)))
+
+    def _note_array(self, op: Operation, k: int) -> None:
+        array = _Array(op, op.operands[(3 if op.kind == "range" else 0) + k], op.results[k])
+        if self._follow_loop(op, k, array):
+            for value in array.values:
+                self.arrays_of.setdefault(value, []).append(array)
+            self.written.update((w.positional[-1], w) for w in array.writes if w.callee is typed.setitem)
+
+    # Chains of writes
+
+    def _follow_loop(self, op: Operation, k: int, array: _Array) -> bool:
+        body = op.blocks[-1]
+        parameter = body.parameters[len(body.parameters) - len(op.results) + k]
+        return self._follow(body, parameter, array) == [k]
+
+    def _follow(self, block: Block, value: Value, array: _Array) -> list[int]:
+        """Along the writes of a block; which of its results the array is in the end.  Empty: there is not one chain."""
+        while True:
+            array.values.add(value)
+            ends = [i for i, r in enumerate(block.results) if r is value]
+            users = self.users[id(block)].get(value, [])
+            if not users:
+                return ends
+            if ends or len(users) > 1:
+                return []
+            (op,) = users
+            if op.kind == "call":
+                array.writes.append(op)
+                value = op.results[0]
+                continue
+            if op.kind == "if":
+                both = [self._follow(b, value, array) for b in op.blocks]
+                if both[0] != both[1] or len(both[0]) != 1:
+                    return []
+                value = op.results[both[0][0]]
+                continue
+            initial = op.operands[3 if op.kind == "range" else 0 :]
+            slots = [k for k, v in enumerate(initial) if v is value]
+            if len(slots) != 1 or not self._follow_loop(op, slots[0], array):
+                return []
+            value = op.results[slots[0]]
+
+    # Reads
+
+    def source(self, op: Operation) -> Value | None:
+        """The array in which what a ``getitem`` in a loop reads stands before or after the loop; None: nowhere."""
+        if op not in self.found:
+            self.found[op] = self._source(op, op.results[0].type)
+        return self.found[op]
+
+    def of_written(self, value: Value) -> Operation | None:
+        """A read, after the loop, of what a loop has written into an array: of a value that stands there in the end."""
+        write = self.written.get(value)
+        if write is None or "a" in write.named["spec"].constant:
+            return None
+        if write not in self.found:
+            self.found[write] = self._source(write, value.type)
+        after = self.found[write]
+        if after is None:
+            return None
+        operands = [after, *write.positional[1:-1], write.named["spec"]]
+        return Operation("call", typed.getitem, operands, ("spec",), results=[value], line=write.line)
+
+    def _source(self, op: Operation, kind: ArrayType) -> Value | None:
+        """Where the part of type ``kind`` that an operation reads or writes stands when a loop is over, or before it."""
+        place = self.places.get(op)
+        if place is None or any(c.kind == "while" and i == 0 for c, i in place.path):
+            return None
+        for array in self.arrays_of.get(op.operands[0], ()):
+            if not self._worth(array, place, kind):
+                continue
+            if all(self._apart(op, write, True, array) for write in array.writes):
+                return array.after
+            if op.callee is typed.getitem and all(self._apart(op, w, False, array) for w in array.writes):
+                return array.before
+        return None
+
+    def _worth(self, array: _Array, place: _Place, kind: ArrayType) -> bool:
+        """Whether to keep the array is no more than to save the parts: in a loop within a loop it is saved each time."""
+        depth = len(self.places[array.loop].path)
+        if depth == 0:
+            return True
+        times = 1
+        for op, _ in place.path[depth:]:
+            if op.kind == "range" and all(v.is_constant for v in op.operands[:3]):
+                times *= len(range(*(int(v.constant) for v in op.operands[:3])))
+        return times * size(kind) >= 0.5 * size(array.after.type)
+
+    def _apart(self, read: Operation, write: Operation, later: bool, array: _Array) -> bool:
+        """Whether no write after the read (or before it) is to an element that is read."""
+        paths = [self.places[op].path for op in (read, write)]
+        common = 0
+        while common < min(map(len, paths)) and paths[0][common] == paths[1][common]:
+            common += 1
+        excluded = (
+            common < min(map(len, paths)) and paths[0][common][0] is paths[1][common][0]
+        )  # branches of one ``if``
+        follows = (self.places[write].when > self.places[read].when) == later
+        if follows and not excluded and not self._disjoint(read, write, common, None):
+            return False
+        depth = len(self.places[array.loop].path)
+        loops = [i for i in range(depth, common) if paths[0][i][0].kind != "if"]
+        return all(self._disjoint(read, write, i, later) for i in loops)
+
+    def _disjoint(self, read: Operation, write: Operation, shared: int, later: bool | None) -> bool:
+        """Whether read and write are apart if they are in the same iteration of the first ``shared`` operations around them,
+        and the write in a later (or earlier) one of the next, if that is given."""
+        bounds = Bounds()
+        known: dict[Value, Value] = {}
+        outer = _Instance(self, bounds, known)
+        path = self.places[read].path
+        for container in path[:shared]:
+            outer.enter(container)
+        one, other = _Instance(self, bounds, dict(known)), _Instance(self, bounds, dict(known))
+        if later is not None:
+            one.enter(path[shared])
+            other.enter(path[shared], one, later)
+            shared += 1
+        for instance, op in ((one, read), (other, write)):
+            for container in self.places[op].path[shared:]:
+                instance.enter(container)
+        for a, b in zip(one.extent(read), other.extent(write)):
+            if a is not None and b is not None and (bounds.is_less(a[1], b[0]) or bounds.is_less(b[1], a[0])):
+                return True
+        return False
+
+
+class _Instance:
+    """The integers of one iteration of the loops around an operation: copies of them, with their bounds."""
+
+    def __init__(self, program: Rereading, bounds: Bounds, known: dict[Value, Value]) -> None:
+        self.program = program
+        self.bounds = bounds
+        self.known = known
+
+    def enter(self, container: tuple[Operation, int], beside: _Instance | None = None, later: bool = True) -> None:
+        """Go into a block; of a loop, into an iteration that is later, or earlier, than that of another instance."""
+        op, i = container
+        if op.kind == "if":
+            condition = self.resolve(op.operands[0])
+            self.bounds.assume(condition, i == 0)
+        if op.kind != "range":
+            return
+        index = op.blocks[0].parameters[0]
+        start, stop, step = map(self.resolve, op.operands[:3])
+        self.known[index] = made = Value(index.name, index.type)
+        self.bounds.index(made, start, stop, step)
+        if beside is not None and step.is_constant and made in self.bounds.low:
+            there = self.bounds.form(beside.known[index])
+            low, high = (self.bounds.form(start), self.bounds.form(stop) + Affine(-1))
+            if int(step.constant) < 0:
+                low, high = self.bounds.form(stop) + Affine(1), self.bounds.form(start)
+            if later == (int(step.constant) > 0):
+                self.bounds.atom(made, [there + Affine(1), low], [high])
+            else:
+                self.bounds.atom(made, [low], [there + Affine(-1), high])
+
+    def resolve(self, value: Value) -> Value:
+        """What an integer is in this iteration."""
+        if value.is_constant:
+            return value
+        if value not in self.known:
+            op = self.program.producer.get(value)
+            plain = op is not None and op.kind == "call" and len(op.results) == 1 and not value.type.shape
+            if plain and op is not None and value.type.dtype.kind in "iub" and _is_arithmetic(op):
+                for operand in op.positional:
+                    self.resolve(operand)
+                made = Copy(dict(self.known)).operation(op)
+                self.bounds.define(made)
+                self.known[value] = made.results[0]
+            else:
+                self.known[value] = Value(value.name, value.type)
+        return self.known[value]
+
+    def extent(self, op: Operation) -> list[tuple[Affine, Affine] | None]:
+        """The least and the greatest index of a part in each dimension; None where that is not known."""
+        spec = op.named["spec"].constant
+        reads = op.callee is typed.getitem
+        _, *index = op.positional if reads else op.positional[:-1]
+        part = (op.results[0] if reads else op.positional[-1]).type
+        places = part_dimensions(spec, 0) if "a" not in spec else {}
+        found: list[tuple[Affine, Affine] | None] = []
+        left = list(index)
+        for i, entry in enumerate(spec):
+            if entry == ":":
+                found.append(None)
+                continue
+            operand = left.pop(0)
+            if entry == "a" or i not in places and entry != "i":
+                found.append(None)
+                continue
+            first = self.bounds.form(self.resolve(operand))
+            if entry == "i":
+                found.append((first, first))
+                continue
+            n = part.shape[places[i]]
+            length = self.bounds.form(self.resolve(n.value)) if isinstance(n, Dim) else Affine(n)
+            last = first + (length + Affine(-1)) * entry[1]
+            found.append((first, last) if entry[1] > 0 else (last, first))
+        return found
+
+
+def _is_arithmetic(op: Operation) -> bool:
+    """Whether the operands of a call are integers or bools, each one number, of which its result is computed."""
+    known = isinstance(op.callee, np.ufunc) or op.callee in (np.where, typed.cast)
+    return known and all(v.is_constant or not v.type.shape and v.type.dtype.kind in "iub" for v in op.positional)

@@ -1,0 +1,150 @@
+"""What the backward sweep of a block is given of the forward sweep's values: some saved, the rest computed again.
+
+The choice is a minimum cut.  To save a value costs its bytes; to compute an operation again costs what it costs to run,
+for the same number of elements, in units of a byte saved and restored; both only if the value is needed.  In the graph
+
+    source --cost of running it again--> operation --bytes--> each result --infinite--> operations that read it
+    source --bytes--> parameter                               needed result --infinite--> sink
+
+the cut edges are the operations that are run again, and the values that are saved (the choice between both is
+Chen et al., "Training deep nets with sublinear memory cost", 2016, made optimal by a cut as in PyTorch's min-cut
+partitioner).  Inner loops, products of matrices and library calls are never run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ...ir import typed
+from ...ir.dynamic import Block, Operation, Value
+from ...ir.typed import STACK, ArrayType, Dim
+from .minimum_cut import Network
+
+_CHEAP = 0.5
+_COSTS: dict[Any, float] = {
+    **dict.fromkeys((np.divide, np.sqrt, np.floor_divide, np.remainder, np.hypot), 3.0),
+    **dict.fromkeys((np.exp, np.log, np.tanh, np.expm1, np.log1p, np.exp2, np.log2, np.log10), 10.0),
+    **dict.fromkeys((np.sin, np.cos, np.tan, np.sinh, np.cosh, np.arctan, np.arcsin, np.arccos, np.cbrt), 14.0),
+    **dict.fromkeys((np.power, np.float_power, np.arctan2, np.logaddexp, np.fmod), 20.0),
+    **dict.fromkeys((np.add, np.subtract, np.multiply, np.negative, np.positive, np.square, np.absolute), _CHEAP),
+    **dict.fromkeys((np.minimum, np.maximum, np.sign, np.where, np.conjugate, np.rint, np.floor, np.ceil), _CHEAP),
+    **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _CHEAP),
+    **dict.fromkeys((np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.reciprocal), _CHEAP),
+    **dict.fromkeys((np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift), _CHEAP),
+    **dict.fromkeys((typed.cast, typed.full, typed.broadcast_to, typed.reshape, typed.iota), 0.25),
+    **dict.fromkeys((typed.transpose, typed.getitem, typed.concatenate), 1.0),
+    **dict.fromkeys((typed.setitem, typed.add_at), 2.0),
+}
+
+
+def size(kind: Any) -> float:
+    """The bytes of a value."""
+    return inf if kind is STACK else float(kind.dtype.itemsize * prod(kind.bounds))
+
+
+def running_cost(op: Operation) -> float:
+    """What it costs to run an operation again; infinite for one that never is."""
+    if op.kind == "if":
+        inside = [inner for block in op.blocks for inner in block.operations]
+        return sum((running_cost(inner) for inner in inside if not discardable(inner)), _CHEAP)
+    if op.kind != "call" or not op.results or any(r.type is STACK for r in op.results):
+        return inf
+    if op.callee in (np.sum, np.max, np.min, np.any, np.all, np.prod):
+        return _CHEAP * prod(op.operands[0].type.bounds)
+    if op.may_raise:
+        return inf
+    return _COSTS.get(op.callee, inf) * prod(op.results[0].type.bounds)
+
+
+def discardable(op: Operation) -> bool:
+    """Whether an operation only checks what has been checked already when the backward sweep runs."""
+    return op.callee is typed.raise_if
+
+
+def lengths(kind: Any) -> Iterator[Value]:
+    """The values in a type."""
+    if isinstance(kind, ArrayType) and not kind.is_static:
+        yield from (n.value for n in kind.shape if isinstance(n, Dim))
+
+
+def uses(operations: Iterable[Operation]) -> Iterator[Value]:
+    """Every value that operations mention: operands, lengths in types, and all of these in nested blocks."""
+    for op in operations:
+        yield from op.operands
+        for block in op.blocks:
+            yield from uses(block.operations)
+            yield from block.results
+            for parameter in block.parameters:
+                yield from lengths(parameter.type)
+        for result in op.results:
+            yield from lengths(result.type)
+
+
+def choose(
+    block: Block,
+    needed: Sequence[Value],
+    home: dict[Value, Block],
+    producer: Callable[[Value], Operation | None],
+    stands_for: Callable[[Value], Value],
+    weight: Callable[[Value], float],
+    again: Callable[[Operation], float] = running_cost,
+    reads: Callable[[Operation], Iterable[Value]] = lambda op: uses([op]),
+) -> tuple[list[Value], list[Operation]]:
+    """Which values of a block are saved, and which of its operations are run again, both in the block's order.
+
+    ``needed`` are the block's own values that its backward sweep reads; those from outside are there anyway.  ``stands_for``
+    gives what a value is read as, ``reads`` what an operation reads when it is run again.
+    """
+    network = Network()
+    source, sink = network.node(), network.node()
+    nodes: dict[Any, int] = {}
+    waiting: list[Any] = []
+    free: dict[Value, list[Any]] = {}  # values that cost nothing to save, and what reads them
+
+    def node(x: Any) -> int:
+        if x not in nodes:
+            nodes[x] = network.node()
+            waiting.append(x)
+        return nodes[x]
+
+    for value in needed:
+        if weight(value) == 0:
+            free[value] = [None]
+        else:
+            network.edge(node(value), sink, inf)
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Operation):
+            network.edge(source, nodes[x], again(x))
+            read = [*reads(x)]
+        else:
+            op = producer(x)
+            if op is None or again(op) == inf:
+                network.edge(source, nodes[x], weight(x))
+            else:
+                network.edge(node(op), nodes[x], weight(x))
+            read = [*lengths(x.type)]
+        for value in dict.fromkeys(map(stands_for, read)):
+            if home.get(value) is not block or value is x:
+                continue
+            if weight(value) == 0:
+                free.setdefault(value, []).append(x)
+            else:
+                network.edge(node(value), nodes[x], inf)
+    kept = network.source_side(source, sink)
+    rerun = [x for x in nodes if isinstance(x, Operation) and nodes[x] not in kept]
+    saved = [v for v, readers in free.items() if any(r is None or nodes[r] not in kept for r in readers)]
+    for x in nodes:
+        if isinstance(x, Value) and nodes[x] not in kept:
+            op = producer(x)
+            if op is None or op not in nodes or nodes[op] in kept:
+                saved.append(x)
+    mentioned = dict.fromkeys(n for v in saved for n in map(stands_for, lengths(v.type)) if home.get(n) is block)
+    saved += [n for n in mentioned if weight(n) == 0 and n not in saved]
+    order = {v: i for i, v in enumerate([*block.parameters, *(r for op in block.operations for r in op.results)])}
+    place = {op: i for i, op in enumerate(block.operations)}
+    return sorted(saved, key=lambda v: order.get(v, -1)), sorted(rerun, key=lambda op: place.get(op, -1))

@@ -1,0 +1,287 @@
+"""The backward sweep of a program's blocks, and what it adds to the forward sweep.
+
+The adjoint of a block is written first as if all of the primal's values were at hand.  Then its own values that the adjoint
+reads are looked up, ``residuals`` chooses which of them the forward sweep saves, and operations that run the others again
+are put before the adjoint.  What comes from outside the block is left to the block around it.  So each block decides by
+itself, from the inside out; in the end every value of the primal that the backward sweep mentions has a value that
+stands for it (``restored``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...ir import typed
+from ...ir.builder import Builder
+from ...ir.dynamic import Block, Function, Operation, Value, definitions
+from ..inline import Copy, inline, last
+from . import by_rule, loops, structural
+from .cotangents import Cotangents, as_type, strong, zeros
+from .rereading import Rereading
+from .residuals import choose, discardable, running_cost, size, uses
+from .storage import Part, Slot
+
+if TYPE_CHECKING:
+    from .recursion import Called
+
+Keep = Callable[[list[Value]], None]
+"""Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
+
+
+class Sweep:
+    """Writes the backward sweep of a function that it may change: the function becomes the forward sweep."""
+
+    def __init__(
+        self, block: Block, parameters: Sequence[Value], active: set[Value], target: str, called: Called
+    ) -> None:
+        self.target = target
+        self.called = called
+        self.builder = Builder(called.is_differentiated)  # of the backward sweep
+        self.forward = Builder()
+        self.active = active
+        self.home: dict[Value, Block] = dict.fromkeys(parameters, block)
+        self.producer: dict[Value, Operation] = {}
+        self.restored: dict[Value, Value] = {}
+        self.replaced: dict[Value, Value] = {}  # in the forward sweep
+        self._register(block)
+        self.rereading = Rereading(block)
+        self.read_back: dict[Value, Operation | None] = {}
+
+    def _register(self, block: Block) -> None:
+        self.home.update(dict.fromkeys(definitions(block), block))
+        for op in block.operations:
+            self.producer.update(dict.fromkeys(op.results, op))
+            for inner in op.blocks:
+                self._register(inner)
+
+    # Blocks
+
+    def whole(self, function: Function, wanted: Sequence[bool], given: Sequence[bool]) -> tuple[list[Value], Block]:
+        """The adjoint of a function: the cotangents of the results where they are ``given``, and a block that gives those of
+        the parameters that are wanted."""
+        results = [v for v, on in zip(function.block.results, given) if on]
+        seeds = [Value(f"d{v.name}", strong(v.type)) for v in results]
+        cotangents = Cotangents(self.builder, self.active)
+        with self.builder.block() as adjoint:
+            for result, seed in zip(results, seeds):
+                cotangents.add(result, seed)
+            self.block(function.block, cotangents)
+            for p, on in zip(function.parameters, wanted):
+                if on:
+                    adjoint.results.append(as_type(self.builder, cotangents.filled(p), p.type))
+        return seeds, adjoint
+
+    def block(self, block: Block, cotangents: Cotangents) -> None:
+        """Write the adjoints of a block's operations, last to first; the cotangents of its results are there."""
+        for op in reversed(list(block.operations)):
+            if not any(r in self.active for r in op.results) and not any(map(self._holds_active, op.blocks)):
+                continue
+            self.builder.line = op.line
+            if op.kind == "call":
+                self.call(op, block, cotangents)
+            elif op.kind == "if":
+                self.branches(op, block, cotangents)
+            elif any(cotangents.get(r) is not None for r in op.results):
+                loops.adjoint(self, op, block, cotangents)
+
+    def _holds_active(self, block: Block) -> bool:
+        return any(v in self.active for v in block.results)
+
+    def finish(
+        self,
+        block: Block,
+        adjoint: Block,
+        weight: Callable[[Value], float],
+        keep: Keep,
+        cost: Callable[[Operation], float] = running_cost,
+    ) -> None:
+        """Put before the adjoint of a block what gives it the block's own values that it reads."""
+        written = adjoint.operations
+        read = dict.fromkeys(map(self.stand_in, [*uses(written), *adjoint.results]))
+        needed = [v for v in read if self.home.get(v) is block]
+        if not needed:
+            return
+        saved, again = choose(block, needed, self.home, self.source_of, self.stand_in, weight, cost, self.read_again)
+        before: list[Operation] = []
+        with self.builder.writing(before):
+            keep(saved)
+        for op in again:
+            copied = without_checks(_RunAgain(self.replaced).operation(op))
+            source = self.source(op)
+            if source is not None:
+                copied.operands[0] = source
+            before.append(copied)
+            self.restored.update(zip(op.results, copied.results))
+        written[:0] = self.in_order(before)
+
+    def in_order(self, operations: list[Operation]) -> list[Operation]:
+        """The operations, each after those that it reads from: what is saved may have a length that is computed again."""
+        maker = {r: op for op in operations for r in op.results}
+        placed: dict[Operation, None] = {}
+
+        def place(op: Operation) -> None:
+            for value in map(self.stand_in, uses([op])):
+                before = maker.get(value, op)
+                if before is not op and before not in placed:
+                    place(before)
+            placed[op] = None
+
+        for op in operations:
+            if op not in placed:
+                place(op)
+        return list(placed)
+
+    def source_of(self, value: Value) -> Operation | None:
+        """The operation that gives a value again: a read of where it was written, or else what gave it first."""
+        if value not in self.read_back:
+            self.read_back[value] = self.rereading.of_written(value) or self.producer.get(value)
+        return self.read_back[value]
+
+    def source(self, op: Operation) -> Value | None:
+        """Where a read can be made when its loop is over."""
+        return self.rereading.source(op) if op.callee is typed.getitem else None
+
+    def read_again(self, op: Operation) -> list[Value]:
+        """What an operation reads when it is run again."""
+        source = self.source(op)
+        read = [*uses([op])]
+        return read if source is None else [source, *read[1:]]
+
+    def stand_in(self, value: Value) -> Value:
+        """What the backward sweep has in the place of a value, as far as that is settled."""
+        return last(self.restored, value)
+
+    # Operations
+
+    def call(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
+        dys = [cotangents.take(r) for r in op.results]
+        if all(dy is None for dy in dys):
+            return
+        if op.callee is typed.custom:
+            self.custom(op, block, cotangents, dys)
+        elif isinstance(op.callee, Function):
+            self.called.adjoint(self, op, cotangents, dys)
+        elif op.callee in structural.ADJOINTS:
+            structural.ADJOINTS[op.callee](self.builder, op, cotangents, dys)
+        else:
+            by_rule.adjoint(self.builder, op, cotangents, dys)
+
+    def custom(self, op: Operation, block: Block, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
+        """A derivative given by hand, which is of this derivative only: the forward sweep has the values as they are."""
+        n, m = op.named["n"].constant, op.named["m"].constant
+        y, x, residuals = op.positional[:n], op.positional[n : n + m], op.positional[n + m :]
+        given = [
+            zeros(self.builder, r) if dy is None else dy for r, dy in zip(op.results, dys) if r.type.is_inexact
+        ]  # fmt: skip
+        found = inline(self.builder, op.named["backward"].constant, [*residuals, *given])
+        for value, g in zip([v for v in x if v.type.is_inexact], found, strict=True):
+            cotangents.add(value, g)
+        self.replaced.update(zip(op.results, y))
+        self.restored.update(zip(op.results, y))
+        block.operations.remove(op)
+
+    def captured(self, blocks: Sequence[Block]) -> list[Value]:
+        """The active values from outside that blocks read."""
+        inside = {id(b) for b in nested(blocks)}
+        read = [v for b in blocks for v in [*uses(b.operations), *b.results]]
+        return [v for v in dict.fromkeys(read) if v in self.active and id(self.home[v]) not in inside]
+
+    def branches(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
+        seeds = [cotangents.take(r) for r in op.results]
+        if all(g is None for g in seeds):
+            return
+        outside = [v for v in self.captured(op.blocks)]
+        before = {v: cotangents.get(v) for v in outside}
+        written, after = [], []
+        for branch in op.blocks:
+            inner = Cotangents(self.builder, self.active, cotangents)
+            with self.builder.block() as adjoint:
+                for value, g in zip(branch.results, seeds):
+                    inner.add(value, g)
+                self.block(branch, inner)
+                after.append([inner.get(v) for v in outside])
+            written.append(adjoint)
+        changed = [i for i, v in enumerate(outside) if any(gs[i] is not before[v] for gs in after)]
+        slots: list[Slot] = []
+        for i, (branch, adjoint) in enumerate(zip(op.blocks, written)):
+            with self.builder.writing(adjoint.operations):
+                adjoint.results = [after[i][k] or zeros(self.builder, outside[k]) for k in changed]
+            keep = partial(self._through, i, branch, slots=slots)
+            self.finish(branch, adjoint, lambda v: size(v.type), keep)
+        self._leave(op, block, slots)
+        if changed:
+            types = [strong(outside[k].type) for k in changed]
+            made = self.builder.operation("if", None, [op.operands[0]], types, blocks=written)
+            for k, g in zip(changed, made):
+                cotangents.set(outside[k], g)
+
+    def _through(self, branch: int, block: Block, values: list[Value], slots: list[Slot]) -> None:
+        """Let what is kept of a branch be results of the ``if``; values of one type in both branches share a result."""
+        for value in values:
+            part = Part(value, lambda n: self.home.get(n) is block)
+            free = (s for s in slots if branch not in s.given and s.result.type == part.whole)
+            slot = next(free, None)
+            if slot is None:
+                slot = Slot(Value(value.name, part.whole))
+                slots.append(slot)
+            with self.forward.writing(block.operations):
+                empty = self.forward.zeros(part.whole.shape, part.whole.dtype) if part.varies else value
+                slot.given[branch] = part.written(self.forward, empty, [])
+            self.restored[value] = part.read(self.builder, slot.result, [])
+
+    def _leave(self, op: Operation, block: Block, slots: list[Slot]) -> None:
+        """Give an ``if`` further results."""
+        for slot in slots:
+            op.results.append(slot.result)
+            self.home[slot.result] = block
+            self.producer[slot.result] = op
+            kind = slot.result.type
+            for i, branch in enumerate(op.blocks):
+                if i not in slot.given:
+                    with self.forward.writing(branch.operations):
+                        slot.given[i] = self.forward.zeros(kind.shape, kind.dtype)
+                branch.results.append(slot.given[i])
+
+    def insert(self, block: Block, before: Operation, operations: list[Operation]) -> None:
+        """Put further operations of the forward sweep before one of a block."""
+        at = block.operations.index(before)
+        block.operations[at:at] = operations
+        for op in operations:
+            self.home.update(dict.fromkeys(op.results, block))
+            self.producer.update(dict.fromkeys(op.results, op))
+
+    def added_result(self, op: Operation, block: Block, like: Value) -> Value:
+        """A further result of an operation of the forward sweep."""
+        made = Value(like.name, like.type)
+        op.results.append(made)
+        self.home[made] = block
+        self.producer[made] = op
+        return made
+
+
+class _RunAgain(Copy):
+    """Copies operations of the forward sweep, in which some values stand for others; both may be inside of a loop that is copied."""
+
+    def __init__(self, replaced: dict[Value, Value]) -> None:
+        super().__init__()
+        self.replaced = replaced
+
+    def value(self, value: Value) -> Value:
+        return super().value(last(self.replaced, value))
+
+
+def nested(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Blocks, and those in them."""
+    for block in blocks:
+        yield block
+        for op in block.operations:
+            yield from nested(op.blocks)
+
+
+def without_checks(op: Operation) -> Operation:
+    """An operation that is run again: what it checks has been checked."""
+    for block in op.blocks:
+        block.operations = [without_checks(inner) for inner in block.operations if not discardable(inner)]
+    return op

@@ -1,0 +1,228 @@
+"""Typed IR made smaller: what is known is computed, what is there already is not computed again, what is unused goes.
+
+One walk over the program copies it: operands are replaced by what stands for them, ``identities`` finds simpler values for
+an operation, an equal operation in scope is taken in its place, and what does not change in a loop is moved before it.
+``dead_code`` then drops what has no use.  All of it is exact: the program gives the same numbers to the last bit, with the
+exception of the sign of a NaN.  The time is linear in the size of the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir import typed
+from ..ir.dynamic import Block, Function, Operation, Value
+from ..ir.typed import STACK, Primitive
+from .dead_code import remove_dead_code
+from .identities import Known, simpler
+from .inline import Copy
+
+_UNSHARED = {typed.full, typed.broadcast_to, typed.setitem, typed.add_at, typed.custom}
+"""Arrays that are often written to afterwards: one for each is cheaper than copies of a common one."""
+_STAYING = {typed.getitem, typed.setitem, typed.add_at}
+"""Not moved before a loop: where the loop does not run, the index may be out of range."""
+
+
+def simplify(function: Function) -> Function:
+    """An equal function that is smaller, and calls smaller ones; the one given is left as it is."""
+    return _simplified(function, {})
+
+
+def _simplified(function: Function, done: dict[Function, Function]) -> Function:
+    if function not in done:
+        made = done[function] = Function(function.name, [], Block(), function.filename)
+        walk = _Walk(done)
+        made.parameters = [walk.copy.define(v) for v in function.parameters]
+        walk.enter(made.parameters)
+        made.block = walk.block(function.block)
+        remove_dead_code(made)
+    return done[function]
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether a call has no effect and always gives the same for the same operands."""
+    if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
+        return False
+    return not any(v.type is STACK for v in [*op.operands, *op.results])
+
+
+def is_total(op: Operation) -> bool:
+    """Whether a pure call can be made where the program would not have made it: it cannot fail, and is no library's."""
+    plain = isinstance(op.callee, (np.ufunc, Primitive)) or op.callee in (np.where, np.sum, np.prod, np.any, np.all)
+    return plain and op.callee not in _STAYING
+
+
+class _Walk:
+    def __init__(self, done: dict[Function, Function]) -> None:
+        self.done = done
+        self.copy = Copy()
+        self.out: list[Operation] = []
+        self.depths: dict[Value, int] = {}  # how many blocks are around where a value of the copy is defined
+        self.depth = 0
+        self.loops: list[tuple[int, list[Operation]]] = []  # depth of each body that is open, and what goes before it
+        self.scopes: list[dict[Any, list[Value]]] = [{}]
+        self.known = Known()
+
+    def enter(self, values: list[Value]) -> None:
+        for value in values:
+            self.depths[value] = self.depth
+
+    def block(self, block: Block, loop: list[Operation] | None = None) -> Block:
+        """A copy, simplified; of what is constant in the body of a loop, what may be is put into ``loop``."""
+        self.depth += 1
+        self.scopes.append({})
+        if loop is not None:
+            self.loops.append((self.depth, loop))
+        outer, self.out = self.out, []
+        parameters = [self.copy.define(v) for v in block.parameters]
+        self.enter(parameters)
+        for op in block.operations:
+            self.operation(op)
+        made = Block(parameters, self.out, [self.copy.value(v) for v in block.results])
+        self.out = outer
+        if loop is not None:
+            self.loops.pop()
+        self.scopes.pop()
+        self.depth -= 1
+        return made
+
+    def operation(self, op: Operation) -> None:
+        if op.kind == "call":
+            self.call(op)
+        elif op.kind == "if":
+            self.branches(op)
+        else:
+            self.loop(op)
+
+    def call(self, op: Operation) -> None:
+        operands = [self.copy.value(v) for v in op.operands]
+        types = [self.copy.type(v.type) for v in op.results]
+        pure = is_pure(op)
+        if pure:
+            found = simpler(op, operands, types, self.known, self.add)
+            if found is not None:
+                self.copy.known.update(zip(op.results, found))
+                return
+        callee = _simplified(op.callee, self.done) if isinstance(op.callee, Function) else op.callee
+        made = Operation(op.kind, callee, operands, op.keywords, [], [], op.items, op.line, op.may_raise)
+        made.results = [Value(v.name, t) for v, t in zip(op.results, types)]
+        self.copy.known.update(zip(op.results, self.place(made) if pure else self.append(made)))
+
+    def add(self, callee: Any, operands: list[Value], kind: Any, line: int, **constants: Any) -> Value:
+        """The result of a further pure call."""
+        values = [*operands, *(Value(constant=c) for c in constants.values())]
+        return self.place(Operation("call", callee, values, tuple(constants), results=[Value("", kind)], line=line))[0]
+
+    def place(self, op: Operation) -> list[Value]:
+        """The results of a pure call: those of an equal one in scope, or else of this one, as far out as it may stand."""
+        key = _key(op) if op.callee not in _UNSHARED or not op.results[0].type.shape else None
+        if key is not None:
+            for scope in reversed(self.scopes):
+                if key in scope:
+                    return scope[key]
+        depth, out = self.depth, self.out
+        if self.loops and self.loops[-1][0] == self.depth and key is not None and is_total(op):
+            read = [v for v in [*op.operands, *_lengths(op)] if not v.is_constant]
+            least = max((self.depths[v] for v in read), default=0)
+            for inside, before in reversed(self.loops):
+                if inside != depth or least >= inside:
+                    break
+                depth, out = inside - 1, before
+        out.append(op)
+        for result in op.results:
+            self.depths[result] = depth
+            self.known.producer[result] = op
+        if key is not None:
+            self.scopes[depth][key] = op.results
+        return op.results
+
+    def append(self, op: Operation) -> list[Value]:
+        self.out.append(op)
+        self.enter(op.results)
+        for result in op.results:
+            self.known.producer[result] = op
+        return op.results
+
+    def branches(self, op: Operation) -> None:
+        condition = self.copy.value(op.operands[0])
+        if condition.is_constant:
+            chosen = op.blocks[0 if condition.constant else 1]
+            for inner in chosen.operations:
+                self.operation(inner)
+            self.copy.known.update(zip(op.results, [self.copy.value(v) for v in chosen.results]))
+            return
+        blocks = [self.block(b) for b in op.blocks]
+        made = Operation("if", None, [condition], blocks=blocks, line=op.line, may_raise=op.may_raise)
+        for k in reversed(range(len(op.results))):
+            values = [b.results[k] for b in blocks]
+            if values[0] is values[1] or same_constant(*values):
+                self.copy.known[op.results[k]] = values[0]
+                for b in blocks:
+                    del b.results[k]
+            else:
+                made.results.insert(0, self.copy.define(op.results[k]))
+        self.append(made)
+
+    def loop(self, op: Operation) -> None:
+        skipped = 3 if op.kind == "range" else 0
+        operands = [self.copy.value(v) for v in op.operands]
+        if op.kind == "range" and all(v.is_constant for v in operands[:3]):
+            if not range(*(int(v.constant) for v in operands[:3])):
+                self.copy.known.update(zip(op.results, operands[3:]))
+                return
+        body = op.blocks[-1]
+        first = len(body.parameters) - len(op.results)
+        kept = []
+        for k, result in enumerate(op.results):
+            if body.results[k] is body.parameters[first + k]:  # never changed
+                initial = operands[skipped + k]
+                self.copy.known[result] = initial
+                for b in op.blocks:
+                    self.copy.known[b.parameters[len(b.parameters) - len(op.results) + k]] = initial
+            else:
+                kept.append(k)
+        before: list[Operation] = []
+        blocks = []
+        for b in op.blocks:
+            own = len(b.parameters) - len(op.results)
+            results = [b.results[k] for k in kept] if b is body else b.results
+            trimmed = Block([*b.parameters[:own], *(b.parameters[own + k] for k in kept)], b.operations, results)
+            blocks.append(self.block(trimmed, before))
+        self.out += before
+        made = Operation(op.kind, op.callee, operands[:skipped], blocks=blocks, items=op.items, line=op.line)
+        made.operands += [operands[skipped + k] for k in kept]
+        made.may_raise = op.may_raise
+        made.results = [self.copy.define(op.results[k]) for k in kept]
+        self.append(made)
+
+
+def _lengths(op: Operation) -> list[Value]:
+    return [n.value for v in op.results for n in v.type.shape if isinstance(n, typed.Dim)]
+
+
+def same_constant(a: Value, b: Value) -> bool:
+    return a.is_constant and b.is_constant and constant_key(a) is not None and constant_key(a) == constant_key(b)
+
+
+def constant_key(value: Value) -> Any:
+    """What two constants have in common if one can stand for the other; None: nothing is known."""
+    x = value.constant
+    if isinstance(x, (np.ndarray, np.generic)):
+        return (x.dtype, x.shape, x.tobytes(), value.type) if x.size <= 64 and x.dtype.kind in "biufc" else id(x)
+    try:
+        hash(x)
+    except TypeError:
+        return None
+    return type(x), x
+
+
+def _key(op: Operation) -> Any:
+    parts: list[Any] = [op.callee, op.keywords, *(v.type for v in op.results)]
+    for v in op.operands:
+        part = constant_key(v) if v.is_constant else v
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)

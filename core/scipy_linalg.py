@@ -1,9 +1,0 @@
-"""``scipy.linalg``'s decompositions of matrices with equal eigenvalues or singular values."""
-
-from __future__ import annotations
-
-import scipy.linalg
-
-from .repeated_values import handles_equal_values
-
-handles_equal_values(scipy.linalg.eigh, scipy.linalg.svd)

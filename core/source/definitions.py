@@ -1,0 +1,375 @@
+"""The syntax tree of a function, found from its code object."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import inspect
+import linecache
+import os
+import sys
+import sysconfig
+import time
+from dis import get_instructions
+from functools import lru_cache
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from ..errors import ENGINE, BadInput, NoDerivative
+from ..exclusion import one_at_a_time
+from ..values.numbers import is_of_exact
+from .bytecode import definition_of
+
+try:
+    STARTED = os.stat("/proc/self").st_ctime
+except OSError:  # not on this system: the time of this import is close to it
+    STARTED = time.time()
+
+
+class NoSource(BadInput):
+    """The Python source of a function cannot be read."""
+
+
+class InIntegers(NoSource, NoDerivative):
+    """A function computes in integers what it gives as a real number."""
+
+
+def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
+    """The node that defines ``function``, with the line numbers of the user's file."""
+    if is_of_exact(function):
+        raise InIntegers(
+            f"{describe(function)} computes in integers, where no derivative can be followed; compute with floats "
+            "(math, numpy, scipy.special), or give it a derivative with @morula.adjoint"
+        )
+    code = function.__code__
+    lines = _lines(code.co_filename, function.__globals__)
+    if not lines or code.co_firstlineno > len(lines):
+        return _formula(function)
+    if not _is_of_now(code, "".join(lines)):
+        raise NoSource(
+            f"the file of {describe(function)} has been changed since it was imported, and the code that runs is no longer "
+            "in it; reload the module"
+        )
+    if code.co_name == "<lambda>":
+        # The trees of lambdas are kept, and the caller may change what it is given.
+        node = copy.deepcopy(_find_lambda(code, "".join(lines)))
+    else:
+        node = _parse_definition(code, lines)
+    if node is None:
+        return _formula(function)
+    if (
+        not is_of_library(code.co_filename)
+        and not is_compiled_from(function, node)
+        and not _is_in_module(function, node, "".join(lines))
+    ):
+        definition = definition_of(code)
+        if definition is None:
+            raise NoSource(
+                f"the code that runs for {describe(function)} is not what its source compiles to: its __code__ has been "
+                "replaced. Differentiate a function that is written so, or give it a derivative with @morula.adjoint"
+            )
+        return definition
+    return node
+
+
+def _formula(function: FunctionType) -> ast.FunctionDef:
+    definition = definition_of(function.__code__)
+    if definition is None:
+        raise _no_source(function)
+    return definition
+
+
+def owner_class(function: FunctionType) -> str | None:
+    """The innermost class in whose body ``function`` was written, for the mangling of private names."""
+    parts = function.__code__.co_qualname.split(".")  # ``functools.wraps`` gives the function another name
+    while len(parts) > 2 and parts[-2] == "<locals>":  # a function within a function
+        parts = parts[:-2]
+    return parts[-2] if len(parts) > 1 else None
+
+
+def describe(function: object) -> str:
+    """A function's name with the user's file and line, for messages."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    module = getattr(function, "__module__", None)
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType):
+        return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    return f"{module}.{name}" if module and not name.startswith(module) else str(name)
+
+
+def name_of(x: object, f: object) -> str | None:
+    """The name by which ``x``, made of the function ``f``, is found in the module of that: pickle keeps it by name."""
+    found: Any = sys.modules.get(getattr(f, "__module__", None) or "")
+    name = getattr(f, "__qualname__", "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is x else None
+
+
+def user_frame() -> tuple[str, int]:
+    """File and line of the innermost frame that is neither morula's nor a library's; of a library's if all others are."""
+    innermost = frame = program_frame(sys._getframe(1)) or sys._getframe(1)
+    while frame is not None and is_of_library(frame.f_code.co_filename):
+        frame = program_frame(frame.f_back)
+    frame = frame or innermost
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+@lru_cache(maxsize=4096)
+def is_of_library(filename: str) -> bool:
+    """Whether a file belongs to Python's standard library or to an installed package."""
+    return filename.startswith((*_LIBRARIES, "<frozen ")) or any(part in filename for part in _INSTALLED)
+
+
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+"""Folders of packages; there are several where a user's own, or those of another environment, are on the path."""
+_LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")})
+
+
+def user_module() -> str:
+    """The name of the module in which that frame runs."""
+    return (program_frame(sys._getframe(1)) or sys._getframe(1)).f_globals.get("__name__", "")
+
+
+def program_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame from ``frame`` on that is not the engine's own."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):
+        frame = frame.f_back
+    return frame
+
+
+def example(name: str) -> str:
+    """The lines that give a function a derivative, for messages."""
+    return (
+        f"    @morula.adjoint({name})\n"
+        "    def _(*args):\n"
+        f"        return {name}(*args), lambda dy: ...  # one cotangent per argument\n"
+    )
+
+
+def _no_source(function: FunctionType) -> NoSource:
+    return NoSource(
+        f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"
+        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no file to read; "
+        "formulas are read from their bytecode, other code is not. "
+        "Put the function in a .py file or a notebook cell, or give it a derivative with @morula.adjoint."
+    )
+
+
+def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
+    if filename.startswith("<frozen "):
+        # The parts of the standard library that are built into the interpreter have their files all the same.
+        filename = str(module_globals.get("__file__") or filename)
+    linecache.checkcache(filename)  # a module may have been reloaded
+    lines = linecache.getlines(filename, module_globals)
+    if not lines and filename == "<string>" and "-c" in sys.orig_argv:
+        # `python -c PROGRAM` keeps its program on the command line.
+        return sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
+    return lines
+
+
+def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether a definition, compiled where it stands, gives the code of ``function``."""
+    code = function.__code__
+    arguments = node.args
+    bare = ast.arguments(
+        *([ast.arg(a.arg) for a in found] for found in (arguments.posonlyargs, arguments.args)),
+        arguments.vararg and ast.arg(arguments.vararg.arg),
+        [ast.arg(a.arg) for a in arguments.kwonlyargs],
+        [None for _ in arguments.kwonlyargs],
+        arguments.kwarg and ast.arg(arguments.kwarg.arg),
+        [],
+    )
+    parameters: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    inner: ast.stmt
+    if isinstance(node, ast.Lambda):
+        inner = ast.Expr(ast.copy_location(ast.Lambda(bare, node.body), node))
+    else:
+        inner = type(node)(node.name, bare, node.body, [], None, **parameters)
+    inner = ast.copy_location(inner, node)
+    owner = owner_class(function)
+    if owner is not None:
+        inner = ast.ClassDef(owner, [], [], [inner], [], **parameters)
+    cells = ast.arguments([], [ast.arg(n) for n in code.co_freevars if n != "__class__"], None, [], [], None, [])
+    module = ast.Module([ast.FunctionDef("factory", cells, [inner], [], None, **parameters)], [])
+    ast.fix_missing_locations(module)
+    try:
+        compiled = compile(module, code.co_filename, "exec", flags=future_flags(code), dont_inherit=True)
+        for _ in range(2 if owner is None else 3):
+            compiled = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    except (SyntaxError, ValueError, StopIteration):
+        return False
+    return _does_the_same(code, compiled)
+
+
+def _does_the_same(a: CodeType, b: CodeType) -> bool:
+    names = a.co_names == b.co_names and a.co_varnames == b.co_varnames and a.co_freevars == b.co_freevars
+    if names and a.co_code == b.co_code and _plain_constants(a) == _plain_constants(b):
+        return True
+    return _instructions(a) == _instructions(b)
+
+
+def _plain_constants(code: CodeType) -> list[object]:
+    return [_exactly(c) for c in code.co_consts if not isinstance(c, CodeType)]
+
+
+def _is_in_module(function: FunctionType, node: ast.AST, text: str) -> bool:
+    """Whether the module of ``function`` has its code, as an import hook may have compiled it from other text."""
+    code = function.__code__
+    if any(_does_the_same(code, c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())):
+        return True
+    loader = function.__globals__.get("__loader__")
+    get_code = getattr(loader, "get_code", None)
+    if get_code is None:  # pytest's, which rewrites assertions
+        return loader is not None and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+    try:
+        return code in _all_code(get_code(function.__globals__.get("__name__")))
+    except (ImportError, OSError, SyntaxError):
+        return False
+
+
+def _all_code(code: CodeType | None) -> list[CodeType]:
+    if code is None:
+        return []
+    return [code, *(c for inner in code.co_consts if isinstance(inner, CodeType) for c in _all_code(inner))]
+
+
+def future_flags(code: CodeType) -> int:
+    return code.co_flags & __future__.annotations.compiler_flag
+
+
+def _is_of_now(code: CodeType, text: str) -> bool:
+    """Whether a file still has the code that was compiled from it: asked where it was written to after Python started."""
+    try:
+        changed = os.stat(code.co_filename).st_mtime
+    except OSError:
+        return True  # a notebook cell, an archive, a program from the command line
+    return changed < STARTED or any(
+        _instructions(code) == _instructions(c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())
+    )
+
+
+def _instructions(code: CodeType) -> list[tuple[str, object]]:
+    """What a function does; how a method is loaded and called depends on whether the module's text has its import."""
+    return [
+        ("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, _exactly(i.argval))
+        for i in get_instructions(code)
+        if i.opname not in ("PUSH_NULL", "PRECALL") and "JUMP" not in i.opname and i.opname != "FOR_ITER"
+        if not isinstance(i.argval, CodeType)
+    ]
+
+
+def _exactly(x: object) -> object:
+    """What tells a constant apart from those that are equal to it."""
+    return x if isinstance(x, (str, frozenset)) else (type(x), repr(x))
+
+
+@lru_cache(maxsize=8)
+def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
+    """The functions of a file, by first line and name."""
+    try:
+        waiting = [compile(text, "<file>", "exec", dont_inherit=True)]
+    except SyntaxError:
+        return {}
+    found: dict[tuple[int, str], list[CodeType]] = {}
+    while waiting:
+        code = waiting.pop()
+        found.setdefault((code.co_firstlineno, code.co_name), []).append(code)
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return found
+
+
+def parse(text: str) -> ast.Module:
+    """``ast.parse``, by one thread at a time: CPython counts the depth of what it builds for all threads together."""
+    with one_at_a_time:
+        return ast.parse(text)
+
+
+def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    first = code.co_firstlineno
+    indented = lines[first - 1][:1] in " \t"
+    # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
+    prefix = "if True:\n" if indented else ""
+    try:
+        tree = parse(prefix + "".join(_block_by_indentation(lines[first - 1 :])))
+    except SyntaxError:  # a string or a bracket that goes on at the left margin
+        try:
+            tree = parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
+        except SyntaxError:
+            return None
+    node = tree.body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
+        return None
+    if not _takes_the_same(node.args, code):
+        return None  # generated code that claims to be from here
+    ast.increment_lineno(node, first - (2 if indented else 1))
+    return node
+
+
+def _takes_the_same(arguments: ast.arguments, code: CodeType) -> bool:
+    """Whether a definition has the parameters of a piece of code; names of a class may have its name before them."""
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
+    return len(names) == len(parameters) and all(n.endswith(p.arg) for n, p in zip(names, parameters))
+
+
+def _block_by_indentation(lines: list[str]) -> list[str]:
+    """The lines of a definition: up to the first one that is indented no more than it (no tokenizer to wait for)."""
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    inside = False
+    for i, line in enumerate(lines):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if inside and len(line) - len(line.lstrip()) <= margin and text[0] not in ")]}":
+            return lines[:i]
+        inside = inside or text.startswith(("def ", "async "))
+    return lines
+
+
+@lru_cache(maxsize=64)
+def _lambdas(source: str) -> list[ast.Lambda]:
+    try:
+        tree = parse(source)
+    except SyntaxError:
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+
+
+def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    candidates = []
+    for node in _lambdas(source):
+        arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        if node.lineno == code.co_firstlineno and arguments == list(names):
+            candidates.append(node)
+    if len(candidates) <= 1:
+        return candidates[0] if candidates else None
+    spans = {p for p in code.co_positions() if None not in p and p[2] != p[3]}
+    if not spans:  # Python 3.12 gives no position to a constant that is returned
+        return next((node for node in candidates if repr(_constants(node)) == repr(code.co_consts)), None)
+    for node in candidates:
+        body = node.body
+        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in spans:
+            return node
+    starts = {(p[0], p[2]) for p in spans}
+    inside = [
+        node
+        for node in candidates
+        if all(
+            (node.lineno, node.col_offset) <= start <= (node.end_lineno or 0, node.end_col_offset or 0)
+            for start in starts
+        )
+    ]
+    return min(inside, key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0), default=None)
+
+
+def _constants(node: ast.Lambda) -> tuple[object, ...]:
+    code = compile(ast.Expression(node), "<lambda>", "eval")
+    (inner,) = (c for c in code.co_consts if isinstance(c, CodeType))
+    return inner.co_consts

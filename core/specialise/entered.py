@@ -1,0 +1,212 @@
+"""Arguments of a derivative inside of compiled code: numbers and arrays of their own for the time of the call.
+
+Lists, dicts and objects stay what they are, with other entries meanwhile, since the function may also know them by a
+closure or find them in another object.  Those from outside of the program cannot change; copies stand for these, and to read
+the original meanwhile is refused (``Outside.read``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir.dynamic import Value
+from ..ir.typed import FLOAT, ArrayType, type_of
+from ..values.attributes import attributes
+from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
+from .surface.memory_order import Call, itself
+from .traced import Array, Scalar, Storage, Traced
+
+
+def differentiable(x: Any) -> ArrayType | None:
+    """The type of a leaf as it is differentiated: a Python int as a float; None for what has no derivative."""
+    kind = x.type if isinstance(x, Traced) else type_of(x)
+    if kind.is_inexact:
+        return kind
+    return FLOAT if kind.weak and kind.dtype.kind == "i" else None
+
+
+class Entered:
+    """A differentiated argument: its leaves, and those that stand for them while the function runs."""
+
+    def __init__(self, trace: Any, x: Any) -> None:
+        self.trace, self.x = trace, x
+        found = Describe(Traced, shared=(Array, np.ndarray))
+        self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
+        self.types = [differentiable(leaf) for leaf in self.leaves]
+        self.parameters = [Value("x", t) for t in self.types if t is not None]
+        self.originals: dict[int, Any] = {}  # the program's own array or holder, by identity of what stands for it
+        self.immutable: dict[int, Any] = {}  # its numbers and tuples, likewise
+        self.fresh: list[Any] = []
+        self.filled: list[tuple[Any, list[Any]]] = []  # lists, dicts and objects, with the entries that they had
+        self.copies: list[tuple[Any, Any, list[Any]]] = []  # of those from outside, which come second
+        self.made: dict[int, Any] = {}  # what stands for the holders, by number
+
+    @property
+    def is_active(self) -> bool:
+        return bool(self.parameters) or isinstance(self.layout, Holder) and not self.layout.parts
+
+    @property
+    def holders(self) -> list[Any]:
+        return [x for x in self.objects if not isinstance(x, (Array, np.ndarray))]
+
+    def values(self) -> list[Value]:
+        """The parameters' values in the program."""
+        builder, found = self.trace.builder, []
+        for leaf, kind in zip(self.leaves, self.types):
+            if kind is not None:
+                value = self.trace.value(leaf)
+                found.append(value if value.type.dtype == kind.dtype else builder.cast(value, kind.dtype))
+        return found
+
+    def enter(self) -> Any:
+        """The argument that the function is called with."""
+        given = iter(self.parameters)
+        for leaf, kind in zip(self.leaves, self.types):
+            if kind is None:
+                self.fresh.append(leaf)
+            elif isinstance(leaf, (Array, np.ndarray)):
+                self.fresh.append(Array(Storage(next(given))))
+                self.fresh[-1].storage.made_by = Call(itself, (leaf,), {}, None)
+                self.originals[id(self.fresh[-1])] = leaf
+            else:
+                self.fresh.append(Scalar(next(given)))
+                self.immutable[id(self.fresh[-1])] = leaf
+        return self.stand_in(self.layout, self.x)
+
+    def stand_in(self, layout: Layout, x: Any) -> Any:
+        """What stands for a part of the argument: itself, where it can hold other entries."""
+        if isinstance(layout, Fixed):
+            return x
+        if isinstance(layout, Hole):
+            return self.fresh[layout.index]
+        if isinstance(layout, Again):
+            return self.made[layout.number]
+        if has_identity(layout.kind) and self.trace.outside.is_outside(x):
+            return self.copy(layout)
+        is_filled = not issubclass(layout.kind, (tuple, MethodType, functools.partial))
+        if is_filled:
+            self.made[layout.number] = x
+        held = [*held_by(x)[1]]  # type: ignore[index]
+        parts = [self.stand_in(part, e) for part, e in zip(layout.parts, held)]
+        if all(part is e for part, e in zip(parts, held)):
+            y = x
+        elif is_filled:
+            self.fill(y := x, held, parts)
+        else:
+            y = Build(parts).build(
+                Holder(layout.kind, layout.names, [Hole(i) for i in range(len(parts))], layout.number)
+            )
+            self.fresh.append(y)
+            self.immutable[id(y)] = x
+        if has_identity(layout.kind):
+            self.made[layout.number] = y
+        return y
+
+    def fill(self, x: Any, held: list[Any], parts: list[Any]) -> None:
+        self.trace.save(x)
+        self.filled.append((x, held))
+        for (store, key, old), new in zip(entries(x), parts):
+            if new is not old:
+                store(x, key, new)
+
+    def copy(self, layout: Holder) -> Any:
+        build = Build(self.fresh)
+        build.made = self.made
+        before = {*self.made}
+        made = build.build(layout)
+        for number in self.made.keys() - before:
+            x, original = self.trace.new(self.made[number]), self.objects[number]
+            self.originals[id(x)] = original
+            self.trace.outside.entered[id(original)] = self.trace.outside.objects[id(original)] = original
+            self.copies.append((x, original, [e for _, _, e in entries(x)]))
+        return made
+
+    def leave(self, restore: Callable[[Any], Any]) -> None:
+        """Let lists, dicts and objects hold the program's own numbers and arrays again, where the function has left these."""
+        changes = self.trace.changes[-1]
+        for _, original, _ in self.copies:
+            self.trace.outside.entered.pop(id(original), None)
+        for x, held in self.filled:
+            for store, key, e in entries(x):
+                own = self.immutable[id(e)] if id(e) in self.immutable else restore(e)
+                if own is not e:
+                    store(x, key, own)
+            now = [e for _, _, e in entries(x)]
+            if len(now) == len(held) and all(a is b for a, b in zip(now, held)):
+                changes.before.pop(id(x), None)
+
+    def changed(self) -> list[tuple[Array, Any]]:
+        """The fresh arrays that were written to, with the program's own."""
+        arrays = [x for x in self.fresh if isinstance(x, Array) and id(x) in self.originals]
+        written = [x for x in arrays if x.storage.value not in self.parameters]
+        for x in written:
+            if sum(self.originals[id(x)] is self.originals[id(other)] for other in arrays) > 1:
+                raise BadInput("the function writes into an array that is given to it twice; give it separate copies")
+        for x, original, before in self.copies:
+            now = [e for _, _, e in entries(x)]
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before)):
+                self.trace.touch(original)  # which refuses to change it
+        return [(x, self.originals[id(x)]) for x in written]
+
+    def gradient(self, cotangents: Sequence[Value]) -> Any:
+        given = iter(cotangents)
+        leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
+        return _Gradient(leaves, self.trace).build(self.layout)
+
+
+def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
+    """How to store each entry and attribute of a list, dict or object, under which key, and what it is."""
+    found: list[tuple[Callable[[Any, Any, Any], None], Any, Any]] = []
+    if isinstance(x, list):
+        found += ((list.__setitem__, i, e) for i, e in enumerate(x))
+    elif isinstance(x, dict):
+        found += ((dict.__setitem__, key, e) for key, e in dict.items(x))
+    if type(x) in (list, dict):
+        return found
+    return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
+
+
+class _Gradient(Build):
+    """Cotangents in the structure of an argument: None for what has none, objects of the same class."""
+
+    def __init__(self, leaves: Sequence[Any], trace: Any) -> None:
+        super().__init__(leaves)
+        self.trace = trace
+
+    def build(self, layout: Layout) -> Any:
+        if isinstance(layout, Fixed):
+            return None
+        if isinstance(layout, (Hole, Again)):
+            return super().build(layout)
+        if isinstance(layout.names, tuple) or issubclass(layout.kind, (list, tuple)):
+            return self.trace.new(super().build(layout))
+        return None  # a bound method
+
+
+class Restore:
+    """The program's own arrays and holders in place of those that stood for them, in whatever was made meanwhile."""
+
+    def __init__(self, originals: dict[int, Any]) -> None:
+        self.originals = originals
+        self.seen: set[int] = set()
+
+    def __call__(self, x: Any) -> Any:
+        if id(x) in self.originals:
+            return self.originals[id(x)]
+        if isinstance(x, tuple):
+            parts = [self(e) for e in x]
+            same = all(a is b for a, b in zip(parts, x))
+            return x if same else getattr(x, "_make", type(x))(parts)
+        if id(x) not in self.seen:
+            self.seen.add(id(x))
+            if isinstance(x, (list, dict)):
+                for k, e in list(enumerate(x) if isinstance(x, list) else x.items()):
+                    if self(e) is not e:
+                        x[k] = self(e)
+        return x

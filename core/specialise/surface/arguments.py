@@ -1,0 +1,226 @@
+"""The arguments of functions on traced values: numbers, arrays, shapes and axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...ir import typed
+from ...ir.builder import Builder, Shape, text_of_shape
+from ...ir.dynamic import Value
+from ...ir.typed import ArrayType, Dim
+from ..traced import Array, Scalar, Storage, Trace, Traced
+
+NUMBERS = (bool, int, float, complex, np.bool_, np.number)
+MOVES = (int, np.integer)
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a number, traced or not; an array of no dimensions is none."""
+    return isinstance(x, (Scalar, *NUMBERS))
+
+
+def is_array_like(x: Any) -> bool:
+    """Whether NumPy makes an array of numbers of x."""
+    if isinstance(x, (Traced, np.ndarray, *NUMBERS)):
+        return True
+    return isinstance(x, (list, tuple)) and all(map(is_array_like, x))
+
+
+def holds_traced(x: Any) -> bool:
+    """Whether x is traced, or a list or tuple that holds what is."""
+    return isinstance(x, Traced) or isinstance(x, (list, tuple)) and any(map(holds_traced, x))
+
+
+def value(trace: Trace, x: Any) -> Value:
+    """The value of anything that NumPy makes an array of numbers of."""
+    if isinstance(x, (list, tuple)) and holds_traced(x):
+        return _nested(trace, x)
+    return trace.value(np.array(x) if isinstance(x, (list, tuple)) else x)
+
+
+def _nested(trace: Trace, x: Sequence[Any]) -> Value:
+    """A list of numbers and arrays as one array."""
+    parts = [value(trace, e) for e in x]
+    builder = trace.builder
+    shape = parts[0].type.shape
+    for part in parts:
+        if len(part.type.shape) != len(shape) or part.type.bounds != parts[0].type.bounds:
+            shapes = " and ".join(sorted({text_of_shape(p.type.shape) for p in parts}))
+            raise BadInput(f"a list whose items have the shapes {shapes} makes no array")
+    dtype = np.result_type(*(p.type.dtype for p in parts))
+    rows = [builder.reshape(full_like(builder, builder.cast(p, dtype), shape), (1, *shape)) for p in parts]
+    return builder.concatenate(rows, 0, len(rows))
+
+
+def full_like(builder: Builder, x: Value, shape: Shape) -> Value:
+    """A number as an array of one element that ``reshape`` can take; arrays as they are."""
+    return builder.full((1,), x) if not shape else x
+
+
+def strong(builder: Builder, x: Value) -> Value:
+    """A Python number as NumPy's."""
+    return builder.cast(x, x.type.dtype) if x.type.weak else x
+
+
+def weak(builder: Builder, x: Value, dtype: Any) -> Value:
+    """A number as Python's of the same kind: bool, int64, float64 or complex128."""
+    dtype = np.dtype(dtype)
+    kind = ArrayType(dtype, (), True)
+    if x.type == kind:
+        return x
+    if x.is_constant:
+        return Value(type=kind, constant=np.asarray(x.constant).astype(dtype)[()])
+    if x.type.dtype != dtype and dtype.kind == "b":
+        return weak(builder, builder.ufunc(np.not_equal, x, builder.constant(0, x.type.dtype)), dtype)
+    return builder.call(typed.cast, [x], [kind], dtype=dtype)[0]
+
+
+def as_numpy(made: Value) -> Value:
+    """The result of a NumPy function, just made: never a Python number."""
+    if made.type.weak:
+        kind = ArrayType(made.type.dtype)
+        if made.is_constant:
+            return Value(type=kind, constant=made.constant)
+        made.type = kind
+    return made
+
+
+def new_array(made: Value) -> Array:
+    """An array of its own, of no dimensions too."""
+    return Array(Storage(made))
+
+
+def scalar_of(builder: Builder, x: Value) -> Value:
+    """What ``float`` and ``int`` take: a number, or an array of no dimensions."""
+    if x.type.shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return x
+
+
+def number_of(builder: Builder, x: Value) -> Value:
+    """The only element of an array, for ``bool`` and ``item``."""
+    if not x.type.shape:
+        return x
+    if x.type.is_static and set(x.type.shape) == {1}:
+        zeros = [builder.constant(0, np.int64)] * x.type.ndim
+        return builder.getitem(x, zeros, ("i",) * x.type.ndim, [])
+    raise BadInput(f"an array of shape {text_of_shape(x.type.shape)} is no single number")
+
+
+# Axes and shapes
+
+
+def integer(trace: Trace, x: Any, what: str) -> int:
+    """An int that must be known while compiling."""
+    if isinstance(x, Traced):
+        return operator.index(trace.concrete(x, what))
+    return operator.index(x)
+
+
+def axis_of(trace: Trace, axis: Any, ndim: int) -> int:
+    """An axis that is not negative.
+
+    Raises:
+        numpy.exceptions.AxisError: there is no such axis.
+    """
+    axis = integer(trace, axis, "an axis")
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
+def axes_of(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes given as None (all of them), one, or several; in order."""
+    if axis is None:
+        return tuple(range(ndim))
+    found = [axis_of(trace, a, ndim) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    if len(set(found)) < len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(found))
+
+
+def reduced_axes(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
+    """``axes_of`` for a reduction of a ufunc, to which a single number has an axis 0."""
+    if ndim == 0 and not isinstance(axis, (tuple, list)) and integer(trace, axis or 0, "an axis") in (0, -1):
+        return ()
+    return axes_of(trace, axis, ndim)
+
+
+def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
+    """One length of a shape: known, or known to be bounded."""
+    v = None if not isinstance(n, Traced) else trace.value(n)
+    if v is None or v.is_constant:
+        known = operator.index(n) if v is None else int(v.constant)
+        if known < 0:
+            raise ValueError("negative dimensions are not allowed")
+        return known
+    if v.type.shape or v.type.dtype.kind not in "iu":
+        raise TypeError(f"'{v.type.dtype}' object cannot be interpreted as an integer")
+    low, high = trace.builder.integers.interval(v)
+    if low == high:
+        return low
+    v = trace.builder.cast(v, np.int64)
+    if low >= 0 and (high <= _LONGEST or v in trace.builder.integers.dimensions):
+        return Dim(v, high)
+    return operator.index(trace.concrete(n, what))
+
+
+_LONGEST = 2**20  # of a dimension whose bound is that of a number, not of another dimension: memory is made for it
+
+
+def shape_of(trace: Trace, shape: Any, what: str = "the shape of an array") -> Shape:
+    """A shape given as one length or several."""
+    if not isinstance(shape, (tuple, list)):
+        if isinstance(shape, Array) or isinstance(shape, np.ndarray) and shape.ndim:
+            shape = [shape[i] for i in range(len(shape))]
+        else:
+            shape = [shape]
+    return tuple(dimension(trace, n, what) for n in shape)
+
+
+def total(builder: Builder, shape: Shape) -> int | Dim:
+    """The number of elements of a shape."""
+    fixed, bound, found = 1, 1, None
+    for n in shape:
+        if isinstance(n, Dim):
+            found = n.value if found is None else builder.ufunc(np.multiply, found, n.value)
+            bound *= n.bound
+        else:
+            fixed *= n
+    if found is None:
+        return fixed
+    if fixed != 1:
+        found = builder.ufunc(np.multiply, found, builder.constant(fixed, np.int64))
+    return Dim(found, bound * fixed)
+
+
+def static(x: Value, function: str) -> Value:
+    """x itself, whose lengths have to be known.
+
+    Raises:
+        BadInput: one is known only at run time.
+    """
+    if not x.type.is_static:
+        text = text_of_shape(x.type.shape)
+        raise BadInput(
+            f"{function} of an array of shape {text}, whose length is known only when the program runs, cannot be "
+            "compiled; give it a slice of a fixed length"
+        )
+    return x
+
+
+def refuse(what: str, remedy: str) -> BadInput:
+    """What compiled code cannot do."""
+    return BadInput(f"{what} cannot be compiled; {remedy}")
+
+
+def refuse_given(function: str, **options: Any) -> None:
+    """Options of a function that compiled code does not know must be left out."""
+    given = [name for name, x in options.items() if x is not None]
+    if given:
+        raise BadInput(f"{function}({', '.join(given)}=) cannot be compiled; leave it out")

@@ -1,0 +1,285 @@
+"""Functions of NumPy and SciPy that are called as they are: the types of their results are found on samples.
+
+The samples have the operands' dtypes and shapes; matrices are symmetric and positive definite, numbers between 1/2 and 1
+and increasing, so that every function of this kind is defined there.  What it gives, arrays or tuples of them, says what the
+call gives in the compiled program.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...ir.dynamic import Value
+from ...ir.typed import ArrayType
+from ..traced import Array, Trace, traces
+from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
+
+_LINEAR_ALGEBRA = (
+    *("solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv", "lstsq"),
+    *("cond", "matrix_rank", "tensorsolve", "tensorinv", "matrix_norm", "vector_norm"),
+)
+_FOURIER = (
+    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn"),
+    *("irfftn", "fftshift", "ifftshift"),
+)
+_NUMPY = (
+    *("lexsort", "isin", "unravel_index", "ravel_multi_index"),
+    *(
+        "convolve",
+        "correlate",
+        "interp",
+        "i0",
+        "unwrap",
+        "polyval",
+        "polyfit",
+        "polyadd",
+        "polymul",
+        "polyder",
+        "polyint",
+    ),
+)
+_SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
+_REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))
+_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
+
+
+def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call of the library in the compiled program."""
+    name = f"{function.__module__.split('.')[0]}.{function.__name__}"
+    operands, constants = _operands(trace, name, function, args, kwargs)
+    if function.__name__ in _BY_VALUE:
+        raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
+    if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
+        if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
+            raise refuse(f"{name} of real numbers, which gives real or complex ones,", "give it x.astype(complex)")
+    sample = _sampled(name, function, operands, constants)
+    leaves: list[Any] = []
+    build = _plan(name, sample, leaves)
+    types = [_type_of(x) for x in leaves]
+    made = trace.builder.call(function, operands, types, **constants)
+    wrapped = [new_array(v) if isinstance(x, np.ndarray) else trace.wrap(v) for v, x in zip(made, leaves)]
+    return build(iter(wrapped))
+
+
+def _operands(
+    trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
+) -> tuple[list[Value], dict[str, Any]]:
+    """The arrays, which go first, and what is known, by keyword."""
+    try:
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs).arguments
+    except ValueError:
+        raise refuse(f"{name}, whose parameters are not known,", "use mo.callback") from None
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    kinds = {k: p.kind for k, p in signature.parameters.items()}
+    if any(kinds[k] in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for k in bound):
+        raise refuse(f"{name} with any number of arguments", "use mo.callback")
+    last = max((i for i, x in enumerate(bound.values()) if holds_traced(x)), default=-1)
+    operands, constants = [], {}
+    for i, (k, x) in enumerate(bound.items()):
+        if i <= last:
+            if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
+                raise refuse(f"{name}({k}=) before or of a value that is not known while compiling", "use mo.callback")
+            if isinstance(x, (list, tuple)) and any(isinstance(e, (Array, np.ndarray)) for e in x):
+                raise refuse(f"{name}({k}=) of several arrays", "stack them, or use mo.callback")
+            operands.append(static(value(trace, x), name))
+        elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
+            operands.append(value(trace, x))
+        elif k == "out" and x is None:
+            continue
+        else:
+            constants[k] = x
+    return operands, constants
+
+
+_known: dict[Any, Any] = {}
+
+
+def _sampled(name: str, function: Any, operands: list[Value], constants: dict[str, Any]) -> Any:
+    """What a function gives for samples of these types; remembered where the constants can be."""
+    key: Any = (function, tuple(v.type for v in operands), tuple(sorted(constants.items())))
+    try:
+        is_kept = not any(v.is_constant for v in operands)
+        if is_kept and key in _known:
+            return _known[key]
+    except TypeError:  # a constant without a hash
+        is_kept = False
+    found: Any = None
+    for scale in (1, 20):  # some functions are defined for larger numbers only
+        samples = [v.constant if v.is_constant else sample_of(v.type, scale) for v in operands]
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = function(*samples, **constants)
+            break
+        except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+            if scale > 1:
+                kinds = ", ".join(str(v.type) for v in operands)
+                text = f"{name} cannot take arguments of the types {kinds}: {error}"
+                raise BadInput(text, in_python=error) from error
+    found = _shell(found)
+    if is_kept:
+        _known[key] = found
+    return found
+
+
+def _shell(x: Any) -> Any:
+    """A result with arrays of its dtypes and shapes that take no memory."""
+    if isinstance(x, np.ndarray):
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    if isinstance(x, (tuple, list)):
+        parts = map(_shell, x)
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return x
+
+
+def sample_of(kind: ArrayType, scale: int = 1) -> Any:
+    """An array of a type, for which functions of linear algebra and analysis are defined: ``scale`` is its largest number."""
+    shape, dtype = kind.bounds, kind.dtype
+    if dtype.kind == "b":
+        return np.ones(shape, bool)[()]
+    if dtype.kind in "iu":
+        return (
+            np.ones(shape, dtype)[()]
+            if kind.weak or not shape
+            else np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
+        )
+    size = int(np.prod(shape))
+    found = scale * np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        found = found + np.swapaxes(found, -1, -2) + 4 * shape[-1] * np.eye(shape[-1]) * (1 + np.arange(shape[-1]))
+    found = found.astype(dtype)
+    return found.item() if kind.weak else found[()]
+
+
+def _plan(name: str, sample: Any, leaves: list[Any]) -> Callable[..., Any]:
+    """How the result is made of the arrays in it."""
+    if (
+        isinstance(sample, (np.ndarray, np.generic, bool, int, float, complex))
+        and np.asarray(sample).dtype.kind in "biufc"
+    ):
+        leaves.append(sample)
+        return next
+    if isinstance(sample, (tuple, list)):
+        parts = [_plan(name, x, leaves) for x in sample]
+        kind = type(sample)
+        if hasattr(sample, "_fields"):
+            return lambda found: kind(*[part(found) for part in parts])
+        return lambda found: kind(part(found) for part in parts)
+    if sample is None:
+        return lambda found: None
+    raise refuse(f"{name}, which gives a {type(sample).__name__},", "use mo.callback")
+
+
+def _type_of(x: Any) -> ArrayType:
+    array = np.asarray(x)
+    is_python = type(x) in (bool, int, float, complex)
+    return ArrayType(array.dtype, array.shape, is_python)
+
+
+def library_trace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function of a library does on traced values."""
+    return lambda trace, *args, **kwargs: call(trace, function, args, kwargs)
+
+
+for _module, _names in (
+    (np.linalg, (*_LINEAR_ALGEBRA, "eig", "eigvals")),
+    (np.fft, _FOURIER),
+    (np, (*_NUMPY, "roots")),
+):
+    for _name in _names:
+        if hasattr(_module, _name):
+            traces(getattr(_module, _name))(library_trace(getattr(_module, _name)))
+
+
+def find(function: Any) -> Callable[..., Any] | None:
+    """What a public function of SciPy's compiled areas does on traced values."""
+    module = getattr(function, "__module__", None) or ""
+    if not module.startswith("scipy.") or not callable(function) or isinstance(function, type):
+        return None
+    name = getattr(function, "__name__", "")
+    own = _written.get(name)
+    for public in _SCIPY:
+        if module.startswith(public) and getattr(sys.modules.get(public), name, None) is function:
+            return own if own is not None else library_trace(function)
+    return None
+
+
+# Functions of SciPy that are written here in NumPy's, so that back ends see through them
+
+_written: dict[str, Callable[..., Any]] = {}
+
+
+def written(body: Callable[..., Any]) -> Callable[..., Any]:
+    _written[body.__name__] = body
+    return body
+
+
+@written
+def logsumexp(
+    trace: Trace, a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    if return_sign or b is not None:
+        raise refuse("logsumexp(b=, return_sign=)", "write it out")
+    call = trace.call
+    largest = call(np.max, a, axis=axis, keepdims=True)
+    safe = call(np.where, call(np.isfinite, largest), largest, np.zeros((), largest.dtype))
+    shifted = call(np.subtract, a, safe)
+    found = call(np.add, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)), safe)
+    return found if keepdims else trace.wrap(value(trace, call(np.squeeze, found, axis)))
+
+
+@written
+def softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
+    call = trace.call
+    raised = call(np.exp, call(np.subtract, x, call(np.max, x, axis=axis, keepdims=True)))
+    return call(np.true_divide, raised, call(np.sum, raised, axis=axis, keepdims=True))
+
+
+@written
+def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
+    call = trace.call
+    largest = call(np.max, x, axis=axis, keepdims=True)
+    shifted = call(np.subtract, x, call(np.where, call(np.isfinite, largest), largest, np.zeros((), largest.dtype)))
+    return call(np.subtract, shifted, call(np.log, call(np.sum, call(np.exp, shifted), axis=axis, keepdims=True)))
+
+
+@written
+def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+    import scipy.linalg
+
+    c, lower = c_and_lower
+    first, second = (0, 2) if lower else (2, 0)
+    found = trace.call(scipy.linalg.solve_triangular, c, b, trans=first, lower=lower)
+    return trace.call(scipy.linalg.solve_triangular, c, found, trans=second, lower=lower)
+
+
+@written
+def lu_solve(
+    trace: Trace, lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: Any = False, check_finite: Any = True
+) -> Any:
+    import scipy.linalg
+
+    from ...rules.scipy_factorisations import interchanged
+
+    lu, piv = lu_and_piv
+    if value(trace, lu).type.ndim > 2:
+        raise refuse("scipy.lu_solve of a stack of matrices", "call it for each of them")
+    order = trace.call(interchanged, piv, value(trace, lu).type.shape[-1])
+    lower = {"lower": True, "unit_diagonal": True}
+    if trans == 0:
+        found = trace.call(operator.getitem, trace.call(np.asarray, b), order)
+        found = trace.call(scipy.linalg.solve_triangular, lu, found, **lower)
+        return trace.call(scipy.linalg.solve_triangular, lu, found)
+    found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
+    found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
+    return trace.call(operator.getitem, found, trace.call(np.argsort, order))

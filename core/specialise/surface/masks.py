@@ -1,0 +1,107 @@
+"""Where a mask holds: parts of arrays whose length is known only when the program runs.
+
+The places where a mask of n elements holds are found by counting: the i-th that holds writes its index into slot i of n + 1,
+one that does not into the last; the first ``count`` slots are the places.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...ir.dynamic import Value
+from ...ir.typed import ArrayType, Dim
+from ..traced import Trace, length, traces
+from .arguments import axis_of, refuse_given, total, value
+from .reductions import truths
+from .views import reshape
+
+
+def places(trace: Trace, mask: Value) -> Value:
+    """The indices at which a mask of one dimension holds, in order."""
+    return trace.builder.once(("places", mask), lambda: _counted(trace, mask))
+
+
+def _counted(trace: Trace, mask: Value) -> Value:
+    builder, n = trace.builder, mask.type.shape[0]
+    one = builder.constant(1, np.int64)
+    bound = n.bound if isinstance(n, Dim) else n
+    kind = ArrayType(np.dtype(np.int64), (n,))
+    so_far = builder.call(np.cumsum, [builder.cast(mask, np.int64)], [kind], axis=0)[0]
+    slots = builder.where(mask, builder.ufunc(np.subtract, so_far, one), builder.length(n))
+    more = n + 1 if isinstance(n, int) else Dim(builder.ufunc(np.add, n.value, one), bound + 1)
+    filled = builder.setitem(builder.zeros((more,), np.int64), [slots], builder.iota(n), ("a",))
+    count = Dim(builder.reduce(np.sum, mask, [0]), bound)
+    builder.integers.length(count)
+    return builder.getitem(filled, [builder.constant(0, np.int64)], (("s", 1),), [count])
+
+
+def index_arrays(trace: Trace, mask: Value) -> tuple[Value, ...]:
+    """The index arrays, one for each dimension, of the elements at which a mask holds; in C order."""
+    builder, shape = trace.builder, mask.type.shape
+    if len(shape) == 1:
+        return (places(trace, mask),)
+    size = total(builder, shape)
+    flat = places(trace, builder.once(("flat", mask), lambda: reshape(builder, mask, (size,))))
+    found = []
+    for n in shape[:0:-1]:
+        found.append(builder.ufunc(np.remainder, flat, builder.length(n)))
+        flat = builder.ufunc(np.floor_divide, flat, builder.length(n))
+    return (flat, *found[::-1])
+
+
+@traces(np.nonzero)
+def nonzero(trace: Trace, a: Any) -> Any:
+    mask = truths(trace.builder, value(trace, a))
+    if not mask.type.shape:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    return tuple(map(trace.wrap, index_arrays(trace, mask)))
+
+
+@traces(np.flatnonzero)
+def flatnonzero(trace: Trace, a: Any) -> Any:
+    return nonzero(trace, trace.call(np.ravel, a))[0]
+
+
+@traces(np.argwhere)
+def argwhere(trace: Trace, a: Any) -> Any:
+    return trace.call(np.stack, nonzero(trace, a), -1)
+
+
+@traces(np.extract)
+def extract(trace: Trace, condition: Any, arr: Any) -> Any:
+    flat = trace.call(np.ravel, trace.call(np.asarray, arr))
+    return trace.call(operator.getitem, flat, flatnonzero(trace, condition))
+
+
+@traces(np.compress)
+def compress(trace: Trace, condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    refuse_given("np.compress", out=out)
+    array = trace.call(np.ravel, a) if axis is None else a
+    i = axis_of(trace, axis or 0, value(trace, array).type.ndim)
+    return trace.call(operator.getitem, array, (*(slice(None),) * i, flatnonzero(trace, condition)))
+
+
+@traces(np.unique)
+def unique(trace: Trace, ar: Any, return_index: Any = False, return_inverse: Any = False, **options: Any) -> Any:
+    refuse_given("np.unique", return_index=return_index or None, return_inverse=return_inverse or None, **options)
+    call = trace.call
+    x = call(np.sort, ar, axis=None)
+    later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
+    differs = call(operator.ne, later, earlier)
+    if value(trace, x).type.is_inexact:  # all NaNs are one
+        both = call(operator.and_, call(np.isnan, later), call(np.isnan, earlier))
+        differs = call(operator.and_, differs, call(np.logical_not, both))
+    is_first = call(np.ones, 1, bool) if _has_elements(trace, x) else call(np.zeros, 0, bool)
+    return call(operator.getitem, x, call(np.concatenate, [is_first, differs]))
+
+
+def _has_elements(trace: Trace, x: Any) -> bool:
+    n = length(value(trace, x).type.shape[0])
+    if isinstance(n, int):
+        return n > 0
+    empty = trace.builder.ufunc(np.equal, trace.value(n), trace.builder.constant(0))
+    trace.builder.end_if(empty, ValueError, "np.unique of an array that may be empty cannot be compiled")
+    return True

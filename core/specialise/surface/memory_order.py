@@ -1,0 +1,372 @@
+"""The order in memory that NumPy gives a new array.
+
+A compiled program keeps every new array in C order.  NumPy's ufuncs and copies keep the order of their operands, and that
+decides whether a later ``reshape`` is a view or a copy.  So each new array notes the call that has made it.  Where the order
+is asked for, NumPy itself makes the call once more, on arrays that stand in memory as the operands do.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...ir.dynamic import Value
+from ..traced import EFFECTS, Array, Scalar, Storage, Trace, Traced
+from .views import Derived, Part, Strided, View
+
+_C_FOR_MATRICES = frozenset((operator.matmul, np.matmul, np.dot))
+_KEEP = frozenset(
+    (np.where, np.clip, np.copy, np.array, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.round)
+)  # functions that, as ufuncs do, make arrays in C order of arrays in C order
+_KEEP_METHODS = frozenset(("astype", "copy", "clip", "round", "sum", "mean", "cumsum", "conj", "conjugate"))
+_OTHER_OPERATORS = frozenset((operator.getitem, operator.matmul))
+
+
+class UnknownOrder(Exception):
+    """The order of an array is not known while compiling."""
+
+
+class Call:
+    """The call that has made a new array; ``place`` is that of the array, if the result is a tuple or a list."""
+
+    __slots__ = ("args", "axes", "function", "kwargs", "place")
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, place: int | None) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.place = place
+        self.axes: tuple[int, ...] | None = None  # from the slowest to the fastest, once they are known
+
+
+def note_call(found: Any, since: int, function: Any, args: Any, kwargs: Any) -> Any:
+    """Note on the arrays of a result which call has made them, if they are younger than ``since``."""
+    if isinstance(found, Array):
+        if found.storage.born > since and found.storage.value.type.ndim > 1 and found.view is None:
+            found.storage.made_by = Call(function, args, kwargs, None)
+    elif isinstance(found, (tuple, list)):
+        for i, x in enumerate(found):
+            if isinstance(x, Array) and x.storage.born > since and x.view is None and x.storage.value.type.ndim > 1:
+                x.storage.made_by = Call(function, args, kwargs, i)
+    return found
+
+
+def in_unknown_order(x: Value) -> Array:
+    """A new array that several calls may have made."""
+    made = Array(Storage(x))
+    made.storage.made_by = Call(None, (), {}, None)
+    return made
+
+
+def layout(trace: Trace, array: Array) -> np.ndarray:
+    """An array that stands in memory as NumPy's would, its elements of no meaning.
+
+    Raises:
+        UnknownOrder: that is not known.
+    """
+    asked = _Asked(trace)
+    asked.find(array.storage)
+    found = asked.array(array)
+    asked.keep()
+    return found
+
+
+def is_known_in_c_order(trace: Trace, storage: Storage) -> bool:
+    """Whether memory, of lengths that may be known only when the program runs, stands in C order for certain."""
+    asked = _Asked(trace)
+    try:
+        asked.find(storage)
+    except UnknownOrder:
+        return False
+    asked.keep()
+    return asked.axes[id(storage)] == tuple(range(storage.value.type.ndim))
+
+
+def same_order(trace: Trace, a: Array, b: Array) -> bool:
+    """Whether two arrays of one shape stand in the same order."""
+    try:
+        return axes_of_memory(layout(trace, a)) == axes_of_memory(layout(trace, b))
+    except UnknownOrder:
+        return False
+
+
+def axes_of_memory(x: np.ndarray) -> tuple[int, ...]:
+    """The axes of an array without gaps, from the slowest to the fastest.
+
+    Raises:
+        UnknownOrder: it has gaps.
+    """
+    if x.flags.c_contiguous:
+        return tuple(range(x.ndim))
+    axes = tuple(sorted(range(x.ndim), key=lambda i: -x.strides[i]))
+    if not x.transpose(axes).flags.c_contiguous:
+        raise UnknownOrder
+    return axes
+
+
+def note_dependence(trace: Trace, storage: Storage) -> None:
+    """Note on the arguments that the order of a new array depends on how they stand in memory."""
+    waiting = [storage]
+    while waiting:
+        s = waiting.pop()
+        if not s.is_copied:
+            s.is_copied = True
+            waiting += _before(trace, s)
+
+
+def has_order(trace: Trace, storage: Storage) -> bool:
+    """Whether the order of a storage has to be found; else it is C order, or an argument's own (``Strided``)."""
+    return storage.made_by is not None or storage.value.type.ndim > 1 and bool(_origins(trace, storage))
+
+
+def _before(trace: Trace, storage: Storage) -> list[Storage]:
+    """The storages on whose order that of another depends."""
+    if storage.made_by is not None:
+        return [x.storage for x in _arrays((storage.made_by.args, storage.made_by.kwargs), [])]
+    return [x.storage for x in _origins(trace, storage)]
+
+
+def _origins(trace: Trace, storage: Storage) -> list[Array]:
+    """The arrays of which a branch or a loop has made one."""
+    numbers = getattr(trace, "numbers", None)
+    whole = None if numbers is None else numbers.wholes.get(id(storage))
+    return [] if numbers is None or whole is None else numbers.origins[id(whole)][1]
+
+
+def _arrays(x: Any, found: list[Array]) -> list[Array]:
+    if isinstance(x, Array):
+        if x.type.ndim > 1:
+            found.append(x)
+    elif isinstance(x, (tuple, list)):
+        for e in x:
+            _arrays(e, found)
+    elif isinstance(x, dict):
+        _arrays([*x.values()], found)
+    return found
+
+
+class _Asked:
+    """One question, and what it has found out."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.axes: dict[int, tuple[int, ...]] = {}
+        self.storages: dict[int, Storage] = {}
+
+    def find(self, storage: Storage) -> None:
+        """Find the axes of a storage and of all before it; without recursion, since a program may be long."""
+        waiting = [storage]
+        joined: list[tuple[Storage, list[Array]]] = []
+        while waiting:
+            s = waiting[-1]
+            if id(s) in self.axes:
+                waiting.pop()
+                continue
+            self.storages[id(s)] = s
+            origins = [] if s.made_by is not None else _origins(self.trace, s)
+            if origins:  # as the first of them; the others are compared below
+                needed = [origins[0].storage]
+            else:
+                needed = _before(self.trace, s) if s.made_by is None or s.made_by.axes is None else []
+            missing = [n for n in needed if id(n) not in self.axes]
+            if missing:
+                if any(n in waiting for n in missing):
+                    raise UnknownOrder
+                waiting += missing
+                continue
+            waiting.pop()
+            if origins:
+                joined.append((s, origins))
+                self.axes[id(s)] = self.order_of(origins[0])
+            else:
+                self.axes[id(s)] = self.of_storage(s)
+            if not waiting and joined:
+                waiting += [o.storage for _, others in joined for o in others if id(o.storage) not in self.axes]
+                if not waiting:
+                    for made, others in joined:
+                        if any(self.order_of(o) != self.axes[id(made)] for o in others):
+                            raise UnknownOrder
+                    joined = []
+        if joined:
+            raise AssertionError("origins that are not compared")
+
+    def keep(self) -> None:
+        for key, storage in self.storages.items():
+            if storage.made_by is not None:
+                storage.made_by.axes = self.axes[key]
+
+    def of_storage(self, storage: Storage) -> tuple[int, ...]:
+        made_by, kind = storage.made_by, storage.value.type
+        in_order = tuple(range(kind.ndim))
+        if made_by is None:
+            return in_order
+        if made_by.axes is not None:
+            return made_by.axes
+        function, given = made_by.function, (made_by.args, made_by.kwargs)
+        if kind.ndim == 2 and function in _C_FOR_MATRICES:
+            return in_order
+        arrays = _arrays(given, [])
+        is_row = function is operator.getitem and not isinstance(made_by.args[1], tuple)
+        if "order" not in made_by.kwargs and (is_row or _keeps_c_order(function)):
+            if all(map(self.is_c_array, arrays)):
+                return in_order
+        if not kind.is_static or not _is_library(function):
+            raise UnknownOrder
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                args, kwargs = self.sample(given)
+                found = function(*args, **kwargs)
+            found = found if made_by.place is None else found[made_by.place]
+        except Exception as error:  # zeros may be singular, or an index out of bounds: there is no answer
+            if kind.ndim == 2 and (getattr(function, "__module__", None) or "").startswith("numpy.linalg"):
+                return in_order  # its ufuncs have signatures, which give matrices in C order
+            raise UnknownOrder from error
+        if not isinstance(found, np.ndarray) or found.shape != kind.shape:
+            raise UnknownOrder
+        return axes_of_memory(found)
+
+    def sample(self, x: Any) -> Any:
+        if isinstance(x, Array):
+            return self.array(x)
+        if isinstance(x, Scalar):
+            one = x.type.dtype.type(1)
+            return one.item() if x.type.weak else one
+        if type(x) in (tuple, list):
+            return type(x)(self.sample(e) for e in x)
+        if type(x) is dict:
+            return {k: self.sample(e) for k, e in x.items()}
+        if type(x) is slice and any(isinstance(e, Traced) for e in (x.start, x.stop, x.step)):
+            raise UnknownOrder
+        if callable(x) and not isinstance(x, (type, np.dtype)):
+            raise UnknownOrder
+        return x
+
+    def order_of(self, x: Array) -> tuple[int, ...]:
+        return tuple(range(x.type.ndim)) if self.is_c_array(x) else axes_of_memory(self.array(x))
+
+    def is_c_array(self, x: Array) -> bool:
+        axes = self.axes.get(id(x.storage)) or tuple(range(x.storage.value.type.ndim))
+        if is_contiguous(x.view) and axes == tuple(range(len(axes))):
+            return True
+        return x.type.is_static and bool(self.array(x).flags.c_contiguous)
+
+    def array(self, x: Array) -> np.ndarray:
+        storage = x.storage
+        axes = self.axes.get(id(storage)) or tuple(range(storage.value.type.ndim))
+        return looked_at(storage, x.view, axes)
+
+
+def looked_at(storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.ndarray:
+    """An array that looks into memory whose axes stand in this order, as a view does."""
+    if isinstance(view, Strided):
+        found = view.given.view()
+        found.flags.writeable = False
+        return found
+    if view is None:
+        kind = storage.value.type
+        if not kind.is_static:
+            raise UnknownOrder
+        return np.zeros([kind.shape[i] for i in axes], kind.dtype).transpose(np.argsort(axes))  # type: ignore[arg-type]
+    outer = looked_at(storage, view.outer, axes)  # type: ignore[attr-defined]
+    if isinstance(view, Derived):
+        return view.in_numpy(outer, view.bounds)
+    assert isinstance(view, Part)
+    if not all(e == ":" or e[0] == "i" or isinstance(e[3], int) for e in view.entries):
+        raise UnknownOrder
+    dims = [d for d in view.dims if d is not None]
+    kept = [d for d, e in enumerate(view.entries) if e == ":" or e[0] == "s"]
+    found = outer[tuple(map(_place, view.entries, outer.shape))].transpose([kept.index(d) for d in dims])
+    return found[tuple(None if d is None else slice(None) for d in view.dims)]
+
+
+def _place(entry: Any, n: int) -> Any:
+    """A known index of the same steps as an entry of a part."""
+    if entry == ":":
+        return slice(None)
+    if entry[0] == "i":
+        return 0
+    step, count = entry[2:]
+    if step > 0:
+        return slice(None, count * step, step)
+    return slice(None, None if count * -step >= n else n - 1 + count * step, step)
+
+
+def itself(x: Any) -> Any:
+    """What a function is given: an array in the order of the one that it is called with."""
+    return x
+
+
+def is_contiguous(view: Any) -> bool:
+    """Whether a view's elements stand in memory one after another, if all of the memory does."""
+    if view is None:
+        return True
+    if isinstance(view, Derived):
+        return view.is_reshape and is_contiguous(view.outer)
+    if not isinstance(view, Part) or not is_contiguous(view.outer):
+        return False
+    order = [d for d in view.dims if d is not None]
+    if order != sorted(order):
+        return False
+    rest = list(view.entries)
+    while rest and rest[0] != ":" and rest[0][0] == "i":
+        rest.pop(0)
+    if rest and rest[0] != ":" and rest[0][0] == "s" and rest[0][2] == 1:
+        rest.pop(0)
+    return all(e == ":" for e in rest)
+
+
+def elementwise(*operands: Any) -> np.ndarray:
+    """An array as a ufunc of these operands would make it."""
+    flags = [*[["readonly"]] * len(operands), ["writeonly", "allocate"]]
+    dtypes = [*[None] * len(operands), np.float64]
+    return np.nditer([*operands, None], ["zerosize_ok"], flags, op_dtypes=dtypes).operands[-1]
+
+
+@cache
+def _keeps_c_order(function: Any) -> bool:
+    """Whether a function makes arrays in C order of arrays in C order."""
+    if isinstance(function, np.ufunc):
+        return function.signature is None
+    if isinstance(function, Method):
+        return function.name in _KEEP_METHODS
+    is_operator = getattr(function, "__module__", None) == "_operator" and function not in _OTHER_OPERATORS
+    return (
+        function is elementwise
+        or function in _KEEP
+        or is_operator
+        or isinstance(getattr(function, "__self__", None), np.ufunc)
+    )
+
+
+@cache
+def _is_library(function: Any) -> bool:
+    """Whether a function can be called again: it computes its result, and does nothing else."""
+    module = (getattr(function, "__module__", None) or "").partition(".")[0]
+    known = isinstance(function, (np.ufunc, Method)) or isinstance(getattr(function, "__self__", None), np.ufunc)
+    return (
+        function in (itself, elementwise)
+        or function not in EFFECTS
+        and (known or module in ("numpy", "scipy", "_operator", "operator", "builtins"))
+    )
+
+
+class Method:
+    """A method of arrays, as a function of the array and its arguments."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, self.name)(*args, **kwargs)
+
+
+@cache
+def method_named(name: str) -> Callable[..., Any]:
+    """The one object that stands for a method of this name."""
+    return Method(name)

@@ -1,0 +1,255 @@
+"""Methods and attributes of traced numbers and arrays: those of NumPy's, and of Python's numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...ir.typed import ArrayType
+from ..traced import ATTRIBUTES, METHODS, Array, Scalar, Trace, Traced, length
+from .arguments import number_of, refuse, total, value, weak
+from .elementwise import part
+from .shapes import astype, flatten, reshape as np_reshape, stands_in_order
+
+_SAME = (
+    *("sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod"),
+    *("clip", "round", "ravel", "squeeze", "swapaxes", "diagonal", "trace", "repeat", "take", "put"),
+    *("searchsorted", "argsort", "dot", "choose", "argpartition", "nonzero"),
+)
+
+
+def _function(name: str) -> Any:
+    function = getattr(np, name)
+    return lambda trace, x, *args, **kwargs: trace.call(function, x, *args, **kwargs)
+
+
+for _name in _SAME:
+    METHODS[_name] = _function(_name)
+
+
+def _special(function: Any, reflected: bool = False) -> Any:
+    """A special method that is called by its name, as ``a.__setitem__(i, x)``: what the operator does."""
+
+    def apply(trace: Trace, x: Any, *operands: Any) -> Any:
+        if not isinstance(x, Array):
+            raise BadInput("a special method of a number, called by its name, cannot be compiled; write the operator")
+        return trace.call(function, *reversed((x, *operands))) if reflected else trace.call(function, x, *operands)
+
+    return apply
+
+
+_ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+for _name in _ARITHMETIC:
+    _operator = getattr(operator, f"__{_name}__")
+    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = _special(_operator), _special(_operator, reflected=True)
+    METHODS[f"__i{_name}__"] = _special(getattr(operator, f"__i{_name}__"))
+for _name in "getitem setitem lt le gt ge eq ne neg pos abs invert contains".split():
+    METHODS[f"__{_name}__"] = _special(getattr(operator, f"__{_name}__"))
+METHODS["__len__"], METHODS["__float__"], METHODS["__bool__"] = _special(len), _special(float), _special(bool)
+METHODS["compress"] = lambda trace, x, condition, *args, **kwargs: trace.call(
+    np.compress, condition, x, *args, **kwargs
+)
+METHODS["astype"] = astype
+METHODS["flatten"] = flatten
+
+
+def method(body: Any) -> Any:
+    METHODS[body.__name__] = body
+    return body
+
+
+def attribute(body: Any) -> Any:
+    ATTRIBUTES[body.__name__] = body
+    return body
+
+
+@method
+def reshape(trace: Trace, x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    return np_reshape(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+@method
+def transpose(trace: Trace, x: Any, *axes: Any) -> Any:
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        (axes,) = axes
+    return trace.call(np.transpose, x, axes or None)
+
+
+@method
+def conjugate(trace: Trace, x: Any, out: Any = None) -> Any:
+    if isinstance(x, Array) and x.type.dtype.kind != "c" and out is None:
+        return x
+    if out is not None:
+        return trace.call(np.conjugate, x, out=out)
+    if x.type.weak:
+        return trace.wrap(trace.builder.ufunc(np.conjugate, trace.value(x))) if x.type.dtype.kind == "c" else x
+    return trace.call(np.conjugate, x)
+
+
+METHODS["conj"] = conjugate
+
+
+@method
+def copy(trace: Trace, x: Any, order: str = "C") -> Any:
+    return trace.call(np.copy, x)
+
+
+@method
+def sort(trace: Trace, x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    _own(x, "sort")
+    x.check_writeable("sort array is read-only")
+    trace.write(x, value(trace, trace.call(np.sort, x, axis)))
+
+
+@method
+def fill(trace: Trace, x: Any, v: Any) -> None:
+    _own(x, "fill")
+    trace.call(operator.setitem, x, ..., v)
+
+
+def _own(x: Any, name: str) -> None:
+    if not isinstance(x, Array):
+        raise AttributeError(f"a number has no method {name}")
+
+
+@method
+def item(trace: Trace, x: Any, *args: Any) -> Any:
+    if args:
+        index = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args
+        if len(index) == 1 and value(trace, x).type.ndim != 1:
+            x = trace.call(np.ravel, x)
+        x = trace.call(operator.getitem, x, tuple(index))
+    v = number_of(trace.builder, value(trace, x))
+    dtype = {"b": bool, "i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[v.type.dtype.kind]
+    return trace.wrap(weak(trace.builder, v, dtype))
+
+
+@method
+def tolist(trace: Trace, x: Any) -> Any:
+    if not x.type.shape:
+        return item(trace, x)
+    return [tolist(trace, e) for e in trace.iterate(x)]
+
+
+@method
+def view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    if args or kwargs:
+        raise refuse("view with another dtype", "use astype")
+    return trace.call(operator.getitem, x, ...)
+
+
+@method
+def itemset(trace: Trace, x: Any, *args: Any) -> None:
+    raise refuse("itemset", "write a[i] = x")
+
+
+@method
+def is_integer(trace: Trace, x: Any) -> Any:
+    v = value(trace, x)
+    if v.type.dtype.kind in "iub":
+        return True
+    finite = trace.call(operator.eq, x, trace.call(np.floor, x))
+    return trace.call(bool, trace.call(operator.and_, finite, trace.call(np.isfinite, x)))
+
+
+@method
+def bit_length(trace: Trace, x: Any) -> Any:
+    raise refuse("bit_length of an int that is not known while compiling", "compare it with powers of two")
+
+
+# Attributes
+
+
+@attribute
+def T(trace: Trace, x: Any) -> Any:
+    return x if isinstance(x, Scalar) else trace.call(np.transpose, x)
+
+
+@attribute
+def mT(trace: Trace, x: Any) -> Any:
+    return trace.call(np.swapaxes, x, -1, -2)
+
+
+@attribute
+def real(trace: Trace, x: Any) -> Any:
+    return part(trace, x, False)
+
+
+@attribute
+def imag(trace: Trace, x: Any) -> Any:
+    return part(trace, x, True)
+
+
+@attribute
+def size(trace: Trace, x: Any) -> Any:
+    return length(total(trace.builder, x.type.shape))
+
+
+@attribute
+def shape(trace: Trace, x: Any) -> Any:
+    _no_python(x, "shape")
+    return tuple(map(length, x.type.shape))
+
+
+@attribute
+def ndim(trace: Trace, x: Any) -> int:
+    _no_python(x, "ndim")
+    return x.type.ndim
+
+
+@attribute
+def dtype(trace: Trace, x: Any) -> np.dtype:
+    _no_python(x, "dtype")
+    return x.type.dtype
+
+
+def _no_python(x: Traced, name: str) -> None:
+    if x.type.weak:
+        raise AttributeError(f"{str(x.type)!r} object has no attribute {name!r}")
+
+
+@attribute
+def itemsize(trace: Trace, x: Any) -> int:
+    return x.type.dtype.itemsize
+
+
+@attribute
+def nbytes(trace: Trace, x: Any) -> Any:
+    return trace.call(operator.mul, size(trace, x), itemsize(trace, x))
+
+
+class Flat:
+    """``a.flat``: the elements in C order."""
+
+    def __init__(self, trace: Trace, array: Array) -> None:
+        self.trace = trace
+        self.array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.trace.call(operator.getitem, self.trace.call(np.ravel, self.array), index)
+
+    def __setitem__(self, index: Any, x: Any) -> None:
+        if not stands_in_order(self.trace, self.array):
+            raise BadInput(
+                "a write through .flat of an array that does not stand in C order without gaps cannot be compiled; write to the array"
+            )
+        self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
+
+    def __iter__(self) -> Any:
+        return iter(self.trace.iterate(self.trace.call(np.ravel, self.array)))
+
+    def __len__(self) -> int:
+        return int(np.prod(self.array.type.shape))  # type: ignore[arg-type]
+
+
+@attribute
+def flat(trace: Trace, x: Any) -> Flat:
+    return Flat(trace, x)
+
+
+@attribute
+def base(trace: Trace, x: Any) -> Any:
+    return None if x.view is None else Array(x.storage, None, ArrayType(x.type.dtype, x.storage.value.type.shape))

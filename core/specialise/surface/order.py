@@ -1,0 +1,258 @@
+"""Sorting, searching, order statistics, differences, and picking elements by index arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...ir.dynamic import Value
+from ...ir.typed import ArrayType
+from ..traced import Array, Trace, length, traces
+from .arguments import axis_of, refuse, refuse_given, value
+from .calculus import at
+from .indexing import update
+from .reductions import one_axis
+from .slices import elements
+
+
+@traces(np.sort)
+def sort(trace: Trace, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, i = one_axis(trace, a, axis, "np.sort")
+    return trace.wrap(trace.builder.call(np.sort, [x], [x.type], axis=i)[0])
+
+
+@traces(np.partition)
+def partition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    return sort(trace, a, axis)
+
+
+@traces(np.argsort)
+def argsort(trace: Trace, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, i = one_axis(trace, a, axis, "np.argsort")
+    return trace.wrap(trace.builder.call(np.argsort, [x], [ArrayType(np.dtype(np.intp), x.type.shape)], axis=i)[0])
+
+
+@traces(np.argpartition)
+def argpartition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    return argsort(trace, a, axis)
+
+
+@traces(np.searchsorted)
+def searchsorted(trace: Trace, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    refuse_given("np.searchsorted", sorter=sorter)
+    builder, x, y = trace.builder, value(trace, a), value(trace, v)
+    dtype = np.result_type(x.type.dtype, y.type.dtype)
+    kind = ArrayType(np.dtype(np.intp), y.type.shape)
+    made = builder.call(np.searchsorted, [builder.cast(x, dtype), builder.cast(y, dtype)], [kind], side=side)[0]
+    return trace.wrap(made)
+
+
+@traces(np.digitize)
+def digitize(trace: Trace, x: Any, bins: Any, right: bool = False) -> Any:
+    return searchsorted(trace, bins, x, "left" if right else "right")
+
+
+def _all_axes(trace: Trace, a: Any, axis: Any) -> tuple[Any, int, tuple[int, ...]]:
+    """An array with the axes that are reduced made one, the last; its number of dimensions with them kept."""
+    x = value(trace, a)
+    if axis is None:
+        axes = tuple(range(x.type.ndim))
+    else:
+        axes = tuple(axis_of(trace, i, x.type.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
+    rest = [i for i in range(x.type.ndim) if i not in axes]
+    moved = trace.call(np.transpose, trace.wrap(x), [*rest, *axes]) if x.type.ndim else trace.wrap(x)
+    shape = tuple(length(x.type.shape[i]) for i in rest)
+    flat = trace.call(np.reshape, moved, (*shape, -1))
+    return flat, x.type.ndim, axes
+
+
+def _restored(trace: Trace, found: Any, ndim: int, axes: tuple[int, ...], keepdims: Any) -> Any:
+    return trace.call(np.expand_dims, found, axes) if keepdims and axes else found
+
+
+@traces(np.median)
+def median(
+    trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    refuse_given("np.median", out=out)
+    call = trace.call
+    x, ndim, axes = _all_axes(trace, a, axis)
+    x = call(np.sort, x, axis=-1)
+    n = length(value(trace, x).type.shape[-1])
+    if isinstance(n, int) and n == 0:
+        raise refuse("np.median of an empty array", "it has no median")
+    half = call(operator.floordiv, n, 2)
+    low = call(operator.floordiv, call(operator.sub, n, 1), 2)
+    pair = [call(operator.getitem, x, (..., i)) for i in (low, half)]
+    found = call(np.mean, call(np.stack, pair), axis=0)
+    if value(trace, x).type.is_inexact:
+        found = call(
+            np.where, call(np.isnan, call(operator.getitem, x, (..., -1))), np.array(np.nan, found.dtype), found
+        )
+    return _scalar(trace, _restored(trace, found, ndim, axes, keepdims))
+
+
+@traces(np.nanmedian)
+def nanmedian(
+    trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    refuse_given("np.nanmedian", out=out)
+    call = trace.call
+    x, ndim, axes = _all_axes(trace, a, axis)
+    if not value(trace, x).type.is_inexact:
+        return median(trace, a, axis, None, False, keepdims)
+    x = call(np.sort, x, axis=-1)  # NaNs are last
+    count = call(np.sum, call(np.logical_not, call(np.isnan, x)), axis=-1, keepdims=True)
+    low = call(np.maximum, call(operator.floordiv, call(operator.sub, count, 1), 2), 0)
+    high = call(np.maximum, call(np.minimum, call(operator.floordiv, count, 2), call(operator.sub, count, 1)), 0)
+    pair = [call(np.take_along_axis, x, i, -1) for i in (low, high)]
+    found = call(operator.getitem, call(np.mean, call(np.stack, pair), axis=0), (..., 0))
+    return _scalar(trace, _restored(trace, found, ndim, axes, keepdims))
+
+
+def _scalar(trace: Trace, x: Any) -> Any:
+    """NumPy's functions give a number where an array would have no dimensions."""
+    return trace.wrap(value(trace, x)) if isinstance(x, Array) and not x.type.shape else x
+
+
+def _quantile(scale: float) -> Any:
+    def apply(
+        trace: Trace,
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+        interpolation: Any = None,
+    ) -> Any:
+        refuse_given("np.quantile", out=out, weights=weights, interpolation=interpolation)
+        if method not in _METHODS:
+            raise refuse(f"np.quantile(method={method!r})", f"the methods are {', '.join(_METHODS)}")
+        call = trace.call
+        x, ndim, axes = _all_axes(trace, a, axis)
+        x = call(np.moveaxis, call(np.sort, x, axis=-1), -1, 0)
+        if not x.type.is_inexact:
+            x = call(np.asarray, x, float)
+        n = length(x.type.shape[0])
+        fraction = q if scale == 1 else call(np.true_divide, q, scale)
+        place = call(np.multiply, fraction, call(operator.sub, n, 1))
+        place = _METHODS[method](call, place)
+        low = call(np.floor, place)
+        index = call(np.asarray, low, np.int64)
+        above = call(np.minimum, call(operator.add, index, 1), call(operator.sub, n, 1))
+        rest = call(operator.sub, place, low)
+        wide = (..., *[None] * (x.type.ndim - 1))
+        t = call(operator.getitem, call(np.asarray, rest, x.type.dtype), wide)
+        lower, upper = (call(operator.getitem, x, i) for i in (index, above))
+        gap = call(operator.sub, upper, lower)
+        from_low = call(operator.add, lower, call(operator.mul, gap, t))
+        from_high = call(operator.sub, upper, call(operator.mul, gap, call(operator.sub, 1, t)))
+        found = call(np.where, call(operator.ge, t, 0.5), from_high, from_low)
+        last = call(np.isnan, call(operator.getitem, x, -1))
+        found = call(np.where, last, np.array(np.nan, x.type.dtype), found)
+        if keepdims and axes:
+            q_ndim = value(trace, q).type.ndim
+            found = call(np.expand_dims, found, tuple(q_ndim + i for i in axes))
+        return _scalar(trace, found)
+
+    return apply
+
+
+_METHODS: dict[str, Any] = {
+    "linear": lambda call, place: place,
+    "lower": lambda call, place: call(np.floor, place),
+    "higher": lambda call, place: call(np.ceil, place),
+    "nearest": lambda call, place: call(np.rint, place),
+}
+traces(np.quantile)(_quantile(1))
+traces(np.percentile)(_quantile(100))
+
+
+# Picking by index arrays
+
+
+@traces(np.take)
+def take(trace: Trace, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    refuse_given("np.take", out=out)
+    array = trace.call(np.ravel, a) if axis is None else a
+    x = value(trace, array)
+    i = axis_of(trace, axis or 0, x.type.ndim)
+    n = length(x.type.shape[i])
+    if mode == "clip":
+        indices = trace.call(np.clip, indices, 0, trace.call(operator.sub, n, 1))
+    elif mode == "wrap":
+        indices = trace.call(np.remainder, indices, n)
+    found = trace.call(operator.getitem, array, at(x, i, indices))
+    return trace.wrap(value(trace, found)) if isinstance(found, Array) else found
+
+
+@traces(np.put)
+def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    refuse_given("np.put", mode=None if mode == "raise" else mode)
+    if isinstance(a, Array):
+        a.check_writeable("put: output array is read-only")
+    flat = trace.call(np.ravel, value_of_memory(trace, a))
+    new, index = value(trace, v), value(trace, ind)
+    if new.type.shape and new.type.shape != index.type.shape:
+        raise refuse("np.put of values that are repeated", "give as many values as indices")
+    update(trace, flat, ind, new)
+
+
+def value_of_memory(trace: Trace, a: Any) -> Array:
+    """An array whose elements can be written through a view of them in order."""
+    from .shapes import stands_in_order
+
+    if not isinstance(a, Array) or not stands_in_order(trace, a):
+        raise refuse(
+            "a write by flat indices to an array that does not stand in C order without gaps", "write a[i, j] = x"
+        )
+    return a
+
+
+def _grid(trace: Trace, x: Value, index: Value, axis: int) -> tuple[list[Value], tuple[str, ...]]:
+    """The index arrays that name the elements ``index`` along an axis, each in its own place in the others."""
+    builder = trace.builder
+    if index.type.ndim != x.type.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    found = []
+    for i, n in enumerate(x.type.shape):
+        if i == axis:
+            found.append(elements(builder, index, n, axis))
+        else:
+            places = _zero(trace) if n == 1 else builder.iota(n)
+            found.append(builder.reshape(places, tuple(n if j == i else 1 for j in range(x.type.ndim))))
+    shape = builder.broadcast_shape([f.type.shape for f in found])
+    return [builder.broadcast_to(f, shape) for f in found], ("a",) * x.type.ndim
+
+
+def _zero(trace: Trace) -> Value:
+    return trace.builder.constant(np.zeros(1, np.int64))
+
+
+def _flat(trace: Trace, arr: Any, axis: Any) -> tuple[Any, int]:
+    if axis is None:
+        return trace.call(np.ravel, arr), 0
+    return arr, axis_of(trace, axis, value(trace, arr).type.ndim)
+
+
+@traces(np.take_along_axis)
+def take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any:
+    array, i = _flat(trace, arr, axis)
+    x = value(trace, array)
+    index, spec = _grid(trace, x, value(trace, indices), i)
+    return trace.wrap(trace.builder.getitem(x, index, spec, []))
+
+
+@traces(np.put_along_axis)
+def put_along_axis(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    array, i = _flat(trace, value_of_memory(trace, arr) if axis is None else arr, axis)
+    builder, x = trace.builder, value(trace, array)
+    index, spec = _grid(trace, x, value(trace, indices), i)
+    v = builder.broadcast_to(builder.cast(value(trace, values), x.type.dtype), index[0].type.shape)
+    trace.write(array, builder.setitem(x, index, v, spec))

@@ -1,0 +1,392 @@
+"""Sums, products, extremes and what is made of them, along any axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir.builder import Builder
+from ...ir.dynamic import Value
+from ...ir.typed import Dim
+from ..traced import Array, Trace, by_rule, traces
+from .arguments import axis_of, integer, reduced_axes, refuse, strong, value
+from .operators import stored
+from .views import reshape
+
+NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
+
+
+def finish(trace: Trace, x: Value, axes: Any, reduced: Value, keepdims: Any, out: Any = None) -> Any:
+    """The result of a reduction of x: with the axes kept, written to ``out``, wrapped."""
+    if keepdims is not NOT_GIVEN and keepdims:
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
+        reduced = reshape(trace.builder, reduced, shape)
+    return stored(trace, reduced, out, "a reduction")
+
+
+def given(x: Any) -> bool:
+    return x is not None and x is not NOT_GIVEN
+
+
+def kept(trace: Trace, x: Value, where: Any, neutral: Any) -> Value:
+    """x with what ``where`` leaves out replaced by what changes nothing."""
+    if where is True or where is NOT_GIVEN:
+        return x
+    return trace.builder.where(value(trace, where), x, trace.builder.constant(neutral, x.type.dtype))
+
+
+def _totalled(function: Any, ufunc: np.ufunc, neutral: int) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NOT_GIVEN,
+        where: Any = True,
+    ) -> Any:
+        x = strong(trace.builder, value(trace, a))
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        x = kept(trace, x, where, neutral)
+        found = trace.builder.reduce(function, x, axes, dtype)
+        if given(initial):
+            found = trace.builder.ufunc(ufunc, found, trace.builder.cast(value(trace, initial), found.type.dtype))
+        return finish(trace, x, axes, found, keepdims, out)
+
+    return apply
+
+
+traces(np.sum)(_totalled(np.sum, np.add, 0))
+traces(np.prod)(_totalled(np.prod, np.multiply, 1))
+
+
+def squares(builder: Builder, x: Value) -> Value:
+    """The squares of absolute values, real."""
+    if x.type.dtype.kind != "c":
+        return builder.ufunc(np.multiply, x, x)
+    return real(builder, builder.ufunc(np.multiply, x, builder.ufunc(np.conjugate, x)))
+
+
+def real(builder: Builder, x: Value) -> Value:
+    return builder.cast(x, np.zeros(0, x.type.dtype).real.dtype)
+
+
+def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NOT_GIVEN,
+        where: Any = True,
+        dtype: Any = None,
+    ) -> Any:
+        x = strong(trace.builder, value(trace, a))
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        if where is not True and where is not NOT_GIVEN:
+            if not given(initial):
+                raise ValueError(
+                    f"reduction operation '{ufunc.__name__}' does not have an identity, so initial= is needed"
+                )
+            first = trace.builder.cast(value(trace, initial), x.type.dtype)
+            x = trace.builder.where(value(trace, where), x, first)
+        if any(x.type.shape[i] == 0 for i in axes):
+            if not given(initial):
+                raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+            shape = tuple(n for i, n in enumerate(x.type.shape) if i not in axes)
+            found = trace.builder.broadcast_to(trace.builder.cast(value(trace, initial), x.type.dtype), shape)
+        else:
+            _refuse_empty(trace, x, axes, ufunc)
+            found = trace.builder.reduce(function, x, axes)
+            if given(initial):
+                found = trace.builder.ufunc(ufunc, found, trace.builder.cast(value(trace, initial), x.type.dtype))
+        return finish(trace, x, axes, found, keepdims, out)
+
+    return apply
+
+
+def _refuse_empty(trace: Trace, x: Value, axes: Any, ufunc: Any) -> None:
+    """What has no smallest or largest element is known to be empty only when the program runs."""
+    builder = trace.builder
+    for i in axes:
+        n = x.type.shape[i]
+        if isinstance(n, Dim):
+            empty = builder.ufunc(np.equal, n.value, builder.constant(0, np.int64))
+            text = f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            builder.raise_if(empty, ValueError, text)
+
+
+traces(np.max, np.amax)(_extreme(np.max, np.maximum))
+traces(np.min, np.amin)(_extreme(np.min, np.minimum))
+
+
+def _has_initial(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, *rest: Any, **options: Any
+) -> bool:
+    return given(initial)
+
+
+# The initial value is one more number among the equal ones, of which there may be many.
+by_rule(np.max, np.amax, np.min, np.amin, when=_has_initial)
+
+
+def _logical(function: Any, neutral: bool) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        x = truths(trace.builder, value(trace, a))
+        axes = reduced_axes(trace, axis, x.type.ndim)
+        x = kept(trace, x, where, neutral)
+        return finish(trace, x, axes, trace.builder.reduce(function, x, axes), keepdims, out)
+
+    return apply
+
+
+def truths(builder: Builder, x: Value) -> Value:
+    """Which elements are not zero."""
+    if x.type.dtype.kind == "b":
+        return strong(builder, x)
+    return strong(builder, builder.ufunc(np.not_equal, x, builder.constant(0, x.type.dtype)))
+
+
+traces(np.all)(_logical(np.all, True))
+traces(np.any)(_logical(np.any, False))
+
+
+@traces(np.count_nonzero)
+def count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return trace.call(np.sum, trace.wrap(truths(trace.builder, value(trace, a))), axis=axis, keepdims=keepdims)
+
+
+# Where the extremes are
+
+
+@traces(np.ptp)
+def ptp(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    largest = trace.call(np.max, a, axis=axis, keepdims=keepdims)
+    return trace.call(np.subtract, largest, trace.call(np.min, a, axis=axis, keepdims=keepdims), out=out)
+
+
+def _place(function: Any) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        builder, x = trace.builder, value(trace, a)
+        shape = x.type.shape
+        if axis is None or not shape:
+            x = value(trace, trace.call(np.ravel, trace.wrap(x) if shape else [trace.wrap(x)]))
+        i = 0 if axis is None else axis_of(trace, axis, x.type.ndim)
+        if x.type.shape[i] == 0:
+            raise ValueError(f"attempt to get {function.__name__} of an empty sequence")
+        _refuse_empty(trace, x, [i], function)
+        kind = x.type.shape[:i] + x.type.shape[i + 1 :]
+        found = builder.call(function, [x], [type(x.type)(np.dtype(np.intp), kind)], axis=i)[0]
+        if keepdims:
+            kept = tuple(1 if axis is None or j == i else n for j, n in enumerate(shape))
+            found = reshape(builder, found, kept)
+        return stored(trace, found, out)
+
+    return apply
+
+
+traces(np.argmax)(_place(np.argmax))
+traces(np.argmin)(_place(np.argmin))
+
+
+# Cumulative
+
+
+def _cumulative(function: Any) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        builder = trace.builder
+        x = value(trace, a)
+        if axis is None or not x.type.shape:
+            x = value(trace, trace.call(np.ravel, a))
+        i = axis_of(trace, 0 if axis is None else axis, x.type.ndim)
+        x = builder.cast(x, function(np.zeros(1, x.type.dtype)).dtype if dtype is None else dtype)
+        found = builder.call(function, [x], [x.type], axis=i)[0]
+        return stored(trace, found, out)
+
+    return apply
+
+
+traces(np.cumsum)(_cumulative(np.cumsum))
+traces(np.cumprod)(_cumulative(np.cumprod))
+
+
+def _running(function: Any, neutral: int) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    ) -> Any:
+        v = value(trace, x)
+        if axis is None and v.type.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0 if axis is None else axis
+        if not include_initial:
+            return trace.call(function, x, axis=axis, dtype=dtype, out=out)
+        found = trace.call(function, x, axis=axis, dtype=dtype)
+        kind, i = value(trace, found).type, axis_of(trace, axis, value(trace, found).type.ndim)
+        shape = tuple(1 if j == i else n for j, n in enumerate(kind.shape))
+        first = trace.builder.full(shape, trace.builder.constant(neutral, kind.dtype))
+        return stored(trace, value(trace, trace.call(np.concatenate, [trace.wrap(first), found], axis=i)), out)
+
+    return apply
+
+
+if hasattr(np, "cumulative_sum"):
+    traces(np.cumulative_sum)(_running(np.cumsum, 0))
+    traces(np.cumulative_prod)(_running(np.cumprod, 1))
+
+
+# Without NaNs
+
+
+def _without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        builder, x = trace.builder, strong(trace.builder, value(trace, a))
+        if not x.type.is_inexact:
+            return trace.call(function, a, axis, *args, **kwargs)
+        x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
+        return trace.call(function, trace.wrap(x), axis, *args, **kwargs)
+
+    return apply
+
+
+traces(np.nansum)(_without_nan(np.sum, 0.0))
+traces(np.nanprod)(_without_nan(np.prod, 1.0))
+traces(np.nancumsum)(_without_nan(np.cumsum, 0.0))
+traces(np.nancumprod)(_without_nan(np.cumprod, 1.0))
+
+
+def _extreme_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NOT_GIVEN,
+        where: Any = True,
+    ) -> Any:
+        call, builder, x = trace.call, trace.builder, strong(trace.builder, value(trace, a))
+        if not x.type.is_inexact:
+            return call(function, a, axis, out, keepdims, initial, where)
+        is_nan = builder.ufunc(np.isnan, x)
+        x = builder.where(is_nan, builder.constant(neutral, x.type.dtype), x)
+        found = value(trace, call(function, trace.wrap(x), axis, None, keepdims, initial, where))
+        if not given(initial):
+            all_nan = call(np.all, trace.wrap(is_nan), axis, None, keepdims)
+            found = builder.where(value(trace, all_nan), builder.constant(np.nan, x.type.dtype), found)
+        return stored(trace, found, out)
+
+    return apply
+
+
+traces(np.nanmax)(_extreme_without_nan(np.max, -np.inf))
+traces(np.nanmin)(_extreme_without_nan(np.min, np.inf))
+
+
+def _place_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
+    def apply(trace: Trace, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        call = trace.call
+        if not value(trace, a).type.is_inexact:
+            return call(function, a, axis=axis, out=out, keepdims=keepdims)
+        is_nan = call(np.isnan, a)
+        some = value(trace, call(np.any, call(np.all, is_nan, axis=axis)))
+        trace.builder.raise_if(some, ValueError, "All-NaN slice encountered")
+        x = call(np.where, is_nan, np.array(neutral, value(trace, a).type.dtype), a)
+        return call(function, x, axis=axis, out=out, keepdims=keepdims)
+
+    return apply
+
+
+traces(np.nanargmax)(_place_without_nan(np.argmax, -np.inf))
+traces(np.nanargmin)(_place_without_nan(np.argmin, np.inf))
+
+
+def _where_not_nan(function: Any) -> Callable[..., Any]:
+    def apply(
+        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        axis = axis if value(trace, a).type.shape else None  # NumPy takes 0 for an axis of a number here
+        mask = trace.call(np.logical_not, trace.call(np.isnan, a))
+        return trace.call(function, a, axis, dtype, out, *args, where=mask, **kwargs)
+
+    return apply
+
+
+traces(np.nanmean)(_where_not_nan(np.mean))
+traces(np.nanvar)(_where_not_nan(np.var))
+traces(np.nanstd)(_where_not_nan(np.std))
+
+
+# Norms
+
+
+@traces(np.linalg.norm)
+def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    call, builder = trace.call, trace.builder
+    v = value(trace, x)
+    if not v.type.is_inexact:
+        v = builder.cast(v, np.float64)
+    if axis is None and (ord is None or ord == 2 and v.type.ndim == 1 or ord in ("f", "fro") and v.type.ndim == 2):
+        axes = tuple(range(v.type.ndim))
+    elif axis is None:
+        axes = tuple(range(v.type.ndim))
+    else:
+        axes = tuple(axis_of(trace, i, v.type.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
+    array = trace.wrap(v)
+    if ord is None or len(axes) == 1 and ord == 2 or len(axes) == 2 and ord in ("f", "fro"):
+        found = builder.reduce(np.sum, squares(builder, v), sorted(axes))
+        return finish(trace, v, axes, builder.ufunc(np.sqrt, found), keepdims)
+    size = call(abs, array)
+    if len(axes) == 1:
+        return _vector_norm(trace, size, ord, axes, keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    rows, columns = axes
+    if ord in (1, -1, np.inf, -np.inf):
+        over, along = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = call(np.sum, size, axis=over, keepdims=True)
+        return _reduced(trace, call(np.max if ord > 0 else np.min, sums, axis=along, keepdims=True), axes, keepdims)
+    if ord in (2, -2, "nuc"):
+        values = call(np.linalg.svd, call(np.moveaxis, array, axes, (-2, -1)), compute_uv=False)
+        function = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        found = value(trace, call(function, values, axis=-1))
+        return finish(trace, v, axes, found, keepdims)
+    raise ValueError("Invalid norm order for matrices.")
+
+
+by_rule(np.linalg.norm)
+
+
+def _reduced(trace: Trace, x: Any, axes: Any, keepdims: Any) -> Any:
+    return x if keepdims else trace.wrap(value(trace, trace.call(np.squeeze, x, tuple(axes))))
+
+
+def _vector_norm(trace: Trace, size: Any, ord: Any, axes: Any, keepdims: Any) -> Any:
+    call = trace.call
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord in (np.inf, -np.inf):
+        return call(np.max if ord > 0 else np.min, size, axis=axes[0], keepdims=keepdims)
+    if ord == 0:
+        dtype = value(trace, size).type.dtype
+        return call(np.sum, call(np.asarray, call(operator.ne, size, 0), dtype), axis=axes[0], keepdims=keepdims)
+    if ord == 1:
+        return call(np.sum, size, axis=axes[0], keepdims=keepdims)
+    sums = call(np.sum, call(operator.pow, size, ord), axis=axes[0], keepdims=keepdims)
+    return call(operator.pow, sums, 1.0 / ord if not isinstance(ord, Array) else call(operator.truediv, 1.0, ord))
+
+
+def one_axis(trace: Trace, a: Any, axis: Any, function: str) -> tuple[Value, int]:
+    """An array and one of its axes, all elements along one axis if none is named."""
+    x = strong(trace.builder, value(trace, trace.call(np.ravel, a) if axis is None else a))
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != 1:
+            raise refuse(f"{function} along several axes", "reshape the array so that they are one")
+        (axis,) = axis
+    return x, axis_of(trace, integer(trace, axis or 0, "an axis"), x.type.ndim)

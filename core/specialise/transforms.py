@@ -1,0 +1,340 @@
+"""Derivatives inside of compiled code: what ``grad(f)`` and its kin do on traced values.
+
+``f`` is interpreted in a region of its own, which becomes a typed function of what is differentiated and of all else that it
+reads; ``reverse_typed`` makes its two sweeps, and both are written where ``grad(f)`` was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput, two_arguments
+from ..ir.builder import text_of_shape
+from ..ir.dynamic import Block, Function, Operation, Value, walk
+from ..ir.typed import STACK, ArrayType, custom, type_of
+from ..passes.columns import by_rows
+from ..passes.inline import Copy, inline
+from ..passes.reverse import reverse
+from ..passes.side_by_side import products_of_loops
+from ..source.definitions import describe
+from ..source.requirements import check_function, no_pair, no_scalar, nothing_returned, out_of_range, result_is_none
+from ..values.layout import Describe
+from .entered import Entered, Restore
+from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
+from .scopes import Conflict
+from .traced import Array, Trace, Traced
+
+
+class Pull:
+    """The pullback of a function that was differentiated in a program."""
+
+    def __init__(self, trace: Trace, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
+        self.trace, self.f, self.y, self.active, self.entered = trace, f, y, active, entered
+        self.saved: list[Value] = []
+        self.results: list[Value] = []  # as they are in the program
+        self.backward: Function | None = None
+
+    def __morula_trace__(self, trace: Trace, dy: Any) -> tuple[Any, ...]:
+        return self.pull(dy)
+
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        return self.pull(dy)
+
+    def pull(self, dy: Any) -> tuple[Any, ...]:
+        """The cotangents of the arguments for that of the result, a structure like it."""
+        builder = self.trace.builder
+        seeds: dict[Value, Value] = {}
+        self.seed(self.y, dy, seeds)
+        inexact = [v for v in self.results if v.type is STACK or v.type.is_inexact]
+        given = [seeds.get(v) or builder.zeros(v.type.shape, v.type.dtype) for v in inexact]
+        assert self.backward is not None
+        found = iter(inline(builder, self.backward, [*self.saved, *given]))
+        return tuple(x.gradient([next(found) for _ in x.parameters]) for x in self.entered)
+
+    def seed(self, y: Any, dy: Any, seeds: dict[Value, Value]) -> None:
+        """Note the cotangents of the result's leaves."""
+        if dy is None:
+            return
+        if y is None:
+            raise result_is_none()
+        if isinstance(y, (list, tuple)):
+            if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
+                raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too")
+            for e, de in zip(y, dy):
+                self.seed(e, de, seeds)
+        elif isinstance(y, dict):
+            if not isinstance(dy, dict) or not set(dy) <= set(y):
+                raise BadInput(f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be too")
+            for key, de in dy.items():
+                self.seed(y[key], de, seeds)
+        elif isinstance(y, Traced) and y.type.is_inexact:
+            value, builder = self.trace.value(y), self.trace.builder
+            g = self.trace.value(dy)
+            if g.type.shape != y.type.shape:
+                shapes = text_of_shape(y.type.shape), text_of_shape(g.type.shape)
+                raise BadInput("the result has shape {}, but its cotangent has shape {}".format(*shapes))
+            g = builder.cast(g, y.type.dtype)
+            seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
+
+
+def differentiated(
+    trace: Any,
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    chosen: Sequence[int],
+    aux: bool = False,
+) -> tuple[Any, Pull]:
+    """The value of ``f(*args, **kwargs)`` in a program and its pullback to the chosen arguments.
+
+    With ``aux`` the result is a pair, through whose second part no cotangent passes.
+    """
+    check_function(f)
+    entered = [Entered(trace, args[i]) for i in chosen]
+    _refuse_one_holder_for_two(entered)
+    parameters = [p for e in entered for p in e.parameters]
+    own: dict[int, Any] = {}
+
+    def run() -> tuple[list[Value], Any]:
+        given = list(args)
+        trace.level += 1
+        around, trace.tries_around = trace.tries_around, list(trace.tries)
+        try:
+            for i, e in zip(chosen, entered):
+                given[i] = e.enter()
+                own.update(e.originals)
+            y = _without_views(trace, trace.call(f, *given, **kwargs))
+            if aux and isinstance(y, tuple) and len(y) == 2:
+                y = (y[0], _constant(trace, y[1], own))
+            shown = _shown(y)
+            written = [pair for e in entered for pair in e.changed()]
+        finally:
+            trace.level -= 1
+            trace.tries_around = around
+            for e in entered:
+                e.leave(Restore(own))
+        asked = [trace.value(x) for x in _leaves(shown)]
+        return asked, (y, shown, written)
+
+    made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
+    arguments = [v for e in entered for v in e.values()]
+    if made.raises:
+        made.settle(inline(trace.builder, made.function, [*arguments, *made.free]))
+    trace.differentiates = True
+    sweeps = reverse(
+        by_rows(products_of_loops(made.function)),
+        [True] * len(parameters) + [False] * len(made.free),
+        trace.target,
+        trace.is_strong,
+        trace.level > 0,
+    )
+    forward = without_custom(sweeps.forward, _is_left_behind)  # a derivative around this one passes through it
+    found = inline(trace.builder, forward, [*arguments, *made.free])
+    count = len(made.results)
+    made.settle(found[:count])
+    y, shown, written = made.outcome  # type: ignore[misc]
+    _put_back(trace, written)
+    for one in trace.candidates.values():
+        one.restore(own)
+    pull = Pull(trace, f, shown, parameters, entered)
+    pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
+    return Restore(own)(y), pull
+
+
+def _refuse_one_holder_for_two(entered: list[Entered]) -> None:
+    held: set[int] = set()
+    for e in entered:
+        for x in e.holders:
+            if id(x) in held and e.parameters:
+                raise two_arguments(x)
+        held.update(map(id, e.holders))
+
+
+def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
+    """Let the program's own arrays be as the function has left those that stood for them."""
+    for x, original in written:
+        if isinstance(original, Array):
+            trace.write(original, trace.value(x))
+        else:
+            trace.call(np.copyto, original, x)
+
+
+def _shown(y: Any) -> Any:
+    """A result with containers of its own, whose entries stay what they are."""
+    if isinstance(y, tuple):
+        return getattr(y, "_make", type(y))([_shown(e) for e in y])
+    if isinstance(y, list):
+        return [_shown(e) for e in y]
+    return {k: _shown(e) for k, e in y.items()} if isinstance(y, dict) else y
+
+
+def _leaves(y: Any) -> list[Any]:
+    found = Describe(Traced)
+    found.describe(y)
+    return [x for x in found.leaves if isinstance(x, Traced)]
+
+
+def _without_views(trace: Any, y: Any) -> Any:
+    """A result in which views of arrays are arrays of their own."""
+    if isinstance(y, Array) and y.view is not None:
+        return trace.wrap(trace.value(y))
+    if isinstance(y, tuple):
+        parts = [_without_views(trace, e) for e in y]
+        return y if all(a is b for a, b in zip(parts, y)) else getattr(y, "_make", type(y))(parts)
+    if isinstance(y, (list, dict)):
+        for k, e in list(enumerate(y) if isinstance(y, list) else y.items()):
+            if _without_views(trace, e) is not e:
+                y[k] = _without_views(trace, e)
+    return y
+
+
+def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
+    """x with numbers and arrays through which no cotangent passes; the arguments' own stay."""
+    if isinstance(x, Traced):
+        if id(x) in own or not x.type.is_inexact:
+            return x
+        return trace.wrap(constant_for_derivatives(trace.builder, trace.value(x), LEFT_BEHIND))
+    if isinstance(x, tuple):
+        return getattr(x, "_make", type(x))([_constant(trace, e, own) for e in x])
+    if isinstance(x, list):
+        return trace.new([_constant(trace, e, own) for e in x])
+    return trace.new({k: _constant(trace, e, own) for k, e in x.items()}) if type(x) is dict else x
+
+
+# What users call
+
+
+def trace_pullback(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pull]:
+    return differentiated(trace, f, args, kwargs, range(len(args)))
+
+
+def trace_gradient(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    y, back = differentiated(trace, f, args, kwargs, range(len(args)))
+    return back.pull(unit(trace, f, y))
+
+
+def trace_value_and_grad(
+    trace: Any, f: Callable[..., Any], argnums: Sequence[int], has_aux: bool, args: Any, kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value, and the gradients with respect to arguments at some positions."""
+    y, back = differentiated(trace, f, args, kwargs, positions(trace, f, argnums, args), has_aux)
+    if not has_aux:
+        return y, back.pull(unit(trace, f, y))
+    if not isinstance(y, tuple) or len(y) != 2:
+        raise no_pair(f, y)
+    return y, back.pull((unit(trace, f, y[0]), None))
+
+
+def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int]:
+    for i in argnums:
+        if not -len(args) <= i < len(args):
+            raise out_of_range(f, i, args)
+        if not Entered(trace, args[i]).is_active:
+            raise BadInput(
+                f"argument {i} of {describe(f)} has no derivative; differentiate with respect to floats, complex numbers, "
+                "inexact arrays, or containers and objects that hold them"
+            )
+    return [i % len(args) for i in argnums]
+
+
+def unit(trace: Any, f: Any, y: Any) -> Any:
+    """The cotangent 1 of a real scalar."""
+    kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
+    if isinstance(y, Conflict):
+        missing = "; is a `return` missing at its end?" if "None" in y.text else ""
+        raise BadInput(f"{describe(f)} returns what differs in kind: {y.text}{missing}")
+    if kind is None:
+        raise no_scalar(f, y)
+    if kind.dtype.kind == "c":
+        raise BadInput(
+            f"{describe(f)} returned a complex number; a gradient needs a real one: take abs, .real or .imag, or use "
+            "morula.pullback with a complex cotangent"
+        )
+    if kind.shape or kind.dtype.kind == "b":
+        raise no_scalar(f, np.empty((), kind.dtype), f" of shape {text_of_shape(kind.shape)}")
+    return trace.wrap(trace.builder.constant(1, kind.dtype))
+
+
+def trace_jacobian(trace: Any, f: Callable[..., Any], argnums: int, args: Any, kwargs: Any) -> Any:
+    """For each leaf of the result an array of its shape, then that of the argument."""
+    (position,) = positions(trace, f, (argnums,), args)
+    (kind,) = (
+        Entered(trace, args[position]).types
+        if isinstance(args[position], (Traced, float, np.floating, np.ndarray))
+        else (None,)
+    )
+    if kind is None or kind.dtype.kind != "f":
+        raise BadInput(
+            f"jacobian needs a real number or array as argument {position}; use morula.pullback, or gather the parameters in "
+            "one array"
+        )
+    y, back = differentiated(trace, f, args, kwargs, (position,))
+    if y is None:
+        raise nothing_returned(f)
+    return _rows(trace, back, y, kind, lambda dy: dy)
+
+
+def _rows(trace: Any, back: Pull, y: Any, x: ArrayType, whole: Callable[[Any], Any]) -> Any:
+    """The Jacobian of one leaf of the result, or of each in a structure; ``whole`` puts a leaf's cotangent in its place."""
+    if isinstance(y, (list, tuple)):
+        none = [None] * len(y)
+        rows = [
+            _rows(trace, back, e, x, lambda dy, i=i: whole([*none[:i], dy, *none[i + 1 :]])) for i, e in enumerate(y)
+        ]
+        return trace.new(rows) if isinstance(y, list) else tuple(rows)
+    if isinstance(y, dict):
+        return trace.new({k: _rows(trace, back, e, x, lambda dy, k=k: whole({k: dy})) for k, e in y.items()})
+    builder = trace.builder
+    kind = trace.value(y).type
+    if kind.dtype.kind == "c":
+        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
+    if not kind.shape:
+        return back.pull(whole(trace.wrap(builder.constant(1, kind.dtype))))[0]
+    if not kind.is_static or not x.is_static:
+        raise BadInput("jacobian needs arrays whose shapes are known while compiling")
+    n = int(np.prod(kind.shape))
+    constant = [builder.constant(i, np.int64) for i in (0, n, 1)]
+
+    def row(i: Value, rows: Value) -> list[Value]:
+        dy = builder.setitem(builder.zeros((n,), kind.dtype), [i], builder.constant(1, kind.dtype), ("i",))
+        dx = trace.value(back.pull(whole(trace.wrap(builder.reshape(dy, kind.shape))))[0])
+        return [builder.setitem(rows, [i], dx, ("i", *(":",) * dx.type.ndim))]
+
+    (rows,) = builder.range_(constant[0], constant[1], constant[2], row, [builder.zeros((n, *x.shape), x.dtype)])
+    return trace.wrap(builder.reshape(rows, (*kind.shape, *x.shape)))
+
+
+def _is_custom(op: Operation) -> bool:
+    return op.callee is custom
+
+
+def _is_left_behind(op: Operation) -> bool:
+    return op.callee is custom and op.named["backward"].constant.name == LEFT_BEHIND
+
+
+def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
+    """The function with derivatives that were given by hand left out: what is not differentiated needs none."""
+    if not any(map(which, walk(function.block))):
+        return function
+    copy = _WithoutCustom(which)
+    parameters = [copy.define(v) for v in function.parameters]
+    return Function(function.name, parameters, copy.block(function.block), function.filename)
+
+
+class _WithoutCustom(Copy):
+    def __init__(self, which: Callable[[Operation], bool]) -> None:
+        super().__init__()
+        self.which = which
+
+    def block(self, block: Block) -> Block:
+        parameters = [self.define(v) for v in block.parameters]
+        operations = []
+        for op in block.operations:
+            if self.which(op):
+                self.known.update((r, self.value(y)) for r, y in zip(op.results, op.operands))
+            else:
+                operations.append(self.operation(op))
+        return Block(parameters, operations, [self.value(v) for v in block.results])
