@@ -157,3 +157,7 @@ def __getattr__(name: str) -> Any:
     value = module if _LATER[name].rpartition(".")[2] == name else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

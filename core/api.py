@@ -63,6 +63,11 @@ class _Transformed:
         self.trace = trace
         self.made = made
 
+    def __repr__(self) -> str:
+        transform, f, argnums, *_ = self.made
+        name = repr(f) if isinstance(f, _Transformed) else getattr(f, "__qualname__", None) or repr(f)
+        return f"{transform.__name__}({name}{'' if isinstance(argnums, int) and argnums == 0 else f', {argnums!r}'})"
+
     def __copy__(self) -> _Transformed:
         return self
 

@@ -469,3 +469,30 @@ def test_the_standard_streams_are_silent(capsys):
     mo.gradient(lambda x: x * math.sin(x), 1.0)
     out, err = capsys.readouterr()
     assert (out, err) == ("", "")
+
+
+def cube(x):
+    return x**3
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (mo.grad(cube), "grad(cube)"),
+        (mo.value_and_grad(cube, (0, 1)), "value_and_grad(cube, (0, 1))"),
+        (mo.jacobian(mo.grad(cube, 1), 1), "jacobian(grad(cube, 1), 1)"),
+        (mo.hessian(cube), "jacobian(grad(cube))"),
+        (mo.grad(np.sin), "grad(sin)"),
+    ],
+)
+def test_a_derivative_shows_of_what_it_is(made, text):
+    assert repr(made) == text
+
+
+def test_a_pullback_shows_what_it_is():
+    assert repr(mo.pullback(cube, 2.0)[1]) == "<pullback of one run>"
+
+
+def test_public_names_are_those_that_are_completed():
+    assert dir(mo.core) == sorted(mo.core.__all__)
+    assert dir(mo) == sorted(mo.__all__)

@@ -53,6 +53,9 @@ A tape makes many objects and frees none: to look for garbage among them every 7
 class _OfOneRun:
     """A pullback holds what its run has left, and belongs to the process in which it ran."""
 
+    def __repr__(self) -> str:
+        return "<pullback of one run>"
+
     def __copy__(self) -> Any:
         return self
 
