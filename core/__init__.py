@@ -107,6 +107,7 @@ from .api import (
     vjp,
 )
 from .errors import BadInput, MorulaError, NoDerivative
+from .implicit import constant, implicit
 
 if TYPE_CHECKING:
     from . import debug, random
@@ -121,12 +122,14 @@ __all__ = [
     "adjoint",
     "callback",
     "checkpoint",
+    "constant",
     "debug",
     "forwarddiff",
     "grad",
     "gradient",
     "hessian",
     "hook",
+    "implicit",
     "ir",
     "jacobian",
     "jit",

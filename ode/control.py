@@ -1,39 +1,26 @@
 """How long a step is: the size of the error, the PI controller, and the first step.
 
-These choose where the solution is sampled; they are no part of it.  Their derivative is zero (`choice`), so a gradient
+These choose where the solution is sampled; they are no part of it.  Their derivative is zero (`constant`), so a gradient
 is that of the discrete solution on the steps that were taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import copysign, inf, sqrt, ulp
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import MorulaError, adjoint
+from ..core import MorulaError, constant
 
 SAFETY = 0.9
 SLOWEST, FASTEST = 0.2, 10.0
 
-Choice = TypeVar("Choice", bound=Callable[..., Any])
-
 
 class IntegrationFailed(MorulaError):
     """The step limit was reached, or the step became too small to advance the time."""
-
-
-def choice(f: Choice) -> Choice:
-    """`f` with a derivative of zero with respect to all its arguments."""
-
-    @adjoint(f)
-    def constant(*args: Any) -> Any:
-        return f(*args), lambda dy: (None,) * len(args)
-
-    return f
 
 
 @dataclass
@@ -58,7 +45,7 @@ class Controller:
     after_rejection: bool = False
     last_step: float = 0.0
 
-    @choice
+    @constant
     def propose(self, t: float) -> tuple[float, bool]:
         """The step to try at t, and whether it ends at `end`: it is stretched by 1% rather than leave a sliver."""
         rest = self.end - t
@@ -77,7 +64,7 @@ class Controller:
             )
         return (size if rest > 0 else -size), False
 
-    @choice
+    @constant
     def accepts(self, h: float, final: bool, k: NDArray[Any], y: NDArray[Any], y_new: NDArray[Any]) -> bool:
         """Whether a step of h from y to y_new is accurate enough; sets the next one.
 
@@ -117,7 +104,7 @@ def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[
     return abs(h) * main / sqrt(both * n) if both != 0 else 0.0
 
 
-@choice
+@constant
 def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: Any) -> float:
     """A step, signed like `span`, over which y' may be expected to change little: from the sizes of y and y' = k."""
     scale = atol + rtol * np.abs(y)
@@ -126,7 +113,7 @@ def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: A
     return copysign(min(h, abs(span)), span)
 
 
-@choice
+@constant
 def initial_step(
     h: float, y: NDArray[Any], k: NDArray[Any], k_trial: NDArray[Any], span: float, order: int, rtol: Any, atol: Any
 ) -> float:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import BadInput, stop_gradient
-from .control import Controller, choice, initial_step, trial_step
+from ..core import BadInput, constant, stop_gradient
+from .control import Controller, initial_step, trial_step
 from .dop853 import DOP853
 from .state import Leaf, layout, pack, unpack
 from .tableaux import BOSH3, DOPRI5, EULER, HEUN, MIDPOINT, RK4, TSIT5, Tableau
@@ -122,7 +122,7 @@ def _scaled(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
     return [h * row for row in a], [h * fraction for fraction in c]
 
 
-@choice
+@constant
 def _chosen(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
     """`_scaled` for a step size that is a constant."""
     return _scaled(h, a, c)
@@ -210,12 +210,12 @@ def _interpolate(
     return y + np.dot(weights.astype(y.dtype), k)
 
 
-@choice
+@constant
 def _ends(ts: NDArray[Any]) -> tuple[float, float]:
     return float(ts[0]), float(ts[-1])
 
 
-@choice
+@constant
 def _reached(ts: NDArray[Any], done: int, t: float, h: float) -> int:
     """How many of the times `ts` a step of size h that ends at t has reached; `done` of them had been before."""
     count = done

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import MorulaError, adjoint, jacobian
+from ..core import MorulaError, adjoint, implicit, nestlevel
 from .flatten import Layout, Vector
 
 Slope = Callable[[Any], Any]
@@ -25,35 +25,22 @@ def attached(x: Any, slope: Slope, failure: str | None) -> Any:
     ``failure`` says why ``x`` is no minimum after all, if so; it becomes the error of a derivative.
     """
     layout = Layout(x, "x")
-    vector = layout.vector(x)
 
     def slopes(vector: Vector) -> Vector:
         return layout.vector(slope(layout.structure(vector)), "the gradient")
 
-    return layout.structure(_moved(vector, slopes(vector), slopes, failure))
-
-
-def _moved(x: Vector, slope: Vector, slopes: Callable[[Vector], Vector], failure: str | None) -> Vector:
-    """``x``, to which the vanishing ``slope`` is attached: a change dg of it changes the minimum by -H⁻¹ dg."""
-    return np.copy(x)
-
-
-@adjoint(_moved)
-def _moved_with_pullback(
-    x: Vector, slope: Vector, slopes: Callable[[Vector], Vector], failure: str | None
-) -> tuple[Vector, Any]:
-    def back(dx: Vector) -> tuple[Any, ...]:
+    def solve(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
         if failure is not None:
             raise MorulaError(f"no derivative of a minimum that was not found: {failure}")
-        hessian = jacobian(slopes)(x)
+        hessian = np.stack([pull(e) for e in np.eye(dx.size)])
         if not np.linalg.cond(hessian) < 1.0 / np.finfo(np.float64).eps:
             raise MorulaError(
                 "no derivative: the Hessian is singular at the minimum, so that the minimum is not determined or does not"
                 " move smoothly; add what determines it (a penalty on what is free)"
             )
-        return None, -np.linalg.solve(hessian, dx), None, None
+        return np.linalg.solve(hessian, dx)
 
-    return np.copy(x), back
+    return layout.structure(implicit(layout.vector(x), slopes, solve))
 
 
 def underived(value: Any, name: str) -> Any:
@@ -66,4 +53,4 @@ def _underived_with_pullback(value: Any, name: str) -> tuple[Any, Any]:
     def back(dy: Any) -> tuple[Any, ...]:
         raise MorulaError(f"no derivative of {name}; compute it from the derivatives of your own function")
 
-    return value, back
+    return (value if nestlevel() == 0 else underived(value, name)), back

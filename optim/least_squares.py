@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import BadInput, adjoint, grad, jacobian as derived_jacobian, nestlevel, pullback
+from ..core import BadInput, constant, grad, jacobian as derived_jacobian, nestlevel, pullback
 from .flatten import Layout, Vector
 from .implicit import attached, underived
 
@@ -134,6 +134,7 @@ def least_squares(
     )
 
 
+@constant
 def _search(
     r: Callable[..., Any],
     x0: Any,
@@ -145,7 +146,6 @@ def _search(
     first_radius: float,
     callback: Callable[[Fit], Any] | None,
 ) -> Fit:
-    """The fit as a constant."""
     problem = _Residuals(r, jacobian, Layout(x0), args)
     x = problem.layout.vector(problem.layout.start)
     residual = problem(x)
@@ -155,33 +155,6 @@ def _search(
     if not np.all(np.isfinite(slopes)):
         raise BadInput("least_squares: the Jacobian at x0 holds NaN or Inf; expected a start at which r is smooth")
     return _levenberg_marquardt(problem, x, residual, slopes, tol, max_iterations, first_radius, callback)
-
-
-@adjoint(_search)
-def _search_with_pullback(
-    r: Callable[..., Any],
-    x0: Any,
-    args: tuple[Any, ...],
-    method: str,
-    tol: float,
-    max_iterations: int,
-    jacobian: Callable[..., Any] | None,
-    first_radius: float,
-    callback: Callable[[Fit], Any] | None,
-) -> tuple[Fit, Any]:
-    # A derivative that encloses this one still sees how the minimum moves.
-    found = least_squares(
-        r,
-        x0,
-        *args,
-        method=method,
-        tol=tol,
-        max_iterations=max_iterations,
-        jacobian=jacobian,
-        first_radius=first_radius,
-        callback=callback,
-    )
-    return found, lambda dy: (None,) * 9
 
 
 class _Residuals:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, adjoint, grad, nestlevel, value_and_grad
+from ..core import BadInput, constant, grad, nestlevel, value_and_grad
 from .flatten import Layout, Vector
 from .implicit import attached
 from .linesearch import Trial, strong_wolfe
@@ -105,6 +105,7 @@ def minimize(
     )
 
 
+@constant
 def _search(
     f: Callable[..., Any],
     x0: Any,
@@ -115,7 +116,6 @@ def _search(
     gradient: Callable[..., Any] | None,
     callback: Callable[[Result], Any] | None,
 ) -> Result:
-    """The result as a constant."""
     layout = Layout(x0)
     objective = _Objective(f, gradient, layout, args)
     start = objective(layout.vector(layout.start))
@@ -124,24 +124,6 @@ def _search(
     if not np.all(np.isfinite(start.gradient)):
         raise BadInput("minimize: the gradient at x0 is not finite; expected a start at which f is differentiable")
     return _descend(objective, start, METHODS[method](layout.size), tol, max_iterations, callback)
-
-
-@adjoint(_search)
-def _search_with_pullback(
-    f: Callable[..., Any],
-    x0: Any,
-    args: tuple[Any, ...],
-    method: str,
-    tol: float,
-    max_iterations: int,
-    gradient: Callable[..., Any] | None,
-    callback: Callable[[Result], Any] | None,
-) -> tuple[Result, Any]:
-    # A derivative that encloses this one still sees how the minimum moves.
-    found = minimize(
-        f, x0, *args, method=method, tol=tol, max_iterations=max_iterations, gradient=gradient, callback=callback
-    )
-    return found, lambda dy: (None,) * 8
 
 
 class _Objective:

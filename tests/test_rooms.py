@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 CORE = Path(__file__).resolve().parents[1] / "core"
-GROUND = ("errors", "faults", "exclusion", "interrupts", "recursion")
-FACE = ("api", "testing", "random", "debug", "callbacks")
+GROUND = ("errors", "faults", "exclusion", "recursion")
+FACE = ("api", "implicit", "testing", "random", "debug", "callbacks")
 ORDER = ("ground", "values", "ir", "rules", "source", "passes", "emit", "eager", "specialise", "face", "compilation")
 WINGS = {"eager", "specialise"}
 """Neither of them imports the other."""

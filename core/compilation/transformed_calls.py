@@ -10,6 +10,7 @@ import numpy as np
 from .. import api
 from ..eager.recorded import custom
 from ..errors import BadInput, NoDerivative
+from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.typed import checkpointed, custom as operation
@@ -41,7 +42,7 @@ def _in_programs(*functions: Any) -> Callable[[Any], Any]:
     return register
 
 
-for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint):
+for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint, constant):
     _in_programs(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
 _in_programs(api.pullback)(transforms.trace_pullback)
 _in_programs(api.gradient)(transforms.trace_gradient)

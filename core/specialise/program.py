@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, MorulaError
+from ..exclusion import undo
 from ..faults import kind_of, refused
-from ..interrupts import undo
 from ..ir.builder import Builder
 from ..ir.dynamic import Block, Function, Value, operands, verify, walk
 from ..ir.places import calls_to, raised_at

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .core.callbacks import callback
     from .core.compilation.jitted import jit
     from .core.errors import BadInput, MorulaError, NoDerivative
+    from .core.implicit import constant, implicit
 
 __all__ = [
     "BadInput",
@@ -54,6 +55,7 @@ __all__ = [
     "adjoint",
     "callback",
     "checkpoint",
+    "constant",
     "core",
     "debug",
     "forwarddiff",
@@ -61,6 +63,7 @@ __all__ = [
     "gradient",
     "hessian",
     "hook",
+    "implicit",
     "ir",
     "jacobian",
     "jit",

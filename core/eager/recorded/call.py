@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoDerivative
-from ...interrupts import undo
+from ...exclusion import undo
 from ...recursion import DeepRecursion, deep
 from ...rules import find_model, find_rule
 from ...rules.connected import connected

@@ -13,8 +13,8 @@ import numpy as np
 
 from ... import rules
 from ...errors import BadInput, NoDerivative
+from ...exclusion import undo
 from ...faults import prune
-from ...interrupts import undo
 from ...recursion import DeepRecursion
 from ...rules.connected import connected
 from ...rules.registry import HANDLERS

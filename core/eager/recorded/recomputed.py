@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoDerivative
-from ...interrupts import undo
+from ...exclusion import undo
 from ...rules.registry import handles
 from ...source.definitions import describe
 from ...source.requirements import check_function

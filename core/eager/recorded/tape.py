@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoDerivative
-from ...interrupts import undo
+from ...exclusion import undo
 from ...rules.connected import connected
 from ...source.definitions import describe, example
 from ...values.attributes import attributes

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...interrupts import undo
+from ...exclusion import undo
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, evaluate
 from ..recorded.tape import Tape

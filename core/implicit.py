@@ -1,0 +1,144 @@
+"""Results of searches in differentiable programs: constants, and solutions of equations by the implicit function theorem."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .api import adjoint, jacobian, nestlevel, pullback
+from .errors import BadInput, MorulaError
+from .source.requirements import check_function
+from .values import tree
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+Solve = Callable[[Callable[[Any], Any], Any], Any]
+
+
+def constant(f: Made) -> Made:
+    """``f``, whose result is held constant: no cotangent passes to its arguments, nor to what it reads from outside.
+
+    Use it for what chooses but does not compute: step sizes, the search for a solution that ``implicit`` then
+    differentiates.  It holds at every level of nested derivatives.
+
+    Args:
+        f: any function; it is not changed.
+
+    Returns:
+        A function with the same arguments and results.
+
+    Raises:
+        BadInput: ``f`` is not callable.
+
+    >>> from morula.core import grad
+    >>> rounded = constant(lambda x: round(x, 1))
+    >>> grad(lambda x: x * rounded(x))(1.234)
+    1.2
+    """
+    check_function(f)
+
+    def held(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    @adjoint(held)
+    def _(*args: Any, **kwargs: Any) -> Any:
+        return held(*args, **kwargs), lambda dy: (None,) * len(args)
+
+    return functools.wraps(f)(held)  # type: ignore[return-value]
+
+
+def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None) -> Any:
+    """``x``, where ``residual(x)`` vanishes, as a differentiable function of whatever ``residual`` depends on.
+
+    By the implicit function theorem a change dr of the residual at fixed x changes the solution by -J^-1 dr, with J the
+    Jacobian of the residual.  How x was found does not matter, and is not differentiated.  Derivatives may be nested.
+
+    Args:
+        x: the solution: a number, an array, or a structure of them (``morula.tree``).
+        residual: a function of x alone, of x's structure; what else it depends on it reads from its closure.
+        solve: ``solve(pull, dx)`` returns the vector u with ``pull(u) = dx``, where ``pull(u)`` is the product of the
+            transposed Jacobian with u; by default the Jacobian is computed and factorised.  For large systems an
+            iterative method belongs here.
+
+    Returns:
+        ``x`` in new memory; outside of derivatives ``residual`` is not called.
+
+    Raises:
+        BadInput: ``residual`` or ``solve`` is not callable, or the residual has another number of entries than x.
+        MorulaError: a cotangent arrives, and the Jacobian is singular.
+
+    Source: Griewank and Walther (2008), section 15.1; Blondel et al. (2022).
+
+    >>> from morula.core import grad
+    >>> def root(a):
+    ...     x = constant(lambda a: a**0.5)(a)
+    ...     return implicit(x, lambda x: x * x - a)
+    >>> grad(root)(4.0), grad(grad(root))(4.0)
+    (0.25, -0.03125)
+    """
+    check_function(residual)
+    if solve is not None:
+        check_function(solve)
+    vector, restore = tree.flatten(x)
+    if nestlevel() == 0:
+        return restore(vector)
+
+    def residuals(v: np.ndarray) -> np.ndarray:
+        r = tree.flatten(residual(restore(v)))[0]
+        if r.shape != v.shape:
+            raise BadInput(f"implicit: the residual has {r.size} entries and x has {v.size}; expected as many")
+        return r
+
+    return restore(_attached(vector, residuals, _dense(residuals) if solve is None else _by(solve, residuals)))
+
+
+def _attached(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]) -> np.ndarray:
+    if nestlevel() == 0:
+        return x
+    x = _settled(x, residuals, solve)
+    return _moved(x, residuals(x), residuals, solve)
+
+
+def _settled(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]) -> np.ndarray:
+    """``x`` as a constant of this derivative, and as the solution for those around it."""
+    return np.copy(x)
+
+
+@adjoint(_settled)
+def _settled_with_pullback(x: Any, residuals: Any, solve: Any) -> tuple[Any, Any]:
+    return _attached(x, residuals, solve), lambda dx: (None, None, None)
+
+
+def _moved(
+    x: np.ndarray, r: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]
+) -> np.ndarray:
+    """``x``, to which the vanishing residual ``r`` is attached."""
+    return np.copy(x)
+
+
+@adjoint(_moved)
+def _moved_with_pullback(x: Any, r: Any, residuals: Any, solve: Any) -> tuple[Any, Any]:
+    return np.copy(x), lambda dx: (None, -solve(x, dx), None, None)
+
+
+def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    def solve(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        slopes = jacobian(residuals)(x)
+        if not np.linalg.cond(slopes) < 1.0 / np.finfo(slopes.dtype).eps:
+            raise MorulaError(
+                "implicit: the Jacobian of the residual is singular at x, so that the solution is not determined or does not "
+                "move smoothly"
+            )
+        return np.linalg.solve(slopes.T, dx)
+
+    return solve
+
+
+def _by(given: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    def solve(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        back = pullback(residuals, x)[1]
+        return given(lambda u: back(u)[0], dx)
+
+    return solve

@@ -1,0 +1,92 @@
+"""``mo.implicit``: solutions of equations, to second order; ``mo.constant``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.testing import check_gradients
+
+A = np.array([[4.0, 1.0, 0.3], [0.5, 3.0, 1.0], [0.2, -0.4, 2.0]])
+B = np.array([1.0, -2.0, 0.5])
+
+
+@mo.constant
+def newton(a):
+    x = 1.0
+    for _ in range(60):
+        x -= (x**3 + a * x - 1.0) / (3 * x * x + a)
+    return x
+
+
+def cubic(a):
+    return mo.implicit(newton(a), lambda x: x**3 + a * x - 1.0)
+
+
+def test_the_root_of_a_cubic_to_third_order():
+    check_gradients(cubic, 0.7, order=3)
+    x = newton(0.7)
+    assert mo.grad(cubic)(0.7) == pytest.approx(-x / (3 * x * x + 0.7), rel=1e-14)
+
+
+def linear(m, b, solve=None):
+    x = mo.constant(np.linalg.solve)(m, b)
+    return mo.implicit(x, lambda x: m @ x - b, solve)
+
+
+def richardson(pull, dx):
+    u = np.zeros_like(dx)
+    for _ in range(400):
+        u = u + 0.2 * (dx - pull(u))
+    return u
+
+
+@pytest.mark.parametrize("solve", [None, richardson])
+def test_a_linear_system(solve):
+    check_gradients(lambda m, b: linear(m, b, solve), A, B, order=2)
+    found = mo.grad(lambda b: np.sum(linear(A, b, solve) ** 2))(B)
+    x = np.linalg.solve(A, B)
+    np.testing.assert_allclose(found, np.linalg.solve(A.T, 2 * x), rtol=1e-12)
+
+
+def test_a_structure_of_unknowns():
+    def solved(a, b):
+        x = mo.constant(lambda a, b: {"u": np.sqrt(a), "v": b / np.sqrt(a)[0]})(a, b)
+        found = mo.implicit(x, lambda x: {"u": x["u"] ** 2 - a, "v": x["v"] * x["u"][0] - b})
+        return np.sum(found["u"]) * found["v"]
+
+    check_gradients(solved, np.array([2.0, 3.0]), 1.5, order=2)
+
+
+def test_outside_of_derivatives_the_residual_is_not_called():
+    x = np.ones(2)
+    found = mo.implicit(x, lambda x: 1 / 0)
+    assert found is not x and found.tolist() == [1.0, 1.0]
+
+
+def test_it_compiles():
+    compiled = mo.jit(mo.grad(lambda b: np.sum(linear(A, b) ** 2)))
+    np.testing.assert_allclose(compiled(B), mo.grad(lambda b: np.sum(linear(A, b) ** 2))(B), rtol=1e-12)
+
+
+def test_a_solution_that_is_not_determined_has_no_derivative():
+    with pytest.raises(mo.MorulaError, match="the Jacobian of the residual is singular at x"):
+        mo.grad(lambda a: mo.implicit(0.0, lambda x: x * x - a))(0.0)
+
+
+def test_what_does_not_fit_is_said():
+    with pytest.raises(mo.BadInput, match="the residual has 3 entries and x has 1; expected as many"):
+        mo.grad(lambda a: mo.implicit(1.0, lambda x: a * np.ones(3)))(1.0)
+    with pytest.raises(mo.BadInput, match="a function is needed, not a float"):
+        mo.implicit(1.0, 2.0)
+
+
+def test_a_constant_function_passes_nothing_on():
+    scale = 3.0
+    size = mo.constant(lambda x, *, power=2: scale * np.sum(x**power))
+    x = np.array([1.0, 2.0])
+    assert size(x, power=3) == 27.0
+    assert mo.grad(lambda x: np.sum(x) * size(x, power=3))(x).tolist() == [27.0, 27.0]
+    assert not mo.hessian(lambda x: size(x) + 0.0 * np.sum(x))(x).any()
+    assert mo.jit(mo.grad(lambda x: np.sum(x) * size(x)))(x).tolist() == [15.0, 15.0]
