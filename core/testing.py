@@ -20,7 +20,7 @@ import numpy as np
 
 from .errors import BadInput
 from .values import tree
-from .values.tree import Path
+from .values.tree import Path, described
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
 """What a function may raise when a point is outside its domain, or when a count has become a float."""
@@ -196,9 +196,9 @@ def check_pullback(
         where = f"check_gradients({name}): the gradient of {_spell(path, names)}"
         g = _at(gradients, path)
         if g is None:
-            raise AssertionError(f"{where} is None; expected {_describe(x)}")
+            raise AssertionError(f"{where} is None; expected {described(x)}")
         if np.shape(g) != np.shape(x) or (isinstance(x, np.ndarray) and np.asarray(g).dtype != x.dtype):
-            raise AssertionError(f"{where} is {_describe(g)}; expected {_describe(x)}, as the argument")
+            raise AssertionError(f"{where} is {described(g)}; expected {described(x)}, as the argument")
         for direction, element in _directions(x, random, by_element):
             expected, error = _slope(loss, path, x, direction)
             if math.isnan(expected) and isinstance(x, int):
@@ -412,10 +412,6 @@ def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     return (plain + names[len(plain) :])[: len(args)]
 
 
-def _describe(x: Any) -> str:
-    return f"an array of shape {x.shape} and dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
-
-
 def _is_single(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype in (np.float16, np.float32, np.complex64)
 
@@ -429,7 +425,7 @@ def _first_difference(a: Any, b: Any) -> str | None:
         return "f returns another structure when it is differentiated"
     for (_, x), (_, y) in zip(left, right, strict=True):
         if not isinstance(y, type(x)) or np.shape(x) != np.shape(y) or np.asarray(x).dtype != np.asarray(y).dtype:
-            return f"f returns {_describe(x)}, and {_describe(y)} when differentiated"
+            return f"f returns {described(x)}, and {described(y)} when differentiated"
         rounding = 8 * np.finfo(np.asarray(x).dtype).eps if np.asarray(x).dtype.kind in "fc" else 0.0
         sizes = np.abs(np.asarray(x))
         size = np.max(sizes, initial=0.0, where=np.isfinite(sizes))  # of terms that may cancel in an entry

@@ -1,12 +1,26 @@
-"""Structures as trees: the walk over the numbers and arrays in containers and objects, written once.
+"""Walks over structures of numbers and arrays: leaves and their paths, map, comparison, one vector and back.
 
-What containers and objects hold is said by ``holders``.  A *leaf* is a number or an array for which ``is_leaf`` says so;
-what is neither a leaf nor holds others is a constant.  Within one tree an array or an object is one variable, in however
-many places it stands: it is visited once, at its first place, and what was made of it stands in all of them.  A number is a
-value: each place has its own.
+A structure (a *tree*) is made of lists, tuples, named tuples, dicts, deques, ``functools.partial``, and objects: ordinary
+classes, dataclasses (also frozen ones) and classes with ``__slots__``, private slots included.
 
-The walk runs as it stands in recorded code and while a program is compiled; only what is called on the leaves is recorded or
-compiled.
+- A *leaf* is a float, a complex number, or an array or NumPy number of one of these dtypes.
+- Everything else is a *constant*: ints, bools, strings, None, functions, sets, and arrays of ints, bools or objects.
+  A rebuilt structure holds the same constants.
+- Leaves come in the order of the structure: entries of sequences by index, of dicts in insertion order, attributes in the
+  order in which the object stores them.
+- An array or object that stands in several places is one variable: it is visited once, at its first place, and its
+  replacement stands in all of them.  A number is a value: each place has its own.
+- Rebuilding makes new containers and objects of the same classes, without calling ``__init__`` or ``__setattr__``.
+
+The functions work in differentiated code.  Under ``mo.jit`` the walk runs while the program is compiled, and only what is
+called on the leaves is compiled.
+
+>>> model = {"w": [np.ones(2), 3.0], "n": 4}
+>>> leaves_with_paths(model)
+[("['w'][0]", array([1., 1.])), ("['w'][1]", 3.0)]
+>>> vector, unflatten = flatten(model)
+>>> unflatten(2 * vector)
+{'w': [array([2., 2.]), 6.0], 'n': 4}
 """
 
 from __future__ import annotations
@@ -20,6 +34,8 @@ import numpy as np
 
 from ..errors import ENGINE, BadInput
 from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unrolled
+
+__all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
 
 Path = tuple[tuple[str, Any], ...]
 """How to get to a place in a tree: ("item", key) or ("attribute", name) for each step."""
@@ -69,30 +85,43 @@ def leaves(tree: Any, *others: Any) -> list[Any]:
     return found
 
 
-def leaves_with_paths(tree: Any) -> list[tuple[str, Any]]:
-    """The leaves of ``tree`` in order, each with the way to it from ``tree``, as a user would write it.
+def leaves_with_paths(tree: Any, name: str = "") -> list[tuple[str, Any]]:
+    """The leaves of ``tree`` in order, each with its path as a user would write it.
 
-    >>> leaves_with_paths({"w": [1.0, 2.0], "n": 3})
-    [("['w'][0]", 1.0), ("['w'][1]", 2.0)]
+    Args:
+        tree: any structure.
+        name: what the paths call ``tree``; without one, they begin with the first step.
+
+    Returns:
+        Pairs of a path, such as ``params['w'][0].bias``, and a leaf.  A shared array is listed once, at its first place.
+
+    >>> leaves_with_paths({"w": [1.0, 2.0], "n": 3}, "params")
+    [("params['w'][0]", 1.0), ("params['w'][1]", 2.0)]
     """
     found: list[tuple[str, Any]] = []
-    rebuild(tree, lambda path, x: found.append((spelled(path, ""), x)))
+    rebuild(tree, lambda path, x: found.append((spelled(path, name), x)))
     return found
 
 
-def flatten(tree: Any) -> tuple[np.ndarray, Callable[[Any], Any]]:
-    """The numbers of ``tree`` as one vector of real numbers, and the way back.
+def flatten(tree: Any, name: str = "tree") -> tuple[np.ndarray, Callable[[Any], Any]]:
+    """The leaves of ``tree`` as one vector of reals, and the function that turns such a vector into a structure.
+
+    A complex number counts as two, its real and its imaginary part, so that every vector of the right length is a
+    structure.  An array that stands in two places counts once.  Both directions are differentiable and copy: what they
+    return shares no memory with what they were given, except for the constants.
 
     Args:
-        tree: as for ``map_leaves``.  A complex number counts as two, its real and its imaginary part.
+        tree: any structure.
+        name: what messages call ``tree``.
 
     Returns:
         ``(vector, unflatten)``: the vector has the widest real dtype among the leaves, float64 if there is none;
-        ``unflatten(v)`` is a new structure with the numbers of a vector of that length in the types of ``tree``'s leaves.
-        Both are differentiable.
+        ``unflatten(v)`` is a new structure with the numbers of ``v`` in the classes, shapes, dtypes and sharing of ``tree``
+        as it was when it was flattened.
 
     Raises:
-        BadInput: ``unflatten`` is given anything but a vector of that length.
+        BadInput: ``tree`` holds an array of Python objects, or a number or array of a derived class, which a vector would
+            not give back; ``unflatten`` is given anything but a real vector of that length.
 
     >>> vector, unflatten = flatten({"w": np.ones((2, 2)), "b": 3.0, "name": "layer"})
     >>> vector.tolist()
@@ -100,35 +129,63 @@ def flatten(tree: Any) -> tuple[np.ndarray, Callable[[Any], Any]]:
     >>> unflatten(2 * vector)["b"]
     6.0
     """
-    found = leaves(tree)
-    parts = [np.ravel(_reals(np.asarray(x))) for x in found]
-    vector = np.concatenate(parts) if parts else np.zeros(0)
+    parts: list[Any] = []
+    forms: list[_Form] = []
+
+    def take(path: Path, x: Any) -> Any:
+        if not (type(x) in (np.ndarray, float, complex) or isinstance(x, np.generic)):
+            raise BadInput(f"{spelled(path, name)} is a {type(x).__name__}: expected a plain number or array")
+        array: Any = np.asarray(x)
+        reals = np.stack([array.real, array.imag], axis=-1) if array.dtype.kind == "c" else array
+        parts.append(np.ravel(reals))
+        forms.append(_Form(isinstance(x, np.ndarray), isinstance(x, np.generic), array.shape, array.dtype, reals.size))
+        return np.zeros(0) if isinstance(x, np.ndarray) else 0.0
+
+    def keep(path: Path, x: Any) -> Any:
+        if isinstance(x, np.ndarray) and x.dtype.kind == "O":
+            raise BadInput(f"{spelled(path, name)} is an array of Python objects: expected an array of numbers")
+        return x
+
+    template = rebuild(tree, take, constant=keep)
+    size = sum(form.size for form in forms)
 
     def unflatten(v: Any) -> Any:
-        if np.shape(v) != vector.shape:
-            raise BadInput(
-                f"this structure has {vector.size} numbers: expected a vector of so many, not the shape {np.shape(v)}"
-            )
+        v = np.asarray(v)
+        if v.shape != (size,):
+            raise BadInput(f"this structure has {size} numbers: expected a vector of so many, not the shape {v.shape}")
+        if v.dtype.kind not in "iuf":
+            raise BadInput(f"this structure takes a vector of {size} real numbers, not of dtype {v.dtype}")
         values, start = [], 0
-        for x, part in zip(found, parts):
-            values.append(_in_form_of(x, v[start : start + part.size]))
-            start += part.size
-        return with_leaves(tree, values)
+        for form in forms:
+            values.append(form.filled(v[start : start + form.size]))
+            start += form.size
+        return with_leaves(template, values)
 
-    return vector, unflatten
-
-
-def _reals(x: Any) -> Any:
-    return np.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x
+    return np.concatenate(parts) if parts else np.zeros(0), unflatten
 
 
-def _in_form_of(x: Any, part: Any) -> Any:
-    """The real numbers ``part`` as a number or an array of the type of the leaf ``x``."""
-    if np.iscomplexobj(x):
-        part = part[0::2] + 1j * part[1::2]
-    if isinstance(x, np.ndarray):
-        return np.reshape(part, x.shape).astype(x.dtype)
-    return part[0].astype(x.dtype) if isinstance(x, np.generic) else part[0].item()
+@dataclass(frozen=True)
+class _Form:
+    """The form of a leaf, and how many reals it takes."""
+
+    is_array: bool
+    is_of_numpy: bool
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    size: int
+
+    def filled(self, reals: Any) -> Any:
+        """The leaf of this form that is made of ``reals``."""
+        if self.dtype.kind == "c":  # written part by part: 1j times an infinity would have NaN as its real part
+            values: Any = np.zeros(self.size // 2, self.dtype)
+            values.real, values.imag = reals[0::2], reals[1::2]
+        else:
+            values = reals.astype(self.dtype)
+        if self.is_array:
+            return values.reshape(self.shape)
+        if self.is_of_numpy:
+            return values[0]
+        return complex(values[0]) if self.dtype.kind == "c" else float(values[0])
 
 
 def with_leaves(tree: Any, values: Sequence[Any]) -> Any:
@@ -145,15 +202,56 @@ def _unchanged(path: Path, x: Any) -> Any:
     return x
 
 
+def require_same_structure(tree: Any, other: Any, names: tuple[str, str] = ("tree", "the other tree")) -> None:
+    """Check that two structures differ at most in the values of their leaves and constants.
+
+    The same are: classes of containers, objects and constants; lengths, keys and attributes; whether a leaf is an array,
+    its shape and dtype; and which places share one array or object.  The order of a dict's keys does not matter, and a
+    NumPy number counts as a Python number of its dtype.
+
+    Args:
+        tree, other: the structures.
+        names: what the message calls them.
+
+    Raises:
+        BadInput: they differ; the message names the first path at which they do.
+
+    >>> require_same_structure({"w": [1.0, 2.0]}, {"w": [3.0, np.zeros(2)]}, ("params", "gradient"))
+    Traceback (most recent call last):
+    morula.core.errors.BadInput: gradient['w'][1] is an array of shape (2,) and dtype float64, but params['w'][1] is a float
+    """
+
+    def compare(path: Path, x: Any, y: Any) -> None:
+        if _form(x) != _form(y):
+            raise BadInput(
+                f"{spelled(path, names[1])} is {described(y)}, but {spelled(path, names[0])} is {described(x)}"
+            )
+
+    rebuild(tree, compare, other, constant=compare, names=names, is_exact=True)
+
+
+def _form(x: Any) -> tuple[Any, ...]:
+    """What two leaves or constants of the same form have in common."""
+    if isinstance(x, np.ndarray):
+        return type(x), x.shape, x.dtype
+    return (np.asarray(x).dtype,) if is_parameter(x) else (type(x),)
+
+
+def described(x: Any) -> str:
+    """What messages call a number, an array or a constant."""
+    return f"an array of shape {x.shape} and dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+
+
 def rebuild(
     tree: Any,
     leaf: Callable[..., Any],
     *others: Any,
     is_leaf: Callable[[Any], bool] = is_parameter,
-    constant: Callable[[Path, Any], Any] = _unchanged,
+    constant: Callable[..., Any] = _unchanged,
     is_shared: bool = True,
     may_miss: bool = False,
     names: tuple[str, str] = ("tree", "the other tree"),
+    is_exact: bool = False,
 ) -> Any:
     """A copy of ``tree`` with ``leaf(path, x, *ys)`` in place of its leaves, ``constant(path, x)`` of its constants.
 
@@ -163,11 +261,13 @@ def rebuild(
         is_shared: whether an array that stands in two places is one leaf.
         may_miss: whether ``others`` may lack entries of dicts; they count as None.
         names: what messages call ``tree`` and ``others``.
+        is_exact: whether ``others`` must have the classes, keys and sharing of ``tree`` everywhere, without None for
+            subtrees; ``constant`` then takes what they hold, as ``leaf`` does.
 
     Raises:
         BadInput: one of ``others`` has another structure.
     """
-    return unrolled(_Walk(leaf, is_leaf, constant, is_shared, may_miss, names).walk(tree, others, ()))
+    return unrolled(_Walk(leaf, is_leaf, constant, is_shared, may_miss, names, is_exact).walk(tree, others, ()))
 
 
 def spelled(path: Path, name: str) -> str:
@@ -183,14 +283,18 @@ def spelled(path: Path, name: str) -> str:
 class _Walk:
     leaf: Callable[..., Any]
     is_leaf: Callable[[Any], bool]
-    constant: Callable[[Path, Any], Any]
+    constant: Callable[..., Any]
     is_shared: bool
     may_miss: bool
     names: tuple[str, str]
+    is_exact: bool
     arrays: Any = np.ndarray  # the classes of arrays
     done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was made, by identity of what it was made of
+    partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by identity of either
 
     def walk(self, x: Any, others: tuple[Any, ...], path: Path) -> Recursion:
+        if self.is_exact:
+            self.check_sharing(x, others, path)
         if id(x) in self.done:
             return self.done[id(x)][1]
         if self.call(self.is_leaf, x):
@@ -201,15 +305,14 @@ class _Walk:
         kind = self.kind(x)
         new = None if kind is None or not kind.is_mutable else _empty(kind, x)
         if kind is None or kind.is_mutable and new is None:
-            return self.call(self.constant, path, x)
+            return self.call(self.constant, path, x, *(others if self.is_exact else ()))
         if kind.is_mutable:
             self.done[id(x)] = x, new
         entries = self.entries(kind, x)
         inside = [self.parts(kind, x, other, path) for other in others]
         values = []
         for key, value in entries:
-            is_attribute = isinstance(kind, Objects) or type(key) is Attribute
-            place = *path, ("attribute", str(key)) if is_attribute else ("item", key)
+            place = *path, _step(kind, key)
             values.append((yield self.walk(value, tuple([self.part(p, key, place) for p in inside]), place)))
         if not kind.is_mutable:
             return kind.made(x, values)
@@ -218,9 +321,15 @@ class _Walk:
 
     def parts(self, kind: Kind, x: Any, other: Any, path: Path) -> dict[Any, Any] | None:
         """What ``other`` holds where the tree holds ``x``."""
-        if other is None:
+        if other is None and not self.is_exact:
             return None
-        if self.kind(other) is not kind or isinstance(kind, Objects) and not isinstance(other, type(x)):
+        is_of_class = type(other) is type(x) if self.is_exact else isinstance(other, type(x))
+        if (
+            other is None
+            or self.kind(other) is not kind
+            or (self.is_exact or isinstance(kind, Objects))
+            and not is_of_class
+        ):
             raise BadInput(
                 f"{spelled(path, self.names[1])} is a {type(other).__name__}: expected the structure of {self.names[0]}, a "
                 f"{type(x).__name__}"
@@ -229,7 +338,27 @@ class _Walk:
             raise BadInput(
                 f"{spelled(path, self.names[1])} has {len(other)} entries: expected {len(x)}, like {self.names[0]}"
             )
-        return dict(self.entries(kind, other))
+        parts = dict(self.entries(kind, other))
+        if self.is_exact:
+            keys = dict(self.entries(kind, x))
+            for here, there, (has, lacks) in ((keys, parts, self.names), (parts, keys, self.names[::-1])):
+                for key in here:
+                    if key not in there:
+                        raise BadInput(f"{spelled((*path, _step(kind, key)), has)} has no counterpart in {lacks}")
+        return parts
+
+    def check_sharing(self, x: Any, others: tuple[Any, ...], path: Path) -> None:
+        """Check that ``others`` hold one array or object in two places where the tree does, and only there."""
+        for other in others:
+            for a, b, name in ((x, other, self.names[0]), (other, x, self.names[1])):
+                kind = self.kind(a)
+                if not (isinstance(a, self.arrays) and self.is_shared or kind is not None and kind.is_mutable):
+                    continue
+                _, partner, place = self.partners.setdefault(id(a), (a, b, path))
+                if partner is not b:
+                    raise BadInput(
+                        f"{spelled(place, name)} and {spelled(path, name)} are one object, but their counterparts are two"
+                    )
 
     def part(self, parts: dict[Any, Any] | None, key: Any, place: Path) -> Any:
         if parts is None:
@@ -251,6 +380,12 @@ class _Walk:
 
     def new(self, made: Any) -> Any:
         return made
+
+
+def _step(kind: Kind, key: Any) -> tuple[str, Any]:
+    """The step of a path to the entry ``key``."""
+    is_attribute = isinstance(kind, Objects) or type(key) is Attribute
+    return ("attribute", str(key)) if is_attribute else ("item", key)
 
 
 def _empty(kind: Kind, x: Any) -> Any:
@@ -302,8 +437,9 @@ def _options(
     is_shared: bool = True,
     may_miss: bool = False,
     names: tuple[str, str] = ("tree", "the other tree"),
+    is_exact: bool = False,
 ) -> tuple[Any, ...]:
-    return leaf, is_leaf, constant, is_shared, may_miss, names
+    return leaf, is_leaf, constant, is_shared, may_miss, names, is_exact
 
 
 def rebuild_recorded(tape: Any, tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
