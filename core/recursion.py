@@ -27,21 +27,26 @@ class DeepRecursion:
         global _in_force
         with one_at_a_time:
             limit = now = sys.getrecursionlimit()
-            if deep and now == _in_force:
-                limit = next(reversed(deep.values()))
-            deep[self] = limit
+            if _raised and now == _in_force:
+                limit = next(reversed(_raised.values()))
+            _raised[self] = limit
             _in_force = max(now if limit != now else 0, self.at_least or 5 * limit)
             sys.setrecursionlimit(_in_force)
 
     def end(self) -> None:
         with one_at_a_time:
-            if self in deep:
-                if len(deep) == 1 and sys.getrecursionlimit() == _in_force:
-                    sys.setrecursionlimit(deep[self])
-                deep.pop(self, None)
+            if self in _raised:
+                if len(_raised) == 1 and sys.getrecursionlimit() == _in_force:
+                    sys.setrecursionlimit(_raised[self])
+                _raised.pop(self, None)
 
 
-deep: dict[DeepRecursion, int] = {}
+def is_raised() -> bool:
+    """Whether some thread has raised the limit."""
+    return bool(_raised)
+
+
+_raised: dict[DeepRecursion, int] = {}
 """All that have begun and not ended, with the limit that was in force before any."""
 
 _in_force = 0

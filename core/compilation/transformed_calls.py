@@ -23,7 +23,7 @@ from ..source.requirements import check_function
 from ..specialise import transforms
 from ..specialise.functions import Captured, constant_for_derivatives
 from ..specialise.surface.operators import stored
-from ..specialise.traced import BY_RULE, Array, Traced
+from ..specialise.traced import BY_RULE, Array, Traced, always_traces
 from ..values import tree
 from ..values.attributes import attributes
 from ..values.layout import Build, Describe
@@ -31,26 +31,15 @@ from ..values.layout import Build, Describe
 __all__ = ["call_with_adjoint"]
 
 
-def _in_programs(*functions: Any) -> Callable[[Any], Any]:
-    """Register what functions do while a program is traced, whatever they are called with."""
-
-    def register(body: Any) -> Any:
-        for function in functions:
-            function.__morula_trace__ = body
-        return body
-
-    return register
-
-
 for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint, constant):
-    _in_programs(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
-_in_programs(api.pullback)(transforms.trace_pullback)
-_in_programs(api.gradient)(transforms.trace_gradient)
-_in_programs(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
-_in_programs(tree.rebuild)(
+    always_traces(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
+always_traces(api.pullback)(transforms.trace_pullback)
+always_traces(api.gradient)(transforms.trace_gradient)
+always_traces(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
+always_traces(tree.rebuild)(
     lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
 )
-_in_programs(custom.nestlevel)(lambda trace: trace.level)
+always_traces(custom.nestlevel)(lambda trace: trace.level)
 
 
 def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
@@ -69,7 +58,7 @@ def _rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Va
     return made
 
 
-@_in_programs(custom.stop_gradient)
+@always_traces(custom.stop_gradient)
 def _stop_gradient(trace: Any, x: Any) -> Any:
     if not trace.level:
         return x
@@ -77,7 +66,7 @@ def _stop_gradient(trace: Any, x: Any) -> Any:
     return _rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
 
 
-@_in_programs(custom.hook)
+@always_traces(custom.hook)
 def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
     check_function(g)
     if not trace.level:
@@ -85,7 +74,7 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
     return with_pullback(trace, x, (x,), lambda dy: (trace.call(g, dy),), f"the hook {describe(g)}")
 
 
-@_in_programs(api.checkpoint)
+@always_traces(api.checkpoint)
 def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The loops in ``f`` keep few of their states and run their iterations again; else each value has its own decision."""
     check_function(f)

@@ -15,6 +15,8 @@ Late = Callable[..., Any]
 class Connected:
     # What records
     calls: dict[str, Late]  # call: what rewritten functions call, by the names that they use
+    how: Late  # call: how a function or a class is called, whatever its arguments
+    call_other: Late  # call: a call of what is neither a function written in Python nor a method of an object
     pullback: Late  # api: the public function, for programs of SciPy's solvers
     record: Late  # pullback: one run of a function, and its pullback
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation

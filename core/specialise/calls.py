@@ -37,7 +37,7 @@ from .sequences import Sequence, sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import started
-from .traced import BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
+from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .uninterpreted import Uninterpreted
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
@@ -210,8 +210,8 @@ class Calls(Uninterpreted, Recursions):
                 function, args, kwargs = read_by(self, function, args, kwargs, True)
             if not has_traced(args) and not has_traced(kwargs):
                 return self.call_real(function, args, kwargs)
-        if module.startswith(ENGINE) and hasattr(function, "__morula_trace__"):
-            return function.__morula_trace__(self, *args, **kwargs)
+        if function in ALWAYS:
+            return ALWAYS[function](self, *args, **kwargs)
         if module.startswith(_OF_TRACES):
             return function(*args, **kwargs)
         return self.interpret(function, args, kwargs)

@@ -314,6 +314,20 @@ def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return register
 
 
+ALWAYS: dict[Any, Callable[..., Any]] = {}
+"""What morula's own functions do in a traced program whatever their arguments are: ``ALWAYS[pullback](trace, f, x)``."""
+
+
+def always_traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what functions of morula do in a traced program."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        ALWAYS.update(dict.fromkeys(functions, body))
+        return body
+
+    return register
+
+
 def by_rule(*functions: Any, when: Callable[..., bool] = lambda *args, **kwargs: True) -> None:
     """Register composites that are differentiated by their rule, for the arguments for which ``when`` holds."""
     BY_RULE.update(dict.fromkeys(functions, when))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...exclusion import undo
-from ...recursion import DeepRecursion, deep
+from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
 from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
@@ -42,15 +42,7 @@ from .operate import OPERATORS
 from .stores import remove_attribute, setitem, store_attribute
 from .tape import Cotangents, Record, Tape, pull_again, snapshot
 
-
-def call(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, recorded on ``tape``."""
-    kind = type(function)
-    if kind in known.HASHABLE or isinstance(function, type) and kind.__hash__ is type.__hash__:
-        return known.functions[function](tape, *args, **kwargs)
-    if kind is MethodType:
-        return call(tape, function.__func__, function.__self__, *args, **kwargs)
-    return _call_other(tape, function, args, kwargs)
+call = Tape.call
 
 
 def caller(function: Any) -> Handler:
@@ -116,9 +108,6 @@ def _of_zero(rule: Any) -> Handler:
         return rule.function(*args)
 
     return call_zero
-
-
-known.Functions.how = staticmethod(_how)  # type: ignore[method-assign]
 
 
 def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -237,7 +226,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     kept = snapshot(y) if compiled.result.kind == "tuple" else y
                     tape.records.append((_pull_compiled, kept, compiled, saved, values, function))
                     of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
-                    if deep and compiled.is_fixed and function.__closure__ is None and of_numbers:
+                    if known.runs and compiled.is_fixed and function.__closure__ is None and of_numbers:
                         rest = values[len(args) :]
                         if all(type(x) in STATIC for x in rest):
                             found = _of_numbers(function, compiled, len(args), rest)
@@ -252,9 +241,10 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if function in known.functions:
             known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
         return _call_unread(tape, function, args, kwargs)
-    if deep:
+    if known.runs:
         # What has no compiled form for one call has none for the next.
         known.functions.settle(function, recorded, template_of(function).is_current)
+    if is_raised():
         return recorded(tape, *args, **kwargs)
     raised = DeepRecursion()
     ending = [raised.end]
@@ -475,7 +465,8 @@ for _recorded, _function in OPERATORS.values():
 HANDLERS[type.__call__] = lambda tape, cls, *args, **kwargs: make(tape, cls, args, kwargs)
 HANDLERS[abs] = HANDLERS[operator.abs]
 HANDLERS[Int] = same_integer
-Tape.call = call  # type: ignore[method-assign]
+connected.how = _how
+connected.call_other = _call_other
 connected.calls = {
     "call": call,
     "method": call_method,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...rules.connected import connected
 from ...values.attributes import MISSING
 from ...values.passing import is_class_of_module, is_of_module
 from ...values.versions import HEAP_TYPE, Versions
@@ -51,7 +52,7 @@ class Functions(dict[Any, Callable[..., Any]]):
             if same and is_current():
                 self.enter(function, found)
                 return found
-        found = self.how(function)
+        found = connected.how(function)
         kind = type(function)
         if kind is FunctionType:
             self.enter(function, found)
@@ -81,11 +82,6 @@ class Functions(dict[Any, Callable[..., Any]]):
         passing, self.passing = self.passing, []
         for function in passing:
             self.pop(function, None)
-
-    @staticmethod
-    def how(function: Any) -> Callable[..., Any]:
-        """The general way; the module ``call`` says which."""
-        raise NotImplementedError
 
 
 functions = Functions()
@@ -196,8 +192,12 @@ def forget() -> None:
         found.pop(cls, None) if isinstance(found, dict) else found.discard(cls)
 
 
+runs: set[Any] = set()
+"""The runs of all threads that have begun and not ended.  Outside of a run nothing may be entered about a function: nobody forgets it."""
+
+
 def begin() -> None:
-    """At the start of a run: what may have been changed since the last one is found out anew."""
+    """At the start of a run, or of a backward sweep: what may have been changed since the last one is found out anew."""
     forget()
     if len(_versions) > MOST_CLASSES or not _versions.hold():
         forget_classes()

@@ -244,7 +244,7 @@ def _record_on_tape(
     deep = DeepRecursion()
     ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
     if parent is None:
-        ending += (known.forget, deep.end)
+        ending += (known.forget, lambda: known.runs.discard(tape), deep.end)
     first, *rest = gc.get_threshold()
     try:
         fresh = arguments.enter(args, chosen)
@@ -252,6 +252,7 @@ def _record_on_tape(
             gc.set_threshold(ALLOCATIONS, *rest)
         if parent is None:
             deep.begin()
+            known.runs.add(tape)
         y = call(tape, f, *fresh, **kwargs)
         del fresh
         arguments.has_returned = True

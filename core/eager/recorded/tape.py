@@ -14,6 +14,7 @@ then itself recorded there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ...values.attributes import attributes
 from ...values.cotangents import conform, is_fancy
 from ...values.memory import blank_memory, corresponding, distinct_entries, made_writeable, overlaps_itself, owner
 from ...values.numbers import Int
+from . import known
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
@@ -69,7 +71,12 @@ class Tape:
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """``function(*args, **kwargs)``, recorded here; the module ``call`` says how."""
-        raise NotImplementedError
+        kind = type(function)
+        if kind in known.HASHABLE or isinstance(function, type) and kind.__hash__ is type.__hash__:
+            return known.functions[function](self, *args, **kwargs)
+        if kind is MethodType:
+            return self.call(function.__func__, function.__self__, *args, **kwargs)
+        return connected.call_other(self, function, args, kwargs)
 
 
 Evaluate = Callable[..., Any]
