@@ -12,7 +12,7 @@ import numpy as np
 from .eager.recorded import jacobians
 from .eager.recorded.call import call, parameters
 from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
-from .eager.recorded.pullback import Back, CompiledBack, record
+from .eager.recorded.pullback import Back, CompiledBack, record_run
 from .eager.recorded.recomputed import checkpoint
 from .eager.recorded.structure import is_structure_of_numbers, map_container, plain
 from .eager.recorded.tape import Tape
@@ -27,7 +27,7 @@ from .source.definitions import describe, name_of
 from .source.requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
 from .source.statements import lower
 from .values import tree
-from .values.numbers import Int, evaluate
+from .values.numbers import Int, call_on
 
 __all__ = [
     "adjoint",
@@ -139,7 +139,7 @@ def _pullback(
     parent: Tape | None, f: Function, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Any, Back | CompiledBack]:
     check_function(f)
-    return record(parent, f, args, kwargs, lasting=True)
+    return record_run(parent, f, args, kwargs, lasting=True)
 
 
 def gradient(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -225,7 +225,7 @@ def _value_and_gradients(
     check_function(f)
     if argnums is not None:
         argnums = _positions(f, argnums, args)
-    y, back = record(parent, f, args, kwargs, argnums)
+    y, back = record_run(parent, f, args, kwargs, argnums)
     if has_aux:
         if not isinstance(y, tuple) or len(y) != 2:
             raise no_pair(f, y)
@@ -310,10 +310,10 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
                 f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
                 "complex numbers into .real and .imag"
             )
-        y, back = record(parent, f, args, kwargs, (position,))
+        y, back = record_run(parent, f, args, kwargs, (position,))
         if y is None:
             raise nothing_returned(f)
-        return evaluate(parent, jacobians.of_run, _Gradient(back, parent), y, x)
+        return call_on(parent, jacobians.of_run, _Gradient(back, parent), y, x)
 
     def trace(trace: Any, args: Any, kwargs: Any) -> Any:
         from .specialise.transforms import trace_jacobian

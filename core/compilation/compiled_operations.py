@@ -20,7 +20,7 @@ from ..eager.recorded.tape import Cotangents, Record, Tape
 from ..eager.structured.captured import made_on
 from ..values.cotangents import conform, scale
 from ..values.layout import Again, Describe, Holder, Hole, Layout, Static, build
-from ..values.numbers import Int, evaluate
+from ..values.numbers import Int, call_on
 from ..values.reachable import reached
 from .compiled import Compilation
 
@@ -50,7 +50,7 @@ def pullback_of(f: Callable[..., Any]) -> Callable[..., Any]:
     return pull
 
 
-def record(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a compiled function on a tape."""
     given = jitted.given(args, kwargs)
     described = Describe()
@@ -63,14 +63,14 @@ def record(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         return call(tape, jitted.__wrapped__, *args, **kwargs)
     kept = _Kept(jitted, given, leaves, layout)
     if is_real_number(found):
-        y, gradient = evaluate(tape.parent, jitted.with_gradient, *given)
-        y = evaluate(tape.parent, distinct, y)
+        y, gradient = call_on(tape.parent, jitted.with_gradient, *given)
+        y = call_on(tape.parent, distinct, y)
         tape.records.append((_scale_gradient, y, jitted, gradient, kept))
         return y
-    y = evaluate(tape.parent, jitted.plain, *given[0], **given[1])
+    y = call_on(tape.parent, jitted.plain, *given[0], **given[1])
     if found.program.may_give_arguments and _share_memory(y, leaves):
         return call(tape, jitted.__wrapped__, *args, **kwargs)
-    y = evaluate(tape.parent, _distinct, y)
+    y = call_on(tape.parent, _distinct, y)
     tape.records.append((_run_again, Describe().describe(y), jitted, _leaves_of(y), kept))
     return y
 
@@ -94,15 +94,15 @@ class _Kept:
                 table.add(x, table.run(conform, g, x))
 
 
-def _scale_gradient(table: Cotangents, record: Record) -> None:
-    _, y, _, gradient, kept = record
+def _scale_gradient(table: Cotangents, record_call: Record) -> None:
+    _, y, _, gradient, kept = record_call
     dy = table.take(y)
     if dy is not None:
         kept.add(table, gradient, dy)
 
 
-def _run_again(table: Cotangents, record: Record) -> None:
-    _, layout, jitted, results, kept = record
+def _run_again(table: Cotangents, record_call: Record) -> None:
+    _, layout, jitted, results, kept = record_call
     dys = [table.take(y) for y in results]
     if all(dy is None for dy in dys):
         return

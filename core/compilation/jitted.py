@@ -21,7 +21,7 @@ from ..specialise.traced import Trace
 from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from . import targets
 from .compiled import Checks, Compilation, specialised
-from .compiled_operations import pullback_of, record, value_and_gradient_of
+from .compiled_operations import pullback_of, record_call, value_and_gradient_of
 from .entry import entry
 from .explain import Lowered, explanation
 from .recompilation import History
@@ -176,7 +176,7 @@ class Jitted:
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """On a tape it is one operation."""
-        return record(tape, self, args, kwargs)
+        return record_call(tape, self, args, kwargs)
 
     @functools.cached_property
     def plain(self) -> Jitted:

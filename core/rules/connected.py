@@ -18,7 +18,7 @@ class Connected:
     how: Late  # call: how a function or a class is called, whatever its arguments
     call_other: Late  # call: a call of what is neither a function written in Python nor a method of an object
     pullback: Late  # api: the public function, for programs of SciPy's solvers
-    record: Late  # pullback: one run of a function, and its pullback
+    record_run: Late  # pullback: one run of a function, and its pullback
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
     site: Late  # fused: an expression as one operation
     body: Late  # fused: a whole function as one operation
@@ -29,7 +29,7 @@ class Connected:
     # What traces
     call_with_adjoint: Late  # transformed_calls
     call_by_rule: Late  # transformed_calls
-    inline: Late  # specialise.inline: a rule's function as typed IR
+    trace_into: Late  # traced_rules: a rule's function as typed IR
 
 
 connected = Connected()

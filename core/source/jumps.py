@@ -21,7 +21,7 @@ def assigned(body: list[Any]) -> set[str]:
     }
 
 
-def leaves(node: Any, kind: type) -> bool:
+def jumps_out(node: Any, kind: type) -> bool:
     """Whether a statement holds a ``return``, ``break`` or ``continue`` that leaves it."""
     inner = [*getattr(node, "body", []), *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
     for part in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
@@ -35,7 +35,7 @@ def leaves(node: Any, kind: type) -> bool:
         if (hasattr(statement, "body") or isinstance(statement, ast.Match)) and not isinstance(
             statement, (ast.FunctionDef, ast.ClassDef)
         ):
-            if leaves(statement, kind):
+            if jumps_out(statement, kind):
                 return True
     return False
 
@@ -51,7 +51,7 @@ def always_returns(body: list[Any]) -> bool:
 def always_raises(body: list[Any]) -> bool:
     """Whether a body ends in an exception whatever happens, and nothing jumps out of it before."""
     whole = ast.If(ast.Constant(True), body, [])
-    if any(leaves(whole, kind) for kind in (ast.Return, ast.Break, ast.Continue)):
+    if any(jumps_out(whole, kind) for kind in (ast.Return, ast.Break, ast.Continue)):
         return False
     return any(
         isinstance(s, ast.Raise) or isinstance(s, ast.If) and always_raises(s.body) and always_raises(s.orelse)
@@ -64,7 +64,7 @@ def without_continue(body: list[Any]) -> list[Any]:
     for i, statement in enumerate(body):
         if isinstance(statement, ast.Continue):
             return body[:i] or [ast.Pass(lineno=statement.lineno)]
-        if isinstance(statement, ast.If) and leaves(statement, ast.Continue):
+        if isinstance(statement, ast.If) and jumps_out(statement, ast.Continue):
             rest = body[i + 1 :]
             then, other = [without_continue([*b, *([] if _ends(b, ast.Continue) else rest)]) for b in (
                 statement.body, statement.orelse)]  # fmt: skip

@@ -16,7 +16,7 @@ from ..ir.dynamic import Block, Function, Value
 from ..ir.vocabulary import UNPACK, leave_if, leave_unless
 from .definitions import syntax_tree
 from .expressions import STATIC as STATIC, UNDEFINED, Environment, Expressions
-from .jumps import always_raises, always_returns, assigned, assigned_by, leaves, without_break, without_continue
+from .jumps import always_raises, always_returns, assigned, assigned_by, jumps_out, without_break, without_continue
 from .operator_names import BINARY
 
 NEVER = Value("never")  # the result of statements that end in an exception
@@ -84,7 +84,7 @@ class _Lowering(Expressions):
                 if always_raises(statement.orelse):
                     self.emit("call", leave_unless, [condition], results=0)
                     return self.statements([*statement.body, *rest], env)
-                if not leaves(statement, ast.Return):
+                if not jumps_out(statement, ast.Return):
                     if self.branch(statement, condition, env):
                         return NEVER
                     continue
@@ -210,7 +210,7 @@ class _Lowering(Expressions):
         return False
 
     def do_While(self, node: ast.While, env: Environment) -> None:
-        if node.orelse or leaves(node, ast.Return):
+        if node.orelse or jumps_out(node, ast.Return):
             self.fail(node, "a loop with an else or a return")
         names, body, test = self.carried(node, env)
         initial = [env[n] for n in names]
@@ -220,7 +220,7 @@ class _Lowering(Expressions):
         self.after_loop(names, results, node, env)
 
     def do_For(self, node: ast.For, env: Environment) -> None:
-        if node.orelse or leaves(node, ast.Return) or leaves(node, ast.Break):
+        if node.orelse or jumps_out(node, ast.Return) or jumps_out(node, ast.Break):
             self.fail(node, "a for loop with an else, a break or a return")
         iterable = self.expression(node.iter, env)
         if iterable.is_constant:
@@ -241,7 +241,7 @@ class _Lowering(Expressions):
     def carried(self, node: Any, env: Environment) -> tuple[list[str], list[Any], Any]:
         """The names that a loop carries, its body and its test, with ``break`` made into a condition."""
         body, test = list(node.body), getattr(node, "test", None)
-        if leaves(node, ast.Break):
+        if jumps_out(node, ast.Break):
             flag = f"_break{node.lineno}"
             env[flag] = Value(constant=False)
             body = without_break(body, flag)

@@ -21,7 +21,7 @@ values, and what is done with them is written as typed IR.
 
 from __future__ import annotations
 
-from . import inline  # noqa: F401  sets itself in ``connected``
+from . import traced_rules  # noqa: F401  sets itself in ``connected``
 from .program import Program, specialise
 
 __all__ = ["Program", "specialise"]

@@ -39,8 +39,8 @@ class Jump:
     covers: bool = False  # one of the conditions holds, whichever
 
     @property
-    def leaves(self) -> bool:
-        """Whether what follows is not reached."""
+    def is_taken(self) -> bool:
+        """Whether it is taken on every path: what follows is not reached."""
         return self.certain or self.covers
 
     @property
@@ -358,7 +358,7 @@ class Branches(Raising):
         if not isinstance(a, Jump) and not isinstance(b, Jump):
             return merger.merge(a, b)
         a, b = a or Jump(), b or Jump()
-        covers = a.leaves and b.leaves
+        covers = a.is_taken and b.is_taken
         conditions = {}
         for kind in {**a.conditions, **b.conditions}:
             conditions[kind] = merger.merge(a.conditions.get(kind, False), b.conditions.get(kind, False))

@@ -13,18 +13,19 @@ from .scopes import Conflict, Late
 from .traced import Array, Scalar
 
 
-def leaves(x: Any, found: list[Any]) -> list[Any]:
-    """The numbers and arrays in an object, in order."""
+def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
+    """The numbers and arrays in an object, in order, appended to ``found``."""
+    found = [] if found is None else found
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         found.append(x)
     elif isinstance(x, (list, tuple, deque)):
         for e in x:
-            leaves(e, found)
+            numbers_in(e, found)
     elif isinstance(x, dict):
         for e in x.values():
-            leaves(e, found)
+            numbers_in(e, found)
     elif is_instance(x) and not isinstance(x, (Conflict, Late)):
-        leaves(held_by_instance(x), found)
+        numbers_in(held_by_instance(x), found)
     return found
 
 

@@ -116,7 +116,7 @@ class Handlers(Expressions):
         def passed() -> Jump | None:
             if jump is None:
                 return self.run(node.orelse)
-            return jump if jump.leaves or not node.orelse else self.unless(jump, lambda: self.run(node.orelse))
+            return jump if jump.is_taken or not node.orelse else self.unless(jump, lambda: self.run(node.orelse))
 
         if raised is None:
             return passed()

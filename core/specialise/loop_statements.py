@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir.dynamic import Value, walk
-from ..source.jumps import leaves
+from ..source.jumps import jumps_out
 from .branches import Jump
 from .iterators import LEFT, UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop, predicted_slots
@@ -259,7 +259,7 @@ class LoopStatements(StatementsOf):
             return run()
         iterable.lose(self)
         found = run()
-        if not any(leaves(node, kind) for kind in (ast.Break, ast.Return)):
+        if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
             iterable.move(self, position=None)
         return found
 
@@ -292,7 +292,7 @@ class LoopStatements(StatementsOf):
         def item(index: Any) -> Any:
             return index if sequence.bounds else sequence.item(index)
 
-        if not any(leaves(node, kind) for kind in (ast.Break, ast.Return)):
+        if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
 
             def body(index: Any) -> Any:
                 self.assign(node.target, item(index))

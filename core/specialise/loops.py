@@ -24,7 +24,7 @@ from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import INT, ArrayType, Dim
 from .branches import Branches, Region
 from .exchanged import exchanged, parts
-from .forms import containers, has_function, leaves, rebuilt, same_entries, same_form
+from .forms import containers, has_function, numbers_in, rebuilt, same_entries, same_form
 from .identity import forget
 from .instances import held_by_instance, hold_part, is_instance
 from .iterators import Iterator
@@ -136,7 +136,7 @@ class Loop:
 
     def general(self, slot: Slot) -> Any:
         """The object of a slot at the start of an iteration, on new parameters."""
-        found = leaves(slot.first, [])
+        found = numbers_in(slot.first)
         if slot.types is None:
             slot.types = [self.first_type(x) for x in found]
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
@@ -292,7 +292,7 @@ class Loop:
             return False
         if slot.form == "late":
             last = last.x if isinstance(last, Late) else last
-            found = leaves(last, [])
+            found = numbers_in(last)
             if isinstance(last, (Conflict, type(UNBOUND))) or has_function(last) or not self.can_leave(found, region):
                 slot.form = "local"
                 slot.reason = (
@@ -326,7 +326,7 @@ class Loop:
         for x, a in zip(arrays_in(slot.general), arrays_in(last)):
             if x.storage.is_copied and x.type.ndim > 1:
                 self.check_order(slot, x, a)
-        for position, (a, b) in enumerate(zip(leaves(slot.first, []), leaves(last, []))):
+        for position, (a, b) in enumerate(zip(numbers_in(slot.first), numbers_in(last))):
             value = self.read(b, region)
             kind = join(types[position], value.type)
             if kind is None:
@@ -396,7 +396,7 @@ class Loop:
                 continue
             form = slot.first if slot.form == "carried" else slot.last
             new = [
-                Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in leaves(form, [])
+                Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in numbers_in(form)
             ]
             after = rebuilt(form, iter(new), self.note)
             last = arrays_in(slot.last)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
-from .forms import leaves
+from .forms import numbers_in
 from .scopes import Late
 from .traced import Array, Scalar, Storage
 
@@ -177,4 +177,4 @@ class Carried:
 
 
 def arrays_in(x: Any) -> list[Array]:
-    return [e for e in leaves(x, []) if isinstance(e, Array)]
+    return [e for e in numbers_in(x) if isinstance(e, Array)]

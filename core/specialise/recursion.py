@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
 from ..passes.inline import Copy
 from .branches import Branches, NotKnownYet
-from .forms import leaves, rebuilt
+from .forms import numbers_in, rebuilt
 from .identity import forget
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator
@@ -104,7 +104,7 @@ class Recursions(Branches):
 
     def written(self, key: Key, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
         """The first call of a recursive function, whose typed function is written for it."""
-        given = leaves((args, kwargs), [])
+        given = numbers_in((args, kwargs))
         parameters = [Value(f"x{i}", self.value(x).type) for i, x in enumerate(given)]
         made = Recursion(Function(getattr(function, "__name__", "function"), parameters, Block()))
         self.recursions[key] = made
@@ -128,7 +128,7 @@ class Recursions(Branches):
         parameters = iter(made.function.parameters)
 
         def body(region: Any) -> Any:
-            given = leaves((args, kwargs), [])
+            given = numbers_in((args, kwargs))
             new = [
                 in_unknown_order(next(parameters)) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
             ]
@@ -145,7 +145,7 @@ class Recursions(Branches):
                 raise BadInput(
                     f"{made.function.name} calls itself and writes to an array that it is given; return a new one"
                 )
-            return y, [self.value(x) for x in leaves(y, [])]
+            return y, [self.value(x) for x in numbers_in(y)]
 
         try:
             region = self.run_region(body)
@@ -159,7 +159,7 @@ class Recursions(Branches):
         if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
             raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
         form, values = region.result
-        origins = [o.storage for x in leaves(form, []) if isinstance(x, Array) for o in self.numbers.all_origins(x)]
+        origins = [o.storage for x in numbers_in(form) if isinstance(x, Array) for o in self.numbers.all_origins(x)]
         given = made.function.parameters
         made.passed_on |= any(o.value in given or self.made_in(o) is not region.changes for o in origins)
         if isinstance(form, Conflict):
@@ -180,12 +180,12 @@ class Recursions(Branches):
         """A call of the function that is being written."""
         if made.types is None:
             raise NotKnownYet
-        given = leaves((args, kwargs), [])
+        given = numbers_in((args, kwargs))
         results = self.builder.operation("call", made.function, [self.value(x) for x in given], made.types)
         return self.result(made, results, given)
 
     def result(self, made: Recursion, results: list[Value], given: list[Any]) -> Any:
-        found = leaves(made.form, [])
+        found = numbers_in(made.form)
         new = [in_unknown_order(r) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
         for x in new if made.passed_on else ():
             if isinstance(x, Array):

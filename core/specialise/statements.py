@@ -37,7 +37,7 @@ class StatementsOf(Handlers):
             jump = self.statement(statement)
             if jump is None:
                 continue
-            if jump.leaves:
+            if jump.is_taken:
                 return jump
             return self.unless(jump, lambda rest=rest: self.run(rest)) if rest else jump
         return None
@@ -64,7 +64,7 @@ class StatementsOf(Handlers):
             if isinstance(jump, Fork):
                 return self.fork(jump, region, statements, decided, roots)
             self.commit(region)
-            if jump is not None and rest and not jump.leaves:
+            if jump is not None and rest and not jump.is_taken:
                 some, end = self.taken(jump), self.value(self.any_of(jump))
                 return self.both_ways(
                     end, lambda some=some: some, lambda rest=rest: self.run_ways(rest, {}, roots), roots

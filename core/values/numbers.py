@@ -69,7 +69,7 @@ def differentiable(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact))
 
 
-def evaluate(parent: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_on(parent: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call ``function`` on the tape of the enclosing derivative, or plainly where there is none."""
     return function(*args, **kwargs) if parent is None else parent.call(function, *args, **kwargs)
 

@@ -14,7 +14,7 @@ from ...rules.table import Rule, pull, pull_strongly
 from ...source.definitions import describe, user_frame
 from ...values.cotangents import conform
 from ...values.memory import owner
-from ...values.numbers import NO_KEYWORDS, NUMBERS, PASSIVE, Int, differentiable, evaluate
+from ...values.numbers import NO_KEYWORDS, NUMBERS, PASSIVE, Int, call_on, differentiable
 from ...values.reachable import is_foreign
 from ...values.strong_zero import is_zero
 from ..recorded.tape import Cotangents, Record, Tape, snapshot
@@ -70,7 +70,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         if a is y:
             if kind is not np.ndarray or not any(b is not y and differentiable(b) for b in args):
                 return y
-            y = evaluate(tape.parent, np.copy, y)  # a power of a matrix by 1.0, which has a slope in the exponent, too
+            y = call_on(tape.parent, np.copy, y)  # a power of a matrix by 1.0, which has a slope in the exponent, too
         ka = type(a)
         if ka in PASSIVE:
             active = active or carries(tape, a)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...rules.methods import METHODS
 from ...rules.table import RULES
-from ...values.numbers import INEXACT, NO_KEYWORDS, NUMBERS, Int, differentiable, evaluate, is_exact
+from ...values.numbers import INEXACT, NO_KEYWORDS, NUMBERS, Int, call_on, differentiable, is_exact
 from ...values.special_methods import answer, special
 from ..recorded.access import getitem, iterate, place
 from ..recorded.operate import OPERATORS, is_sequence
@@ -219,7 +219,7 @@ def _inherited(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwar
         return array_method(tape, x, name, args, kwargs)
 
     def plainly(parent: Tape | None) -> Any:
-        return evaluate(parent, getattr(np.ndarray, name), x, *args, **kwargs)
+        return call_on(parent, getattr(np.ndarray, name), x, *args, **kwargs)
 
     return inherited(tape, plainly, on_plain_arrays, (x, *args), kwargs)
 

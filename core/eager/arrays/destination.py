@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...rules.table import Rule
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.stores import array_setitem
 from ..recorded.tape import Tape
 from .apply import record_rule
@@ -51,9 +51,9 @@ def apply_universal(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[
     given = {k: v for k, v in kwargs.items() if k != "out"}
     apart: tuple[Any, ...] = ()
     if any(o is not None for o in outs):
-        apart = tuple(evaluate(tape.parent, memory_apart, o) for o in outs)
+        apart = tuple(call_on(tape.parent, memory_apart, o) for o in outs)
         given["out"] = apart if isinstance(out, tuple) else apart[0]
-    y = evaluate(tape.parent, function, *args, **given)
+    y = call_on(tape.parent, function, *args, **given)
     loop = _loop_dtype(kwargs)
     if loop is not None:
         args = tuple(_converted(tape, x, loop) for x in args)
@@ -65,7 +65,7 @@ def apply_universal(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[
         if len(outs) > 1 or any(isinstance(o, np.ndarray) and o.dtype not in _dtypes(args) for o in outs):
             # The rule reads the result as it was before it was converted to the dtype of the memory.
             again = options if where is True else {**options, "where": where}
-            y = evaluate(tape.parent, function, *args, **again)
+            y = call_on(tape.parent, function, *args, **again)
     y = record_rule(tape, rule, y, args, options)
     parts = y if isinstance(y, tuple) else (y,)
     found = []

@@ -12,7 +12,7 @@ import numpy as np
 from ...values.numbers import NUMBERS
 from ..recorded.access import special
 from ..recorded.tape import Tape
-from .subclasses import is_left_to_method, leaves, past_overrides, reaches_class
+from .subclasses import flattened, is_left_to_method, past_overrides, reaches_class
 
 DISPATCHER = type(np.sum)
 
@@ -25,13 +25,13 @@ def dispatched(
         return _of_ufunc(tape, function, method, args, kwargs)
     if type(function) is not DISPATCHER:
         return NotImplemented
-    found = overriding("__array_function__", leaves((*args, *kwargs.values())))
+    found = overriding("__array_function__", flattened((*args, *kwargs.values())))
     kinds = tuple(map(type, found))
     for x in found:
         y = tape.call(special(type(x), "__array_function__"), x, function, kinds, args, kwargs)
         if y is not NotImplemented:
             return y
-    comes_back = any(reaches_class(x, function) for x in leaves((*args, *kwargs.values())))
+    comes_back = any(reaches_class(x, function) for x in flattened((*args, *kwargs.values())))
     if comes_back or args and is_left_to_method(args[0], function):
         return past_overrides(tape, function, args, kwargs)
     return NotImplemented

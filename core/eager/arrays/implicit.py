@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...source.definitions import describe, user_frame
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.call import call
 from ..recorded.custom import distinct
 from ..recorded.tape import Cotangents, Record, Tape, sweep
@@ -56,7 +56,7 @@ def _attach(tape: Tape, x: Any, r: Any, first: int, residual: Any) -> Any:
         r = call(tape, np.array, r)
     evaluation = Tape()
     evaluation.records = tape.records[first:]
-    y = evaluate(tape.parent, distinct, x)
+    y = call_on(tape.parent, distinct, x)
     tape.records.append((_implicit_back, y, x, r, evaluation, residual, user_frame()))
     return y
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...rules import find_model
 from ...rules.connected import connected
 from ...rules.table import Model
-from ...values.numbers import differentiable, evaluate
+from ...values.numbers import call_on, differentiable
 from ...values.reachable import is_foreign
 from ..recorded.stores import setitem
 from ..recorded.tape import Cotangents, Record, Tape, snapshot
@@ -44,12 +44,12 @@ def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str
         return _run_program(tape, model, args, kwargs)
     inside = list(args)
     for i in (*model.into, *_overwritten(names, args)):
-        inside[i] = evaluate(tape.parent, np.copy, args[i])
+        inside[i] = call_on(tape.parent, np.copy, args[i])
     out = inside[names.index("out")] if "out" in names[: len(args)] and not model.into else None
     if out is not None:
         inside[names.index("out")] = None
     named = {name: kwargs[name] if name in kwargs else inside[names.index(name)] for name in by_name}
-    y = evaluate(tape.parent, model.function, *inside[:by_position], **named)
+    y = call_on(tape.parent, model.function, *inside[:by_position], **named)
     if is_foreign(type(y)):  # a memory view of Cython's
         y = np.asarray(y)
     written = [inside[i] for i in model.into]
@@ -98,7 +98,7 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
         return
     parent = table.parent
     try:
-        computed, back = connected.record(parent, model.program, args, kwargs, active)
+        computed, back = connected.record_run(parent, model.program, args, kwargs, active)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise refusal(opaque) from error  # the function takes what the program was not written for
     if isinstance(computed, tuple):

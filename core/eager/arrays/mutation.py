@@ -13,7 +13,7 @@ from ...errors import NoDerivative
 from ...rules.registry import HANDLERS, Handler, handles
 from ...values.cotangents import conform
 from ...values.memory import owner
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.access import array_getitem, getitem
 from ..recorded.call import call
 from ..recorded.operate import OPERATORS
@@ -26,7 +26,7 @@ from .ufunc_methods import ADD_AT
 
 def _allocating(function: Any) -> Any:
     def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        y = evaluate(tape.parent, function, *args, **kwargs)
+        y = call_on(tape.parent, function, *args, **kwargs)
         if isinstance(y, np.ndarray) and y.dtype.char in "efdFD":
             y.fill(np.frombuffer(16 * b"\xfb", y.dtype, 1)[0])
         return y
@@ -155,8 +155,8 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     if isinstance(b, (list, tuple)):
         b = call(tape, np.array, b)
     index = snapshot(index)
-    old = evaluate(tape.parent, np.copy, a)
-    evaluate(tape.parent, ufunc.at, a, index, b)
+    old = call_on(tape.parent, np.copy, a)
+    call_on(tape.parent, ufunc.at, a, index, b)
     tape.written.add(id(owner(a)))
     if a.dtype.kind in "iu" and carries(tape, b):
         enlist(tape, a, ufunc, (b,))

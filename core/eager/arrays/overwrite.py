@@ -14,7 +14,7 @@ import numpy as np
 
 from ...rules.table import Rule
 from ...values.memory import owner
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.stores import setitem
 from ..recorded.tape import Tape, snapshot
 from ..unrecorded.opaque import Opaque, note_overwritten
@@ -44,14 +44,14 @@ def apply_overwriting(
     given = {**dict(zip(rule.parameters, args)), **kwargs}
     named = dict.fromkeys([*rule.writes, *(name for names in flags.values() for name in names)])
     arrays = [given[name] for name in named if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable]
-    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
-    y = evaluate(tape.parent, rule.function, *args, **kwargs)
+    before = [call_on(tape.parent, np.copy, a) for a in arrays]
+    y = call_on(tape.parent, rule.function, *args, **kwargs)
     left: tuple[Any, ...] = tuple(given[n] for n in rule.writes)
     result = y if isinstance(y, np.ndarray) or not left else left[0] if len(left) == 1 else left
     places = {id(owner(a)) for a in arrays}
     parts = result if isinstance(result, tuple) else (result,)
     inside = [isinstance(e, np.ndarray) and id(owner(e)) in places for e in parts]
-    apart = tuple(evaluate(tape.parent, np.copy, e) if within else e for e, within in zip(parts, inside))
+    apart = tuple(call_on(tape.parent, np.copy, e) if within else e for e, within in zip(parts, inside))
     args = tuple(False if name in flags else x for name, x in zip(rule.parameters, args))
     kwargs = {name: x for name, x in kwargs.items() if name not in flags}
     record_rule(tape, rule, apart if isinstance(result, tuple) else apart[0], args, kwargs)

@@ -20,7 +20,7 @@ from ...errors import NoDerivative
 from ...rules.connected import connected
 from ...source.definitions import describe
 from ...values.memory import blank_memory, corresponding, is_about_memory, owner
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ...values.reachable import reached
 from ..recorded.tape import Cotangents, Tape, enclosing_tapes
 from ..unrecorded.opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing
@@ -180,7 +180,7 @@ def _where_not_zero(y: Any, dy: Any) -> Any:
 
 def compose(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Bytes that ``function`` makes of integers: these may come from any number that became bytes before."""
-    y = evaluate(tape.parent, function, *args, **kwargs)
+    y = call_on(tape.parent, function, *args, **kwargs)
     first, packed = tape.memory.get(compose, (0, []))
     for record in tape.records[first:]:
         opaque = next((e for e in record[2:] if type(e) is Opaque), None)

@@ -114,7 +114,7 @@ def _array_function(tape: Tape, function: Any, types: Any, args: tuple[Any, ...]
 
 def past_overrides(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The function by its source, which may call methods of the class, or in C."""
-    if all(type(x) in PLAIN for x in leaves((*args, *kwargs.values()))):
+    if all(type(x) in PLAIN for x in flattened((*args, *kwargs.values()))):
         return tape.call(function, *args, **kwargs)
     if isinstance(function._implementation, FunctionType):
         return tape.call(function._implementation, *args, **kwargs)
@@ -155,9 +155,9 @@ def _equal(table: Cotangents, record: Record) -> None:
     table.add(same, table.take(y))
 
 
-def leaves(values: Any) -> Iterator[Any]:
+def flattened(values: Any) -> Iterator[Any]:
     for x in values:
         if isinstance(x, (list, tuple)):
-            yield from leaves(x)
+            yield from flattened(x)
         else:
             yield x

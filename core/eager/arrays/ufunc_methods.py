@@ -9,7 +9,7 @@ import numpy as np
 
 from ...rules import find_rule
 from ...rules.methods import UFUNC_METHODS
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.access import getitem
 from ..recorded.stores import array_setitem, setitem
 from ..recorded.tape import Tape
@@ -45,7 +45,7 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
             return ufunc_method(tape, ufunc, name, args, kwargs)
 
         def plainly(parent: Tape | None) -> Any:
-            return evaluate(parent, getattr(ufunc, name), *args, **kwargs)
+            return call_on(parent, getattr(ufunc, name), *args, **kwargs)
 
         return inherited(tape, plainly, on_plain_arrays, args, kwargs)
     function = UFUNC_METHODS.get((ufunc, name))

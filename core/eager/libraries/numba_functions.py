@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...rules.registry import CALLERS
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.call import call
 from ..recorded.stores import setitem
 from ..recorded.tape import Tape
@@ -54,7 +54,7 @@ def _call_loop(
         raise NoDerivative(f"numba's {ufunc.__name__} has no derivative with the arguments {', '.join(sorted(named))}")
     out = given if isinstance(given, tuple) else (given,)
     # The compiled function tells the shapes and the dtypes of the results.
-    results = evaluate(tape.parent, ufunc, *args[:n], *(np.copy(x) for x in out))
+    results = call_on(tape.parent, ufunc, *args[:n], *(np.copy(x) for x in out))
     several = isinstance(results, tuple)
     places = [np.array(y) for y in (results if several else (results,))]
     call(tape, loop, ufunc._dispatcher.py_func, ranks, args[:n], places)

@@ -17,7 +17,7 @@ from scipy.integrate import _quadpack  # type: ignore[attr-defined]
 from scipy.integrate._quad_vec import _quadrature_gk15, _quadrature_gk21
 
 from ...rules.registry import handles
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.call import call
 from ..recorded.custom import distinct
 from ..recorded.tape import Tape, pass_on
@@ -48,7 +48,7 @@ def _sum(tape: Tape, rule: Any, integrand: Integrand, ends: list[tuple[Any, Any]
 
 def _run(tape: Tape, solver: Any, given: list[Any], place: int) -> tuple[tuple[Any, ...], list[tuple[float, float]]]:
     """What the integrator gives with a full report, and the intervals from that."""
-    found = evaluate(tape.parent, solver, *given[:place], 1, *given[place + 1 :])
+    found = call_on(tape.parent, solver, *given[:place], 1, *given[place + 1 :])
     report = found[2]
     return found, list(zip(report["alist"][: report["last"]].tolist(), report["blist"][: report["last"]].tolist()))
 
@@ -56,7 +56,7 @@ def _run(tape: Tape, solver: Any, given: list[Any], place: int) -> tuple[tuple[A
 def _result(tape: Tape, solver: Any, given: list[Any], found: tuple[Any, ...], full_output: Any, total: Any) -> Any:
     """What the integrator returns, its value with the derivative of ``total``."""
     value, error, report, ier = found
-    y = evaluate(tape.parent, distinct, value)
+    y = call_on(tape.parent, distinct, value)
     if ier or not np.isclose(float(total), value, rtol=1e-8, atol=1e-13):
         note(tape, y, solver, tuple(given))
     else:

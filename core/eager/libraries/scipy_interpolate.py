@@ -10,7 +10,7 @@ from scipy.interpolate import LinearNDInterpolator
 from ...rules.registry import CALLERS, handles
 from ...rules.scipy_interpolate import linear_in_simplex
 from ...rules.table import Model
-from ...values.numbers import NO_KEYWORDS, evaluate
+from ...values.numbers import NO_KEYWORDS, call_on
 from ..arrays.models import call_model
 from ..recorded.call import call
 from ..recorded.tape import Tape
@@ -25,7 +25,7 @@ def make_linear(tape: Tape, points: Any, values: Any, *more: Any, **options: Any
     given = isinstance(points, np.ndarray) and points.ndim == 2 and isinstance(values, np.ndarray)
     if not given or more or options.get("rescale"):
         return call_opaque(tape, LinearNDInterpolator, (points, values, *more), options)
-    interpolator = evaluate(tape.parent, LinearNDInterpolator, points, values, **options)
+    interpolator = call_on(tape.parent, LinearNDInterpolator, points, values, **options)
     tape.memory[interpolator] = (
         call(tape, np.copy, points),
         call(tape, np.copy, values),

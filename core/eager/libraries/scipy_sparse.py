@@ -12,7 +12,7 @@ from scipy.sparse.linalg._dsolve import _superlu
 from ...rules import find_rule
 from ...rules.registry import handles
 from ...rules.sparse import factored_solution
-from ...values.numbers import NO_KEYWORDS, evaluate
+from ...values.numbers import NO_KEYWORDS, call_on
 from ..arrays.apply import record_rule
 from ..recorded.access import getitem
 from ..recorded.call import call
@@ -24,7 +24,7 @@ from ..unrecorded.opaque import call_opaque, note
 @handles(_superlu.gstrf)
 def factorise(tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: Any, *more: Any, **options: Any) -> Any:
     """The factors, and with them the matrix as it was when they were made."""
-    factors = evaluate(tape.parent, _superlu.gstrf, n, count, data, indices, indptr, *more, **options)
+    factors = call_on(tape.parent, _superlu.gstrf, n, count, data, indices, indptr, *more, **options)
     complete = not options.get("ilu")
     tape.memory[factors] = (call(tape, np.copy, data), indices.copy(), indptr.copy()) if complete else None
     note(tape, factors, _superlu.gstrf, (data,))
@@ -36,7 +36,7 @@ def solve_factored(tape: Tape, factors: Any, b: Any, trans: str = "N") -> Any:
     matrix = tape.memory.get(factors, (None, None, None))
     if matrix is None:  # incomplete factors are those of another matrix, which nobody knows
         return call_opaque(tape, factors.solve, (b, trans), NO_KEYWORDS)
-    y = evaluate(tape.parent, factors.solve, b, trans)
+    y = call_on(tape.parent, factors.solve, b, trans)
     rule: Any = find_rule(factored_solution)
     return record_rule(tape, rule, y, (factors.solve, *matrix, b, trans), NO_KEYWORDS)
 

@@ -25,7 +25,7 @@ from ...rules.registry import CALLERS, HANDLERS, handles
 from ...rules.table import RULES
 from ...source.definitions import program_frame, user_module
 from ...values.cotangents import conform
-from ...values.numbers import NUMBERS, Int, differentiable, evaluate
+from ...values.numbers import NUMBERS, Int, call_on, differentiable
 from ...values.reachable import is_foreign
 from ...values.special_methods import answer
 from ..arrays.arrays import call_rule
@@ -331,7 +331,7 @@ def _numpy_integer(cls: type) -> Any:
     def handler(tape: Tape, x: Any = 0, *args: Any) -> Any:
         if not carries(tape, x):
             return call_opaque(tape, cls, (x, *args), {})
-        y = evaluate(tape.parent, cls, x, *args)
+        y = call_on(tape.parent, cls, x, *args)
         if isinstance(y, np.ndarray):
             return lose(tape, y, cls)
         enlist(tape, y, cls)
@@ -357,7 +357,7 @@ def _copying(function: Any, method: str) -> Any:
         if type(x) in NUMBERS and not isinstance(x, np.ndarray):
             return x
         if isinstance(x, (float, complex)) and not isinstance(getattr(type(x), method, None), FunctionType):
-            y = evaluate(tape.parent, function, x)
+            y = call_on(tape.parent, function, x)
             tape.records.append((pass_on, y, x))
             return y
         return instrument(function)(tape, x, *memo, **kwargs)

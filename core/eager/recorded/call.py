@@ -21,7 +21,7 @@ from ...rules.connected import connected
 from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
 from ...source.definitions import InIntegers, NoSource
 from ...source.expressions import STATIC
-from ...values.numbers import NUMBERS, REAL, Int, evaluate, is_exact, is_of_exact, referent
+from ...values.numbers import NUMBERS, REAL, Int, call_on, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
 from ..arrays.apply import SINGULAR
 from ..arrays.arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
@@ -216,7 +216,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
             if compiled is not None and (compiled.is_fixed or is_constant(tape, compiled)):
                 y = saved = None
                 try:
-                    y, saved = evaluate(tape.parent, compiled.forward, *values)
+                    y, saved = call_on(tape.parent, compiled.forward, *values)
                     fits = compiled.fits(y)
                 except Exception:
                     fits = False  # the recorded form raises it again, on the user's lines

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...values.numbers import NUMBERS, PASSIVE, differentiable, evaluate, is_exact
+from ...values.numbers import NUMBERS, PASSIVE, call_on, differentiable, is_exact
 from ...values.reachable import is_foreign
 from ..unrecorded.dying import Hook, is_mortal, let_go, watch_over
 from ..unrecorded.opaque import Recording, call_opaque, callback, note
@@ -87,7 +87,7 @@ def number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwa
     """A new object of a class derived from ``float`` or ``complex`` carries on the value that it was made from."""
     base = next((b for b in cls.__mro__ if b in NUMBERS and issubclass(b, (float, complex, np.inexact))), None)
     if base is None or not any(type(a) not in PASSIVE for a in (*args, *kwargs.values())):
-        return evaluate(tape.parent, make, *args, **kwargs)
+        return call_on(tape.parent, make, *args, **kwargs)
     same = tape.call(base, *args, **kwargs)
     x = make(same) if tape.parent is None else number_subclass(tape.parent, cls, make, (same,), {})
     tape.records.append((pass_on, x, same))

@@ -6,7 +6,7 @@ from collections import deque
 from types import GeneratorType, MappingProxyType
 from typing import Any
 
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..unrecorded.opaque import Recording
 from ..unrecorded.unasking import PLAIN, is_plain_key, runs_no_python
 from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
@@ -66,10 +66,10 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
         if calls_back(container) or any(map(calls_back, args)):
             return search(tape, name, container, *args)
     if type(container) in (list, deque) and name in ENTERING:
-        return evaluate(tape.parent, function, *args, **kwargs)
+        return call_on(tape.parent, function, *args, **kwargs)
     if type(container) in (set, dict) and name in KEYED and args and not kwargs:
         if is_plain_key(args[0]):
-            return evaluate(tape.parent, function, *args)
+            return call_on(tape.parent, function, *args)
         return hashed(tape, function, args[0], *args)
     if not isinstance(container, MOVING) and (
         kwargs or not runs_no_python(function, args)

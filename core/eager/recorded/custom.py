@@ -18,7 +18,7 @@ from ...source.definitions import describe
 from ...source.requirements import check_function, kind_of
 from ...values import tree
 from ...values.cotangents import conform
-from ...values.numbers import Int, evaluate
+from ...values.numbers import Int, call_on
 from ...values.silence import warning_as, warnings_now
 from ...values.strong_zero import is_zero
 from ..structured.functions import forget
@@ -52,10 +52,10 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
 
         def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-            pair = evaluate(tape.parent, definition, *args, **kwargs)
+            pair = call_on(tape.parent, definition, *args, **kwargs)
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
-            y = evaluate(tape.parent, distinct, pair[0])
+            y = call_on(tape.parent, distinct, pair[0])
             tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args), warnings_now()))
             return y
 
@@ -149,7 +149,7 @@ def hook(g: Function, x: Any) -> Any:
 @handles(hook)
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
     check_function(g)
-    y = evaluate(tape.parent, distinct, x)
+    y = call_on(tape.parent, distinct, x)
     tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x), warnings_now()))
     return y
 

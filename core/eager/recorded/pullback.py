@@ -20,7 +20,7 @@ from ...rules.connected import connected
 from ...rules.registry import HANDLERS
 from ...source.requirements import result_is_none
 from ...values.cotangents import conform
-from ...values.numbers import REAL, evaluate
+from ...values.numbers import REAL, call_on
 from ...values.silence import silently
 from ...values.strong_zero import is_nan
 from .. import libraries  # noqa: F401  the handlers register themselves
@@ -111,7 +111,7 @@ class Back(_OfOneRun):
 
     def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         """The cotangents, with products in which a cotangent of zero gives zero."""
-        return self.sweep(Cotangents(functools.partial(evaluate, parent), parent, is_strong=True), dy)
+        return self.sweep(Cotangents(functools.partial(call_on, parent), parent, is_strong=True), dy)
 
     def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
         table.tape = self.tape
@@ -171,7 +171,7 @@ class CompiledBack(_OfOneRun):
     def pull(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         dy = check_cotangent(self.y, dy)
         try:
-            found = () if dy is None else silently(evaluate, parent, self.compiled.pull, self.saved, dy, self.y)
+            found = () if dy is None else silently(call_on, parent, self.compiled.pull, self.saved, dy, self.y)
         except (*SINGULAR, NoDerivative):  # the tape knows what to do at an infinite slope, and where a call stands
             return self.again(parent)[1].run(parent, dy)
         for g in found:
@@ -193,7 +193,7 @@ class CompiledBack(_OfOneRun):
                 gradients.append(np.zeros_like(x) if zero else g)
             elif parent is not None and g is not None:
                 converted = type(x) in (float, complex) and type(g) is not type(x)
-                gradients.append(evaluate(parent, as_gradient, g, x) if converted else g)
+                gradients.append(call_on(parent, as_gradient, g, x) if converted else g)
             else:
                 gradients.append(as_gradient(0 if g is None else g, x))
         return tuple(gradients)
@@ -209,7 +209,7 @@ def _arrays_in(x: Any) -> Iterator[np.ndarray]:
                 yield from _arrays_in(e)
 
 
-def record(
+def record_run(
     parent: Tape | None,
     f: Function,
     args: Sequence[Any],
@@ -281,9 +281,9 @@ def _record_compiled(
     compiled = compiled_for(f, values, active)
     if compiled is None or parent is not None and not is_constant(parent, compiled):
         return None
-    held = [evaluate(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
+    held = [call_on(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
     try:
-        y, saved = evaluate(parent, compiled.forward, *held)
+        y, saved = call_on(parent, compiled.forward, *held)
     except Exception:
         return None
     y = next((x for x, copy in zip(values, held) if y is copy), y)  # a function may return its argument
@@ -341,4 +341,4 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         table.add(y, dy)
 
 
-connected.record = record
+connected.record_run = record_run

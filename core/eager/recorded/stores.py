@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import NoDerivative
 from ...values.cotangents import conform, is_fancy
 from ...values.memory import blank_memory, corresponding, fields, flat_index, is_known, overlaps_itself, owner, rebased
-from ...values.numbers import NUMBERS, PASSIVE, differentiable, evaluate
+from ...values.numbers import NUMBERS, PASSIVE, call_on, differentiable
 from ...values.reachable import is_foreign
 from ..arrays.apply import plain_arrays
 from ..arrays.integers import carries, enlist
@@ -106,7 +106,7 @@ def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
             old = np.copy(old)
         a[i] = v
     else:
-        old = evaluate(parent, _read, a, i)
+        old = call_on(parent, _read, a, i)
         array_setitem(parent, a, i, v)
     tape.written.add(id(a) if a.base is None else _written_memory(a))
     if kind in "iu" and carries(tape, v):
@@ -120,7 +120,7 @@ def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
     if not single and isinstance(v, np.ndarray) and v.dtype.kind in "fc":
         v = tape.call(np.asarray, v, dtype=object)
     old = a[i] if single else np.copy(a[i])
-    evaluate(tape.parent, operator.setitem, a, i, v)
+    call_on(tape.parent, operator.setitem, a, i, v)
     tape.records.append((_objects_back, a, i if type(i) is int else snapshot(i), old, single))
 
 
@@ -268,7 +268,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
             setitem(tape, get_attribute(tape, x, name), slice(None) if name == "flat" else ..., v)
         elif name == "shape":
             shape = x.shape
-            evaluate(tape.parent, setattr, x, name, v)
+            call_on(tape.parent, setattr, x, name, v)
             tape.records.append((_shape_back, x, shape))
         elif x.dtype.kind in "fc" and not (name == "dtype" and np.dtype(v) == x.dtype):
             raise NoDerivative(

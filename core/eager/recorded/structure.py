@@ -34,7 +34,7 @@ from ...errors import BadInput, two_arguments
 from ...values.attributes import attributes
 from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
 from ...values.memory import owner
-from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, evaluate
+from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on
 from ...values.reachable import is_foreign
 from ...values.strong_zero import is_nan
 from ..arrays.arrays import pass_on, stored_number
@@ -234,9 +234,9 @@ class Arguments:
         if kind in PASSIVE and kind is not int:
             return x, None
         if kind is float or kind is complex or kind is np.float64:
-            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+            return self.variable(x, call_on(self.tape.parent, same_number, x), _number)
         if kind is int or kind is Int:
-            return self.variable(x, evaluate(self.tape.parent, Int, x), _number)
+            return self.variable(x, call_on(self.tape.parent, Int, x), _number)
         if isinstance(x, np.ndarray):
             if x.dtype.kind not in "fc":
                 return x, None
@@ -244,7 +244,7 @@ class Arguments:
             if found is not None:
                 return found
             if kind is not np.ndarray:  # of its own class
-                fresh = evaluate(self.tape.parent, copy.copy, x)
+                fresh = call_on(self.tape.parent, copy.copy, x)
             else:
                 fresh = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
             if not x.flags.writeable:
@@ -253,7 +253,7 @@ class Arguments:
             found = self.known[id(x)] = self.variable(x, fresh, _array)
             return found
         if isinstance(x, np.inexact):
-            return self.variable(x, evaluate(self.tape.parent, same_number, x), _number)
+            return self.variable(x, call_on(self.tape.parent, same_number, x), _number)
         if isinstance(x, (float, complex)):
             return self.variable(x, self.of_its_class(x), _number)
         found = self.known.get(id(x))

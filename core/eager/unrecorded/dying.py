@@ -11,7 +11,7 @@ from typing import Any
 
 from ...exclusion import one_at_a_time
 from ...values.attributes import class_attribute
-from ...values.numbers import evaluate
+from ...values.numbers import call_on
 from ..recorded.tape import Tape
 
 
@@ -43,7 +43,7 @@ class Dying:
         tape = self.hook.tapes.pop(id(self.x), None)
         while tape is not None and tape.over:
             tape = tape.parent
-        return evaluate(tape, self.hook.original, self.x)
+        return call_on(tape, self.hook.original, self.x)
 
     def __morula_call__(self, tape: Tape) -> Any:
         return tape.call(self.hook.original, self.x)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...exclusion import undo
 from ...values.memory import owner
-from ...values.numbers import NUMBERS, PASSIVE, evaluate
+from ...values.numbers import NUMBERS, PASSIVE, call_on
 from ..recorded.tape import Tape
 from ..structured.functions import Compiled
 from .opaque import Opaque
@@ -27,7 +27,7 @@ class Held:
 
     def __init__(self, parent: Tape | None, arrays: Iterable[np.ndarray]) -> None:
         plain = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
-        self.arrays = [(a, evaluate(parent, np.copy, a)) for a in plain]
+        self.arrays = [(a, call_on(parent, np.copy, a)) for a in plain]
 
     @contextmanager
     def restored(self, parent: Tape | None) -> Iterator[None]:
@@ -36,8 +36,8 @@ class Held:
         try:
             for a, was in self.arrays:
                 if a.tobytes() != was.tobytes():
-                    ending.append(functools.partial(evaluate, parent, _write, a, evaluate(parent, np.copy, a)))
-                    evaluate(parent, _write, a, was)
+                    ending.append(functools.partial(call_on, parent, _write, a, call_on(parent, np.copy, a)))
+                    call_on(parent, _write, a, was)
             yield
         finally:
             try:

@@ -25,7 +25,7 @@ import numpy as np
 from ...rules.registry import HANDLERS
 from ...source.definitions import is_of_library, user_frame
 from ...values.memory import identity, owner
-from ...values.numbers import NUMBER_TYPES, evaluate
+from ...values.numbers import NUMBER_TYPES, call_on
 from ...values.program_state import Reach, Variables, entries_of, is_of_engine
 from ..libraries.threads import sent_to, taken_from
 from ..recorded.tape import Tape, enclosing_tapes
@@ -70,7 +70,7 @@ class Shown:
         found = [x for x, _ in reach.held if type(x) is Variables]
         self.variables = variables | {(id(x.scope), *sorted(x.names)): x for x in found}
         self.arrays = [
-            (a, evaluate(tape.parent, np.copy, a))
+            (a, call_on(tape.parent, np.copy, a))
             for a in (x if type(x) is np.ndarray else x.view(np.ndarray) for x in self.values if _is_writeable(x))
         ]
 

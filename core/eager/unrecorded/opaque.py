@@ -20,7 +20,7 @@ from ...errors import NoDerivative
 from ...rules.connected import connected
 from ...source.definitions import describe, example, user_frame
 from ...values.memory import identity, is_about_memory, owner, pinned, rebased
-from ...values.numbers import NUMBER_TYPES, PASSIVE, differentiable, evaluate, is_exact, is_of_exact
+from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, differentiable, is_exact, is_of_exact
 from ...values.reachable import is_foreign, reached
 from ..arrays.integers import carries, enlist, lose
 from ..arrays.records import numeric_fields
@@ -51,7 +51,7 @@ class Recording:
             tape = tape.parent
         if tape is not None and self.caller is not None:
             note(tape, args, *self.caller)
-        return unwatched(evaluate, tape, self.function, *args, **kwargs)
+        return unwatched(call_on, tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""
@@ -61,7 +61,7 @@ class Recording:
         while inner is not None and inner is not tape:
             inner = inner.parent
         within = inner is tape and own is not None and not own.over
-        return evaluate(own if within else tape, self.function, *args, **kwargs)
+        return call_on(own if within else tape, self.function, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
@@ -150,7 +150,7 @@ def call_within_reach(
     arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.flags.writeable]
     arrays = [x for x in arrays if not any(x is a for a in (*args, *kwargs.values()))]
     arrays = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in arrays]
-    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
+    before = [call_on(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     # What the arguments hold by now, as they may hold more once the run is over.
     inputs = *values, *constants, *_defaults((*args, *kwargs.values()))
@@ -191,7 +191,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
     known_addresses = exposed(tape)
     arrays += [a for a in known_addresses if not any(a is b for b in arrays)] if known_addresses else []
-    before = [evaluate(tape.parent, np.copy, a) for a in arrays]
+    before = [call_on(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     caller = function, taken
     drawn: list[Any] = []

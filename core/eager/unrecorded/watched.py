@@ -46,7 +46,7 @@ from ...source.effects import (
 )
 from ...values.attributes import attributes
 from ...values.memory import identity, owner
-from ...values.numbers import NUMBER_TYPES, PASSIVE, evaluate, is_exact
+from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, is_exact
 from ...values.program_state import Reach, is_of_engine
 from ...values.reachable import contents, reached
 from ...values.special_methods import special
@@ -161,7 +161,7 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     quiet = not runs_text(function) and (bound is None or is_data(bound) or isinstance(bound, (type, ModuleType)))
     called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
     if quiet and called and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
-        return evaluate(tape.parent, function, *args, **kwargs)
+        return call_on(tape.parent, function, *args, **kwargs)
     watch = Watch(tape, function, (args, kwargs))
     watch.noted = getattr(function, "__code__", None)
     y = _run(watch, args, kwargs)
@@ -224,7 +224,7 @@ def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
             if not kwargs and runs_no_python(function, args):
                 break
             return watched(tape, function, *args, **kwargs)
-    return evaluate(tape.parent, function, *args, **kwargs)
+    return call_on(tape.parent, function, *args, **kwargs)
 
 
 LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
@@ -438,7 +438,7 @@ class Watch(Onlooker):
         for a in arrays:
             if a.dtype.kind in "fc" and a.flags.writeable:
                 a = a if type(a) is np.ndarray else a.view(np.ndarray)
-                self.arrays.append((a, evaluate(self.tape.parent, np.copy, a)))
+                self.arrays.append((a, call_on(self.tape.parent, np.copy, a)))
 
     def end(self) -> None:
         """Note what has been stored, and written into arrays."""

@@ -156,6 +156,6 @@ def _interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[
         NoDerivative: it does what cannot be compiled.
     """
     try:
-        return connected.inline(builder, function, args, options)
+        return connected.trace_into(builder, function, args, options)
     except BadInput as error:
         raise NoDerivative(f"the derivative of {_name(op)} (line {op.line}) does not compile: {error}") from error

@@ -49,7 +49,7 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
     else:
 
         def keep(values: list[Value]) -> None:
-            record(sweep, op, block, values, iterations)
+            save_in_arrays(sweep, op, block, values, iterations)
 
     reverse_loop(sweep, op, cotangents, bounds, index, keep)
 
@@ -194,7 +194,7 @@ def push(sweep: Sweep, body: Block, values: list[Value]) -> None:
             sweep.restored.update(zip(group, popped))
 
 
-def record(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: int) -> None:
+def save_in_arrays(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: int) -> None:
     """Save values of each iteration in arrays that the loop carries."""
     forward, b = sweep.forward, sweep.builder
     body = op.blocks[0]

@@ -12,7 +12,7 @@ from .program import Interpreter
 from .traced import Trace, Traced
 
 
-def inline(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What ``function(*args, **kwargs)`` computes, where values of typed IR among the arguments stand for numbers and arrays.
 
     Returns the function's result with values of typed IR in place of numbers and arrays; tuples and lists of these, and
@@ -44,4 +44,4 @@ def _values(trace: Interpreter, x: Any) -> Any:
     return x
 
 
-connected.inline = inline
+connected.trace_into = trace_into
