@@ -1,12 +1,12 @@
-"""Gradients now: a call is run and its pullback is made from the same source, without compiling to machine code.
+"""The eager path: run a call and build its pullback from the same source, without compiling to machine code.
 
-    structured   functions of numbers and arrays, whose forward and backward sweep is printed as Python
-    rewriting    every other function: its syntax tree, rewritten so that what computes calls the tape
-    recorded     the tape, and what calls, subscripts, attributes and operators do on it
+    structured   functions of numbers and arrays: their forward and backward sweeps are printed as Python
+    rewriting    all other functions: their syntax trees are rewritten so that each operation calls the tape
+    recorded     the tape; recorded calls, subscripts, attributes and operators
     arrays       NumPy's arrays and functions on the tape
-    unrecorded   code that is not recorded (C, other threads, frames from before the run): what it does is noticed
-    libraries    handlers for SciPy, the standard library, pandas and numba, read once a program has imported these
+    unrecorded   code that cannot be recorded (C, other threads, frames older than the run): its effects are detected
+    libraries    handlers for SciPy, the standard library, pandas and numba, loaded once the program has imported these
 
-Never imports ``specialise``, the other wing.  A function with a derivative of its own gets a rule in ``rules``; one that
-calls back, iterates or keeps state gets a handler in ``libraries``.
+This package never imports ``specialise``.  To support another library function, add a rule to ``rules`` if its
+derivative is known in closed form, or a handler to ``libraries`` if it calls back, iterates or keeps state.
 """

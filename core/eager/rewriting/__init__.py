@@ -1,1 +1,1 @@
-"""A function -> the same function with every operation on a tape."""
+"""Rewrites a function's syntax tree so that every operation is recorded on a tape."""

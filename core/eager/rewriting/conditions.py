@@ -1,4 +1,4 @@
-"""Conditions, comparisons, ``and`` and ``or`` of a function, rewritten where a class may say what is true, equal or less."""
+"""Rewrites conditions, comparisons, ``and`` and ``or``, whose meaning a class may define (``__bool__``, ``__lt__``)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Conditions(ast.NodeTransformer):
     in_comprehension: bool
 
     def runtime(self, name: str, *args: Node, at: Node) -> ast.Call:
-        """A call of one of the engine's functions; the class derived from this one says how, as for what follows."""
+        """Return a call of one of the engine's functions; subclasses define this method and the next."""
         raise NotImplementedError
 
     def temporary(self) -> str:
         raise NotImplementedError
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Node:
-        """``a and b`` gives an operand, and asks all but the last for their truth."""
+        """Rewrite ``a and b``, which returns an operand and asks all but the last for their truth."""
         *first, last = node.values
         node.values = [*map(self.operand, first), self.visit(last)]
         return self.runtime("chosen", node, at=node)
 
     def operand(self, node: Node) -> Node:
-        """An operand with its truth, so that no operator around it asks for that again."""
+        """Rewrite an operand to carry its truth value, so that no enclosing operator asks for it again."""
         if isinstance(node, ast.BoolOp):
             node.values = [self.operand(v) for v in node.values]
             return node
@@ -45,7 +45,7 @@ class Conditions(ast.NodeTransformer):
         )
 
     def visit_Compare(self, node: ast.Compare) -> Node:
-        """``a < b`` may be a method in Python; ``a < b < c`` evaluates ``b`` once."""
+        """Rewrite a comparison: ``a < b`` may call a method in Python, and ``a < b < c`` evaluates ``b`` once."""
         plain = (ast.Is, ast.IsNot)
         if all(isinstance(op, plain) for op in node.ops):
             return self.generic_visit(node)
@@ -79,7 +79,7 @@ class Conditions(ast.NodeTransformer):
         return located(ast.BoolOp(ast.And(), values), node)
 
     def condition(self, test: Node) -> Node:
-        """An expression of which only the truth matters."""
+        """Rewrite an expression of which only the truth value is used."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test.operand = self.condition(test.operand)
             return test
@@ -94,7 +94,10 @@ class Conditions(ast.NodeTransformer):
     def unless_plain(
         self, operands: list[Node], kinds: str, plain: Callable[..., Node], recorded: Callable[..., Node], at: Node
     ) -> Node:
-        """``plain(*operands)`` where the classes of all are among ``kinds``, else ``recorded(*operands)``."""
+        """Return ``plain(*operands)`` guarded by a test that the class of each is in ``kinds``, else ``recorded``.
+
+        In a comprehension no assignment expression can keep an operand, so compound operands are always recorded.
+        """
         if self.in_comprehension and not all(map(is_simple, operands)):
             return recorded(*operands)
         tests: list[Node] = []
@@ -111,7 +114,7 @@ class Conditions(ast.NodeTransformer):
         if not tests:
             return plain(*operands)
         test = tests[0]
-        for other in tests[1:]:  # not `and`: both operands have to be evaluated
+        for other in tests[1:]:  # `&` instead of `and`: all operands have to be evaluated
             test = ast.BinOp(test, ast.BitAnd(), other)
         first, second = copy.deepcopy(again), again
         return located(ast.IfExp(test, plain(*first), recorded(*second)), at)

@@ -1,8 +1,8 @@
-"""The expressions of a function, rewritten so that what computes calls the tape.
+"""Rewrites the expressions of a function so that operations call the tape.
 
-``a * b`` becomes ``_mul(_tape, a, b)``, ``f(x)`` ``_call(_tape, f, x)``, ``x.y`` ``_getattr(_tape, x, "y")``; what Python would do by
-itself (comparisons, truth, iteration) is handed to a function where a class may define it.  ``fusible`` finds what may be
-computed at once.
+``a * b`` becomes ``_mul(_tape, a, b)``, ``x.y`` becomes ``_getattr(_tape, x, "y")``, and ``f(x)`` calls the recorded
+form of ``f``.  Comparisons, truth tests and iteration become calls of the engine where a class may define them.
+``fusible`` finds expressions that can be recorded as one operation.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ..recorded.known import classes, methods
 from ..structured.fusible import fuse
 from .conditions import Conditions, Node, is_simple, located
 
-# Calls of these see the frame that they are called from.
+# These functions look at the frame that calls them.
 FRAME_BOUND = {"locals", "vars", "dir", "globals"}
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that a piece of code was compiled to, those of private attributes mangled."""
+    """Yield all names in compiled code and in the code nested in it; private names are mangled there."""
     yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _names(inner)
 
 
-# Methods of built-in containers and strings that iterate over nothing and call nothing back.
+# Methods of built-in containers and strings that neither iterate over an argument nor call back.
 MOVING = {"append", "appendleft", "pop", "popleft", "insert", "get", "setdefault", "items", "keys", "values", "clear"}
 MOVING |= {"add", "discard", "copy", "popitem", "lower", "upper", "strip", "split", "startswith", "endswith"}
 
 
 HASHING = {"pop", "insert", "get", "setdefault", "add", "discard"}
-"""Those of them that hash their first argument, compare it, or take it for an index."""
+"""Methods in ``MOVING`` that hash or compare their first argument, or use it as an index."""
 
 DATA = {list, dict, set}
-"""Classes of global variables by which nothing is rewritten in another way."""
+"""Classes of global variables whose value does not influence the rewriting, so it needs no guard."""
 
 
 class Expressions(Conditions):
@@ -55,14 +55,14 @@ class Expressions(Conditions):
         self.names = {*_names(code)}
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
-        self.in_comprehension = False  # where no assignment expression can stand
-        self.in_class = False  # whether what is assigned becomes an attribute of a class
+        self.in_comprehension = False  # where an assignment expression would bind a variable of the wrong scope
+        self.in_class = False  # whether assignments create attributes of a class
         self.fusing = True
-        self.counters: set[str] = set()  # variables that only loops over a range assign
+        self.counters: set[str] = set()  # variables assigned only by loops over a range
         self.assumed: dict[
             tuple[int, str], tuple[dict[str, Any], str, Any]
-        ] = {}  # globals that decided what is written
-        self.cells: dict[str, Any] = {}  # what the rewritten function refers to beside the engine's functions
+        ] = {}  # guards: the globals on which the rewritten code depends
+        self.cells: dict[str, Any] = {}  # objects that the rewritten function uses, besides the engine's functions
 
     def runtime(self, name: str, *args: Node, at: Node) -> ast.Call:
         tape = ast.Name(self.prefix + "tape", ast.Load())
@@ -70,7 +70,7 @@ class Expressions(Conditions):
 
     def mangle(self, name: str) -> str:
         private = name.startswith("__") and not name.endswith("__") and "." not in name
-        # Generated code may say that it belongs to a class, but was compiled outside of it.
+        # Generated code may claim to belong to a class although it was compiled outside, where names are not mangled.
         if self.owner and private and name not in self.names:
             return f"_{self.owner.lstrip('_')}{name}"
         return name
@@ -86,7 +86,7 @@ class Expressions(Conditions):
         return self.runtime(BINARY[type(node.op)], self.visit(node.left), self.visit(node.right), at=node)
 
     def fused(self, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
-        """``node`` as one operation where that is possible; ``apart`` writes its operations one by one."""
+        """Return ``node`` as one fused operation, or None; ``apart`` writes the fallback, one call per operation."""
         if not self.fusing or self.in_comprehension:
             return None
 
@@ -106,13 +106,13 @@ class Expressions(Conditions):
         return name
 
     def has_plain(self, container: ast.Name, name: str) -> Node:
-        """The test whether an attribute of a variable is loaded without running code."""
+        """Return a test whether loading an attribute of a variable runs no code."""
         if isinstance(self.constant(container), type):
             return self.is_in(self.load(copy.deepcopy(container)), "own", name)
         return self.is_of(container, "load", name)
 
     def is_of(self, variable: ast.Name, kind: str, name: str) -> Node:
-        """The test whether the class of a variable is in one of the sets of ``known``."""
+        """Return a test whether the class of a variable is in one of the sets of ``known``."""
         variable = self.load(copy.deepcopy(variable))
         return self.is_in(ast.Call(ast.Name(self.prefix + "type", ast.Load()), [variable], []), kind, name)
 
@@ -125,7 +125,7 @@ class Expressions(Conditions):
         return ast.Compare(kind, [ast.In()], [self.runtime_name(classes)])
 
     def load(self, node: Node) -> Node:
-        """A name, or an attribute or an item of a name, as Python loads it."""
+        """Return a name, or an attribute or an item of a name, as a plain load with mangled names."""
         for n in ast.walk(node):
             if isinstance(n, ast.Name):
                 n.id = self.mangle(n.id)
@@ -169,14 +169,14 @@ class Expressions(Conditions):
         return located(ast.IfExp(self.plainly_indexed(node.value, "sequences", index), plain, recorded), node)
 
     def plainly_indexed(self, container: Node, kinds: str, index: Node) -> Node:
-        """Whether a container is one of C's, and its index nothing that C would ask for its hash or its number."""
+        """Return a test whether a container is built in and indexing it calls no ``__hash__`` or ``__index__``."""
         test = self.is_one_of(container, kinds)
         if isinstance(index, ast.Constant) or isinstance(index, ast.Name) and index.id in self.counters:
             return test
         return ast.BoolOp(ast.And(), [test, self.is_one_of(index, "compared")])
 
     def index(self, node: Node) -> Node:
-        """A subscript's index as an expression: ``a:b`` as ``slice(a, b)``."""
+        """Return a subscript's index as an expression: ``a:b`` becomes ``slice(a, b, None)``."""
         if isinstance(node, ast.Slice):
             parts = [ast.Constant(None) if p is None else self.place(p) for p in (node.lower, node.upper, node.step)]
             return located(ast.Call(ast.Name(self.prefix + "slice", ast.Load()), parts, []), node)
@@ -186,7 +186,7 @@ class Expressions(Conditions):
         return self.visit(node)
 
     def place(self, node: Node) -> Node:
-        """A bound of a slice, which may be an object with an ``__index__``."""
+        """Rewrite a bound of a slice, which may be an object with an ``__index__``."""
         new = self.visit(node)
         if isinstance(new, ast.Constant) or isinstance(node, ast.Name) and node.id in self.counters:
             return new
@@ -202,7 +202,7 @@ class Expressions(Conditions):
                 return self.generic_visit(node)
             if function.id in ("eval", "exec") and self.constant(function) is getattr(builtins, function.id):
                 scopes: list[Node] = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in ("globals", "locals")]
-                if len(node.args) > 1:  # they are given
+                if len(node.args) > 1:  # the caller passes the scopes
                     scopes = [ast.Constant(None), ast.Constant(None)]
                 return self.runtime("text", function, *scopes, *map(self.visit, node.args), at=node)
             if function.id == "super" and not node.args:
@@ -224,7 +224,7 @@ class Expressions(Conditions):
         return located(new, node)
 
     def known_call(self, first: Node, again: Node, arguments: list[Node]) -> ast.Call:
-        """``f(x)``: known[f](tape, x) if f is a function, call(tape, f, x) for other callable objects."""
+        """Rewrite ``f(x)`` to known[f](tape, x) if f is a function, and to caller(f)(tape, x) for other callables."""
         kind = ast.Call(self.runtime_name("type"), [first], [])
         test = ast.Compare(kind, [ast.In()], [self.runtime_name("hashable")])
         found = ast.Subscript(self.runtime_name("known"), copy.deepcopy(again), ast.Load())
@@ -232,10 +232,10 @@ class Expressions(Conditions):
         return ast.Call(ast.IfExp(test, found, other), [self.tape(), *arguments], [])
 
     def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
-        """``x.f(y)``: known[methods_f[type(x)]](tape, x, y) if that is a method that no attribute of x hides."""
+        """Rewrite ``x.f(y)`` to known[method_f[type(x)]](tape, x, y), guarded: no attribute of x may hide the method."""
         name = self.mangle(function.attr)
         if name in MOVING and isinstance(function.value, ast.Name):
-            # a built-in container: x.append(y), which only moves references
+            # x.append(y) of a built-in container only moves references
             test = self.is_one_of(function.value, "containers")
             if name in HASHING and arguments and not isinstance(arguments[0], ast.Constant):
                 if isinstance(arguments[0], ast.Name):
@@ -317,7 +317,7 @@ class Expressions(Conditions):
         node.ifs = [self.condition(test) for test in node.ifs]
         node.target = self.visit(node.target)
         if isinstance(node.target, (ast.Tuple, ast.List)):
-            # A target that unpacks an array is given its entries one by one, each on the tape.
+            # A tuple target may unpack an array: record the read of each entry.
             name = self.temporary()
             node.iter = _unpacked(self, node.iter, name)
         return node
@@ -327,7 +327,7 @@ class Expressions(Conditions):
         return node
 
     def name_privately(self, function: Node) -> None:
-        """A function within a method is compiled here, outside of the class."""
+        """Mangle private names in a function nested in a method, as it is compiled outside the class here."""
         if self.owner:
             PrivateNames(self.mangle).visit(function)
 
@@ -371,14 +371,14 @@ class Expressions(Conditions):
             node.format_spec = self.visit(node.format_spec)
         return node
 
-    # What is known before the function runs
+    # Constants known before the function runs
 
     def temporary(self) -> str:
         self.temporaries += 1
         return f"{self.prefix}t{self.temporaries}"
 
     def constant(self, node: Node) -> Any:
-        """The object that a global name or a module's attribute stands for, or None."""
+        """Return the object to which a global name or a module's attribute is bound, or None."""
         if isinstance(node, ast.Name) and node.id not in self.local:
             space = self.function.__globals__
             found = self.assume(space, node.id)
@@ -389,9 +389,9 @@ class Expressions(Conditions):
         return None
 
     def assume(self, space: dict[str, Any], name: str) -> Any:
-        """What a name stands for now; the function is rewritten when it stands for something else."""
+        """Return what a name is bound to, and guard it: the function is rewritten once the name is rebound."""
         found = space.get(name)
-        if type(found) not in DATA:  # which are read as the function runs: others may take their place each time
+        if type(found) not in DATA:  # read when the function runs, so rebinding the name is harmless
             self.assumed[id(space), name] = space, name, found
         return found
 

@@ -1,8 +1,8 @@
-"""A Python function -> the same function with every operation on a tape.
+"""Instrument a Python function: compile a copy that records every operation on a tape.
 
-The syntax tree is kept as it is, control flow, exceptions, generators and all; only what computes is replaced:
-``a * b`` by ``_mul(_tape, a, b)``, ``f(x)`` by ``_call(_tape, f, x)``, ``a[i] = v`` by ``_setitem(_tape, a, i, v)``.
-Line numbers stay those of the user's file, so a traceback shows the user's own lines.
+Control flow, exceptions and generators stay as they are in the syntax tree.  Only operations are replaced: ``a * b`` by
+``_mul(_tape, a, b)``, ``a[i] = v`` by ``_setitem(_tape, a, i, v)``, a call by one of the callee's recorded form.
+Line numbers are those of the user's file, so tracebacks show the user's own lines.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from .statements import Rewriter, type_parameters
 
 @dataclass
 class Template:
-    """An instrumented function before it is bound to the closure of one function object."""
+    """An instrumented function, not yet bound to the closure and defaults of one function object."""
 
     code: CodeType
     tree: ast.FunctionDef
-    assumed: list[tuple[dict[str, Any], str, Any]]  # globals, by what they stood for when the function was rewritten
-    cells: list[CellType | None]  # of the closure; None for a variable that the function captures
-    captured: list[tuple[int, int]]  # where such a variable stands in the closure, and where in that of the function
+    assumed: list[tuple[dict[str, Any], str, Any]]  # guards: globals, with their values when the function was rewritten
+    cells: list[CellType | None]  # of the closure; None for a variable that the user's function captures
+    captured: list[tuple[int, int]]  # for each such variable: its index in ``cells``, and in the function's closure
 
     def is_current(self) -> bool:
         return hold(self.assumed)
 
-    bound: tuple[FunctionType, FunctionType] | None = None  # the last function that was bound, with its recorded form
+    bound: tuple[FunctionType, FunctionType] | None = None  # the function bound last, and its recorded form
 
     def bind(self, function: FunctionType) -> FunctionType:
-        lately = self.bound  # read once: another thread may bind another function
+        lately = self.bound  # read once: another thread may rebind it
         if lately is not None and lately[0] is function:
             last = lately[1]
             if last.__defaults__ is function.__defaults__ and last.__kwdefaults__ is function.__kwdefaults__:
@@ -66,7 +66,7 @@ class Template:
         return bound
 
 
-# Equal code in two modules may read different globals.
+# By code and globals: equal code in two modules may read different globals.
 _templates: dict[tuple[CodeType, int], Template] = {}
 
 
@@ -76,7 +76,7 @@ def _forget(code: CodeType, scope: int) -> None:
 
 
 def instrument(function: FunctionType) -> FunctionType:
-    """``function`` with a tape as its first argument.
+    """Return the recorded form of ``function``, which takes a tape as its first argument.
 
     Raises ``NoSource`` if its source cannot be read, ``NoDerivative`` for a coroutine.
     """
@@ -84,7 +84,7 @@ def instrument(function: FunctionType) -> FunctionType:
 
 
 def template_of(function: FunctionType) -> Template:
-    """The instrumented form of all functions with this code and these globals, made anew if a global has changed."""
+    """Return the template shared by all functions with this code and globals, remade if a guarded global changed."""
     key = function.__code__, id(function.__globals__)
     template = _templates.get(key)
     if template is None or not template.is_current():
@@ -94,7 +94,7 @@ def template_of(function: FunctionType) -> Template:
 
 
 def instrumented_source(function: FunctionType) -> str:
-    """The instrumented function as formatted Python."""
+    """Return the source text of the instrumented function."""
     instrument(function)
     tree = copy.copy(_templates[function.__code__, id(function.__globals__)].tree)
     tree.name = f"{function.__name__.strip('<>')}_recorded"
@@ -164,9 +164,9 @@ COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
 
 
 def _renamed(code: CodeType, prefix: str, own: str, is_rewritten: bool = True) -> CodeType:
-    """Code whose functions and classes bear the qualified names that they have in the user's function.
+    """Return code in which nested functions and classes have the qualified names of the user's original.
 
-    The code of generators is marked as rewritten; nested functions, with all in them, stay as they were written.
+    Generators are marked as rewritten, except those in nested functions, which are not instrumented here.
     """
     constants = []
     for c in code.co_consts:
@@ -174,7 +174,7 @@ def _renamed(code: CodeType, prefix: str, own: str, is_rewritten: bool = True) -
             is_part = c.co_name in COMPREHENSIONS or not c.co_flags & inspect.CO_OPTIMIZED
             c = _renamed(c, prefix, own, is_rewritten and is_part)
             c = c.replace(co_qualname=c.co_qualname.replace(prefix, own, 1))
-        elif isinstance(c, str) and c.startswith(prefix):  # what a class statement stores as __qualname__
+        elif isinstance(c, str) and c.startswith(prefix):  # a class statement stores it as __qualname__
             c = c.replace(prefix, own, 1)
         constants.append(c)
     if is_rewritten and code.co_flags & inspect.CO_GENERATOR:
@@ -183,7 +183,7 @@ def _renamed(code: CodeType, prefix: str, own: str, is_rewritten: bool = True) -
 
 
 def _is_taken(name: str, names: dict[str, object]) -> bool:
-    """Whether rewritten functions give a meaning to a name (after their prefix)."""
+    """Whether rewritten functions use a name after the prefix."""
     return name in names or re.fullmatch(r"tape|t\d+|site\d+|(load|store|own|method)_.*", name) is not None
 
 

@@ -1,7 +1,7 @@
-"""The patterns of a ``match`` statement that look into an object: what they read of it goes through the tape.
+"""Match the patterns of a ``match`` statement with reads of entries and attributes recorded on the tape.
 
-Python reads entries and attributes within C, where a property or a ``__getitem__`` would compute unseen.  A pattern is
-data here; matching gives the values of the names that it binds, in the order in which they stand in it.
+CPython reads them in C, so the computation of a property or a ``__getitem__`` would go unrecorded.  Here a pattern is a
+function ``(tape, x)`` that returns the values of the names that it binds, in their order in the pattern, or None.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def named(tape: Tape, pattern: Pattern) -> Pattern:
 
 
 def either(tape: Tape, orders: Any, *patterns: Pattern) -> Pattern:
-    """Alternatives bind the same names, each in an order of its own."""
+    """Match alternatives.  They bind the same names, each in its own order; ``orders`` maps that to the first one's."""
 
     def match(tape: Tape, x: Any) -> list[Any] | None:
         for order, pattern in zip(orders, patterns):
@@ -57,7 +57,7 @@ def either(tape: Tape, orders: Any, *patterns: Pattern) -> Pattern:
 
 
 def sequence(tape: Tape, star: int | None, *patterns: Pattern) -> Pattern:
-    """``star`` is the place of the pattern that takes what the others leave."""
+    """Match a sequence; ``star`` is the index of the pattern that takes the remaining entries, or None."""
 
     def match(tape: Tape, x: Any) -> list[Any] | None:
         if not type(x).__flags__ & IS_SEQUENCE:
@@ -129,9 +129,9 @@ def _all(tape: Tape, patterns: tuple[Pattern, ...], entries: list[Any]) -> list[
 
 
 def match(tape: Tape, pattern: Pattern, x: Any) -> list[Any] | None:
-    """What the names of a pattern are bound to, or None where it does not match."""
+    """Return the values that a pattern's names are bound to, or None if it does not match."""
     return pattern(tape, x)
 
 
 PATTERNS = {f.__name__: f for f in (value, singleton, named, either, sequence, mapping_of, instance, capture, anything)}
-"""What makes a pattern, by name; the last two are patterns themselves."""
+"""The constructors of patterns by name; the last two are patterns themselves."""

@@ -1,4 +1,4 @@
-"""A ``match`` statement whose patterns look into objects, rewritten to ``if`` statements that match on the tape."""
+"""Rewrites a ``match`` statement whose patterns look into objects to ``if`` statements that record what they read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOKING = (ast.MatchSequence, ast.MatchMapping, ast.MatchClass)
 
 class Patterns(Expressions):
     def statements(self, body: list[Node]) -> list[Node]:
-        """Statements, rewritten; the class derived from this one says how."""
+        """Rewrite a list of statements; subclasses define this."""
         raise NotImplementedError
 
     def visit_Match(self, node: ast.Match) -> Node:
@@ -33,7 +33,7 @@ class Patterns(Expressions):
         return result
 
     def case(self, case: ast.match_case, subject: str, done: str) -> Node:
-        """``if not done`` and the pattern matches: bind its names and, if the guard holds, run the body."""
+        """Rewrite a case: if not ``done`` and the pattern matches, bind its names; if the guard holds, run the body."""
         names: list[str] = []
         pattern = self.pattern(case.pattern, names)
         at = case.pattern
@@ -56,7 +56,7 @@ class Patterns(Expressions):
         return located(ast.If(test, body, []), at)
 
     def pattern(self, node: Node, names: list[str]) -> Node:
-        """An expression that makes the pattern; the names that it binds are added to ``names``."""
+        """Return an expression that builds the pattern, and append the names that it binds to ``names``."""
         if isinstance(node, ast.MatchValue):
             return self.runtime("value", self.visit(node.value), at=node)
         if isinstance(node, ast.MatchSingleton):

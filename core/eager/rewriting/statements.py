@@ -1,7 +1,8 @@
-"""The syntax tree of a function, rewritten so that what computes calls the tape.
+"""Rewrites the statements of a function so that operations call the tape.
 
-Control flow, exceptions and generators are kept as they are; ``expressions`` rewrites what stands in them.  ``a[i] = v``
-becomes ``_setitem(_tape, a, i, v)``, and what a ``for`` or a ``with`` takes is handed to a function.
+Control flow, exceptions and generators stay as they are; ``expressions`` rewrites the expressions in them.
+``a[i] = v`` becomes ``_setitem(_tape, a, i, v)``; the iterable of a ``for`` goes through ``_iterate``, the context
+manager of a ``with`` through ``_enter``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ def type_parameters() -> dict[str, Any]:
 
 class Rewriter(Patterns):
     def definition(self, node: Node) -> ast.FunctionDef:
-        """The instrumented definition: no decorators, defaults or annotations; these belong to the function object."""
+        """Return the instrumented definition, without decorators, defaults and annotations.
+
+        Defaults belong to the function object and are set when the template is bound.
+        """
         arguments: ast.arguments = node.args
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
@@ -46,7 +50,7 @@ class Rewriter(Patterns):
             body = [ast.copy_location(ast.Return(self.visit(node.body)), node.body)]
         else:
             body = self.statements(node.body)
-        # A name of its own: the user's name must stay the global, or the variable, that it was.
+        # A new name: inside the function, the user's name must keep its meaning as a global or a variable.
         result = ast.FunctionDef(self.prefix + "recorded", new, body, [], **type_parameters())
         return ast.copy_location(result, node)
 
@@ -71,7 +75,7 @@ class Rewriter(Patterns):
         return node
 
     def visit_FunctionDef(self, node: Any) -> Node:
-        """The body of a nested function stays as it was written; it is instrumented when it is called."""
+        """Leave the body of a nested function as it is; it is instrumented when it is called."""
         self.name_privately(node)
         self.defaults(node.args)
         private = self.mangle(node.name)
@@ -83,10 +87,10 @@ class Rewriter(Patterns):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Node:
-        """The statements of the body run here and now."""
+        """Rewrite the body of a class, because its statements run within the function."""
         written = sorted({self.mangle(name) for statement in node.body for name in _bound_by(statement)})
         outer, self.owner, self.in_class = (self.owner, self.fusing, self.in_class), node.name, True
-        self.fusing = False  # what it assigns becomes an attribute
+        self.fusing = False  # a temporary of a fused expression would become an attribute of the class
         node.body = self.statements(node.body)
         self.owner, self.fusing, self.in_class = outer
         node.bases = [self.argument(b) for b in node.bases]
@@ -102,7 +106,7 @@ class Rewriter(Patterns):
         decorators, node.decorator_list = node.decorator_list, []
         result: list[Node] = []
         names = []
-        for decorator in decorators:  # evaluated in order, before the definition; applied in reverse
+        for decorator in decorators:  # evaluated in order before the definition, applied in reverse order
             names.append(self.temporary())
             value = self.visit(decorator)
             result.append(located(ast.Assign([ast.Name(names[-1], ast.Store())], value), decorator))
@@ -127,7 +131,7 @@ class Rewriter(Patterns):
         return result
 
     def assign(self, target: Node, value: Node, at: Node) -> list[Node]:
-        """Statements that assign ``value`` to any kind of target."""
+        """Return statements that assign ``value`` to any kind of target."""
         if isinstance(target, ast.Name):
             return [located(ast.Assign([self.visit(target)], value), at)]
         if isinstance(target, ast.Attribute):
@@ -141,7 +145,7 @@ class Rewriter(Patterns):
             return self.assign(target.value, value, at)
         if not isinstance(target, (ast.Tuple, ast.List)):
             raise NoDerivative(f"an assignment to {ast.unparse(target)} in {describe(self.function)} is not understood")
-        # Names are assigned at once up to the first other target; it and those after it in Python's order, from temporaries.
+        # Leading names are assigned directly.  From the first other target on, temporaries keep Python's order.
         later: list[tuple[Node, str]] = []
         elements: list[Node] = []
         for element in target.elts:
@@ -221,7 +225,7 @@ class Rewriter(Patterns):
         return located(ast.Expr(self.runtime(kind, container, key, old, update, self.visit(node.value), at=node)), node)
 
     def kept(self, node: Node) -> Node:
-        """An expression that can be written again, by a name if need be, and is evaluated once."""
+        """Return an expression that ``_again`` can repeat, through a temporary if needed, but that is evaluated once."""
         if is_simple(node):
             return node
         return located(ast.NamedExpr(ast.Name(self.temporary(), ast.Store()), node), node)
@@ -257,7 +261,7 @@ class Rewriter(Patterns):
         return node
 
     def visit_With(self, node: ast.With) -> Node:
-        """Several managers as nested statements: a later one may use what an earlier one gave."""
+        """Nest several context managers: a later one may use the value of an earlier one."""
         item, *others = node.items
         if others:
             inner = located(ast.With(others, node.body), others[0].context_expr)
@@ -287,19 +291,19 @@ class Rewriter(Patterns):
 
 
 def _again(node: Node) -> Node:
-    """What ``kept`` has evaluated."""
+    """Return a second load of an expression that ``kept`` returned."""
     return ast.Name(node.target.id, ast.Load()) if isinstance(node, ast.NamedExpr) else copy.copy(node)
 
 
 def _bound_by(statement: Node) -> list[str]:
-    """The names that a statement in the body of a class binds."""
+    """Return the names that a statement in the body of a class binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [statement.name]
     return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _counters(node: Node) -> set[str]:
-    """The variables of a function that nothing but loops over a ``range`` assign."""
+    """Return the variables of a function that are assigned only by loops over a ``range``."""
     assigned = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     assigned += [a.arg for a in ast.walk(node) if isinstance(a, ast.arg)]
     loops = [n for n in ast.walk(node) if isinstance(n, (ast.For, ast.comprehension)) and _is_range(n.iter)]

@@ -1,7 +1,7 @@
-"""Globals that a compiled function takes for constants, though a run may have computed them.
+"""Detect globals that a structured function treats as constants although the recorded run has computed them.
 
-A run can bind a global to what it has computed, and write into an array that a global holds.  A function compiled with
-that for a constant has no derivative by it, so it is recorded there instead.
+A run can bind a global to a computed value, or write into an array that a global holds.  The structured form has no
+derivative with respect to such a global, so the call is recorded instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .functions import Compiled
 
 
 def is_constant(tape: Tape, compiled: Compiled) -> bool:
-    """Whether no global of a compiled function depends on what has been recorded on ``tape`` and those around it."""
+    """Whether no global that ``compiled`` has read depends on values recorded on ``tape`` or its enclosing tapes."""
     if compiled.is_fixed:
         return True
     if compiled.arrays_given is None:
@@ -26,7 +26,7 @@ def is_constant(tape: Tape, compiled: Compiled) -> bool:
         reached(values, given)
         if given and any(not given.isdisjoint(made) for made in made_on(tape)):
             return False
-        # What was not computed by now never will be, as what computes makes new objects; but an array can be written to.
+        # Operations make new objects, so a value that is not on a tape now never will be; arrays can still be written.
         compiled.arrays_given = {id(owner(x)) for x in values if isinstance(x, np.ndarray)}
         compiled.is_fixed = not compiled.arrays_given
     around: Tape | None = tape
@@ -38,7 +38,7 @@ def is_constant(tape: Tape, compiled: Compiled) -> bool:
 
 
 def made_on(tape: Tape | None) -> Iterator[set[int]]:
-    """The identities of the numbers and the owners of the arrays that each tape knows."""
+    """Yield, for each tape outwards, the identities of its inputs and results: numbers, and owners of arrays."""
     while tape is not None:
         found: set[int] = set()
         reached(tape.inputs or (), found)

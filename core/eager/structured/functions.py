@@ -1,7 +1,7 @@
-"""The structured tier: functions compiled to a forward and a backward sweep for the types of their arguments.
+"""The structured tier: compile a function to a forward and a backward sweep for the types of its arguments.
 
-A function is taken if its source has a structured form and all that it calls is known and free of side effects; then
-it runs as two straight pieces of Python, the values saved in local variables.  Everything else goes to the tape.
+A function qualifies if its source has a structured form and every call in it is known and free of side effects.  It
+then runs as two Python functions that keep saved values in local variables.  All other functions are recorded.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Compiled:
     waiting: list[tuple[dict[str, Any], str, str]] = field(default_factory=list)
     is_recursive: bool = False
     called: list[tuple[FunctionType, Any]] = field(default_factory=list)  # functions among the guards, and their code
-    is_fixed: bool = False  # whether no run can change what it has taken for constants: see ``captured``
-    arrays_given: set[int] | None = None  # the arrays among these, once none of them was seen to be computed
+    is_fixed: bool = False  # whether no run can change the globals that it treats as constants: see ``captured``
+    arrays_given: set[int] | None = None  # ids of the arrays among those globals, once none was found on a tape
 
     def is_current(self) -> bool:
         """Whether every global that was read while compiling is still the same object."""
         return hold(self.guards) and all(function.__code__ is code for function, code in self.called)
 
     def fits(self, y: Any) -> bool:
-        """Whether a result is of the kind that was inferred; if not, the run is recorded instead."""
+        """Whether a result has the inferred kind; if not, the run is recorded instead."""
         if self.result.kind == "real":
             return isinstance(y, (int, float, np.integer))
         return self.result.kind != "array" or type(y) is np.ndarray
@@ -61,20 +61,20 @@ class Compiled:
 
 Key = tuple[Any, ...]
 _compiled: dict[Key, Compiled | str] = {}
-_unstructured: dict[Any, str] = {}  # code that has no structured form whatever its types
+_unstructured: dict[Any, str] = {}  # code that has no structured form for any argument types, with the reason
 _variants: dict[Any, int] = {}
-_outdated: dict[Any, int] = {}  # how often a global that the code reads has been bound to something else
-_of_many_shapes: set[Any] = set()  # code that is compiled for numbers of axes instead of shapes
+_outdated: dict[Any, int] = {}  # how often the code was recompiled because a global that it reads was rebound
+_of_many_shapes: set[Any] = set()  # code that is specialised on numbers of axes instead of shapes
 MOST_VARIANTS = 16
 _in_progress: dict[Key, Compiled] = {}
-_together: list[Compiled] = []  # what is being compiled, and the callees that this compiled
+_together: list[Compiled] = []  # the function being compiled, and the callees compiled with it
 
 
 def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None = None) -> Any:
-    """The compiled form of a call, or None if it has to be recorded.
+    """Return the compiled form of a call, or None if it has to be recorded.
 
-    ``args`` are all parameters in order, the contents of the closure after them; ``active`` says which of them are
-    differentiated (all that are numbers, if it is None).
+    ``args`` holds all arguments in the order of the parameters, then the contents of the closure.  ``active`` says
+    which of them are differentiated; None stands for all numbers and arrays.
     """
     code = function.__code__
     if code in _unstructured:
@@ -125,7 +125,7 @@ def _compile_for(
                 return compiled_for(function, args, active)
     except (Unstructured, NoSource) as reason:
         if any(type(x) in STATIC for x in args):
-            _compiled[key] = str(reason)  # for this value
+            _compiled[key] = str(reason)  # perhaps only for this static value
         else:
             _unstructured[code] = str(reason)
         return None
@@ -149,7 +149,7 @@ def _forget(code: CodeType, scope: int) -> None:
 
 
 def is_structured(function: FunctionType) -> bool:
-    """Whether a function may have a compiled form, as far as is known."""
+    """Whether a function may have a compiled form: False only after an attempt has failed for good."""
     return function.__code__ not in _unstructured
 
 
@@ -158,7 +158,7 @@ def _without_shape(kind: Type) -> Type:
 
 
 def forget() -> None:
-    """Compile everything anew: a function was given an adjoint of its own."""
+    """Drop all compiled functions, because a function was given a custom adjoint."""
     _compiled.clear()
 
 
@@ -223,7 +223,7 @@ def _compile(
     finally:
         del _in_progress[key]
         if not _in_progress:
-            # Functions that call each other are valid as long as every global that any of them read.
+            # Functions that call each other are current only while all globals that any of them read are unchanged.
             guards = list({(id(g[0]), g[1]): g for c in _together for g in c.guards}.values())
             for made_now in _together:
                 made_now.guards = guards

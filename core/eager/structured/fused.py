@@ -1,12 +1,12 @@
-"""Expressions of numbers, each run and recorded as one operation of the tape.
+"""Fused expressions and functions: each runs and is recorded as one operation of the tape.
 
-A recorded function computes ``a * b + c`` operation by operation, for any of the three may be an object with operators
-of its own.  Mostly they are numbers.  The expression is then taken as a function of its leaves, turned into a forward
-and a backward sweep by the same ``analyse`` and ``reverse`` that serve whole functions, and printed as one function that
-computes and records, and one that takes the cotangent of the result to those of the leaves.
+In general a recorded function computes ``a * b + c`` operation by operation, because any operand may be an object that
+defines operators.  Mostly all are numbers.  The expression is then treated as a function of its leaves: ``Inference``
+and ``reverse``, which serve whole structured functions, give its two sweeps.  These are printed as one function that
+computes and records, and one that maps the cotangent of the result to those of the leaves.
 
-``site(tree)`` gives the first of the two.  It returns ``AGAIN`` where it does not apply (other types, an enclosing
-derivative, an exception), and has then done nothing: the caller computes operation by operation.
+``site(tree)`` returns the first of the two.  Where it does not apply (other types, an enclosing derivative, an
+exception) it returns ``AGAIN`` without any effect, and the caller computes operation by operation.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from .sweeps import reverse
 
 MOST_SITES = 4096
 MOST_VARIANTS = 32
-"""Of one site, for other types than real numbers; beyond that it computes operation by operation."""
+"""How many variants one site has for types other than real numbers; beyond that it computes operation by operation."""
 
 
 class Site:
-    """One expression, compiled for the types of the leaves that it has met."""
+    """One expression, compiled for each combination of leaf types that has occurred."""
 
     def __init__(self, tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> None:
         self.tree, self.leaves, self.functions, self.in_place = tree, leaves, functions, in_place
         self.variants: dict[tuple[Any, ...], Any] = {}
 
     def compiled(self) -> Callable[..., Any]:
-        """The function for leaves that are all real numbers; for others it asks ``other``."""
+        """Return the function for leaves that are all real numbers; it calls ``other`` for all other types."""
         try:
             return _print(self, (type_of(1.0),) * self.leaves, (True,) * self.leaves)
-        except Exception:  # a function that has no form of this kind: whatever it is, the caller computes it itself
+        except Exception:  # not compilable: if it is an error of the program, the caller meets it too
             return lambda tape, *leaves: AGAIN
 
     def other(self, tape: Tape, *given: Any) -> Any:
-        """The expression for leaves of types that it has not met, or of which some are arrays."""
+        """Run the expression for leaves of new types, or with arrays among them."""
         leaves = given[: self.leaves]
         if tape.parent is not None or any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
             return AGAIN
@@ -70,7 +70,7 @@ class Site:
         if variant is None:
             for x in leaves:
                 if type(x) not in NUMBERS:
-                    return AGAIN  # a class of the user's may come and go
+                    return AGAIN  # a user's class may be short-lived: do not keep it in variants
             if len(self.variants) > MOST_VARIANTS:
                 return AGAIN
             variant = self.variants[key] = self._variant(leaves)
@@ -87,28 +87,28 @@ class Site:
         try:
             active = tuple(type(x) is not int for x in leaves)
             return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
-        except Exception:  # a function that has no form for these: whatever it is, the caller computes it itself
+        except Exception:  # not compilable for these types: if it is an error of the program, the caller meets it too
             return AGAIN
 
     def function(self, types: Sequence[Type]) -> Function:
         return _function(self.tree, types)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
-        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+        """Pull back operation by operation where a slope is infinite, because the tape treats that case."""
 
         def run(tape: Tape, tree: Tree) -> Any:
             if tree[0] == "leaf":
                 return leaves[tree[1]]
             if tree[0] == "constant":
                 return tree[2]
-            # By its rule: a call of an operator would again be one fused operation.
+            # Apply the rule directly: a recorded operator would again be a fused operation.
             return apply_rule(tape, find_rule(tree[1]), tuple(run(tape, t) for t in tree[2:]), NO_KEYWORDS)
 
         pull_again(table, lambda tape: run(tape, self.tree), dy)
 
 
 class Body:
-    """A function that calls no other of the user's: all of it is one operation, where its arguments are real numbers."""
+    """A function that calls no other user function; with real arguments it is recorded as one operation."""
 
     functions = ()
 
@@ -126,32 +126,31 @@ class Body:
         return self.lowered
 
     def other(self, tape: Tape, given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """The general way of a call, for other arguments."""
+        """Make the call in the general way, for other arguments."""
         return self.general(tape, self.python, (*(x for x in given if x is not AGAIN), *more), named)
 
     def is_current(self) -> bool:
         return hold(self.guards)
 
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
-        """The pullback where a slope is infinite: operation by operation, the tape knows what to do."""
+        """Pull back operation by operation where a slope is infinite, because the tape treats that case."""
         pull_again(table, lambda tape: instrument(self.python)(tape, *leaves), dy)
 
 
 def body(function: FunctionType, general: Callable[..., Any], given: int) -> Callable[..., Any] | None:
-    """The function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None.
+    """Return the function ``(tape, *arguments)`` that runs and records ``function`` as one operation, or None.
 
-    It takes the first ``given`` arguments; those after them have defaults that are no numbers.
-
-    Where it does not apply, it goes on to ``general(tape, function, args, kwargs)``.
+    It takes the first ``given`` arguments; later parameters keep their defaults.  Where it does not apply, it calls
+    ``general(tape, function, args, kwargs)``.
     """
-    # The defaults are those of one function object: two may be equal, and have different derivatives.
+    # Key on the identity of the defaults: equal defaults of two function objects may have different derivatives.
     key = function.__code__, id(function.__globals__), id(function.__defaults__), given
     made, run = _bodies.get(key, (None, None))
     if made is None or not made.is_current():
         try:
             made = Body(function, general, given)
             run = _print(made, (type_of(1.0),) * given, (True,) * given)
-        except Exception:  # whatever it is, the general way of a call finds it too
+        except Exception:  # not compilable: if it is an error of the program, the general call meets it too
             run = None
         if len(_bodies) > MOST_SITES:
             _bodies.clear()
@@ -171,15 +170,16 @@ def _forget(code: CodeType, scope: int) -> None:
 
 @lru_cache(maxsize=MOST_SITES)
 def site(tree: Tree, leaves: int, functions: tuple[Any, ...] = (), in_place: bool = False) -> Callable[..., Any]:
-    """The function ``(tape, *leaves, *functions)`` that computes and records the expression ``tree``.
+    """Return the function ``(tape, *leaves, *functions)`` that computes and records the expression ``tree``.
 
-    ``functions`` are those that it calls, given again at each call to see that they are still the same.
+    ``functions`` are the functions that the expression calls.  Each call passes them again, so that a rebound name is
+    noticed.
     """
     return Site(tree, leaves, functions, in_place).compiled()
 
 
 def awaited(cell: CellType, tree: Tree, leaves: int, functions: tuple[Any, ...], in_place: bool) -> Callable[..., Any]:
-    """What stands in a cell for a site until it is first run: many branches never are."""
+    """Return a stand-in that builds the site on its first run and puts it in ``cell``; many branches never run."""
 
     def first(tape: Tape, *given: Any) -> Any:
         cell.cell_contents = found = site(tree, leaves, functions, in_place)
@@ -207,7 +207,7 @@ def _function(tree: Tree, types: Sequence[Type]) -> Function:
 
 
 def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarded: bool = True) -> Any:
-    """The compiled ``run`` of an expression for leaves of these types; its pullbacks stand beside it."""
+    """Compile an expression for leaves of these types; return its ``run``, which puts its pullback on the tape."""
     function = site_.function(types)
     result = Inference(function, None).run(types)  # type: ignore[arg-type]
     if result.kind not in ("real", "array") and {e.kind for e in result.elements} != {"real"}:
@@ -230,7 +230,7 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     arrays = result.kind == "array" or any(t.kind == "array" for t in types)
     namespace |= {f"F{i}": f for i, f in enumerate(site_.functions)}
     text = _text(site_, active, compute, y, kept, body, guarded, arrays, len(result.elements), result.is_list)
-    # Part of the engine, as it stands between the user's lines in a traceback.
+    # Named as a part of the engine, whose frames are hidden from the user's tracebacks.
     return load("expression", text, {**namespace, "__name__": f"{ENGINE}generated"})["run"]
 
 
@@ -244,14 +244,14 @@ def _tree_of(function: Function, namespace: dict[str, Any]) -> ast.FunctionDef:
 
 
 def _on_its_own_line(x: Any, before: list[Any]) -> Any:
-    """A tuple that is returned; the printer has given one of many or of long entries a line of its own, taken out here."""
+    """Return the tuple behind a returned name: the printer assigns long tuples on a line of their own, removed here."""
     if before and isinstance(x, ast.Name) and isinstance(getattr(before[-1], "value", None), ast.Tuple):
         return before.pop().value
     return x
 
 
 def _saved(saved: ast.expr, y: ast.expr, parameters: list[str]) -> tuple[list[str], list[str]]:
-    """What the record must hold beside result and leaves, and where the backward sweep finds each saved value."""
+    """Return what the record must hold besides result and leaves, and the name under which each saved value is read."""
     elements = [] if isinstance(saved, ast.Constant) else saved.elts if isinstance(saved, ast.Tuple) else [saved]
     kept: list[str] = []
     places: list[str] = []
@@ -268,7 +268,7 @@ def _saved(saved: ast.expr, y: ast.expr, parameters: list[str]) -> tuple[list[st
 
 
 def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
-    """The backward sweep's statements, saved values read from the names of the record, other names kept apart."""
+    """Return the backward sweep's statements, with saved values under the record's names and a prefix on all others."""
     saved, dy = (a.arg for a in backward.args.args)
     body = backward.body
     known = {dy: "dy"}
@@ -285,7 +285,7 @@ def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
 
 
 def _set_apart(body: list[ast.stmt], prefix: str, known: dict[str, str] | None = None) -> None:
-    """Give the names that a body assigns a prefix: the user's must not meet those that are written around them."""
+    """Prefix the names that a body assigns, so that they cannot clash with the generated names around it."""
     names = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
     new = {**(known or {}), **{n.id: prefix + n.id for n in names if isinstance(n.ctx, ast.Store)}}
     for name in names:
@@ -345,7 +345,7 @@ def _text(
     result = [*ast.unparse(ast.Module(compute, [])).splitlines(), f"y = {ast.unparse(y)}"]
     apart = f"other(tape, ({', '.join(leaves)},), more, named)" if isinstance(site_, Body) else "AGAIN"
     result = ["try:", *_indented(result), "except Exception:", f"    return {apart}"]
-    given = "tuple(y)" if is_list else "y"  # which the program may change afterwards
+    given = "tuple(y)" if is_list else "y"  # the program may change the list afterwards
     record = ", ".join(["back", given, *leaves, *kept])
     recorded = [*result, f"tape.records.append(({record}))", "return y"]
     if not guarded:
@@ -367,7 +367,7 @@ def _text(
             f"    if {' and '.join([*(f'type({x}) in REAL' for x in leaves), *outer])}:",
             *_indented(_indented(recorded)),
             f"    if {' and '.join([*(f'type({x}) is int' for x in leaves), *same])}:",
-            *_indented(_indented([*result, "return y"])),  # nothing that is differentiated
+            *_indented(_indented([*result, "return y"])),  # ints have no derivative: nothing to record
             f"    variant = variants.get(({', '.join(f'type({x})' for x in leaves)}))",
             "    if variant is None:",
             f"        return other({', '.join(['tape', *leaves, *functions])})",

@@ -1,12 +1,12 @@
-"""Which expressions of a recorded function may be computed as one operation, and what is written in their place.
+"""Find the expressions of a recorded function that can be recorded as one fused operation, and rewrite them.
 
 ``self.a * x + math.sqrt(y)`` becomes
 
-    t if type(self) in plain_a and (t := site(tape, self.a, x, y, math.sqrt)) is not AGAIN else <each operation apart>
+    t if type(self) in plain_a and (t := site(tape, self.a, x, y, math.sqrt)) is not AGAIN else <one call per operation>
 
-The site (``fused``) takes the leaves of the expression, and applies if all are numbers or arrays.  Python's order of
-evaluation is kept: a leaf that may run code (a call, a subscript of anything) is evaluated once, and only where no
-operation of the expression comes before it; names, attributes of plain instances and items of lists run none.
+The site (``fused``) takes the leaves of the expression and applies if all are numbers or arrays.  Python's order of
+evaluation is kept: a leaf that may run code (a call, a subscript of an unknown object) is evaluated once, and only if
+no operation of the expression precedes it.  Names, attributes of plain instances and items of lists run no code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_LEAVES = 16
 
 
 Tree = tuple[Any, ...]
-"""``("leaf", i)``, ``("constant", repr, value)`` or ``("call", function, *trees)``; hashable, so that sites are shared."""
+"""``("leaf", i)``, ``("constant", repr, value)`` or ``("call", function, *trees)``; hashable, to share sites."""
 
 
 def leaf(i: int) -> Tree:
@@ -49,20 +49,20 @@ def call(function: Any, *trees: Tree) -> Tree:
 
 
 class OutOfOrder(Exception):
-    """A leaf that may run code stands where its evaluation cannot be moved before the operations."""
+    """A leaf that may run code follows an operation, so it cannot be evaluated before all operations."""
 
 
 class Expression:
     """One expression, read as a tree of operations over leaves.
 
-    Either all its leaves can be loaded without running code, once for the site and again where that does not apply; or
-    some run code: then each is evaluated once, in Python's order, and kept.
+    With ``runs_code`` False, loading a leaf runs no code, so the fallback may load it a second time.  With True, each
+    occurrence of a leaf is evaluated once, in Python's order, and kept in a temporary.
     """
 
     def __init__(self, rewriter: Expressions, runs_code: bool) -> None:
         self.rewriter, self.runs_code = rewriter, runs_code
         self.leaves: list[Node] = []
-        self.places: dict[str, int] = {}  # of the leaves that run no code, by their text
+        self.places: dict[str, int] = {}  # source text of a leaf that runs no code -> its index in leaves
         self.occurrences: list[tuple[Node, int]] = []
         self.functions: dict[Any, Node] = {}
         self.guards: dict[str, Node] = {}
@@ -70,7 +70,7 @@ class Expression:
         self.whole = True  # whether all its constants are integers
 
     def read(self, node: Node) -> Tree:
-        """The tree of ``node``; its leaves are collected on the way."""
+        """Return the tree of ``node``, and collect its leaves."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             self.whole &= type(node.value) is int
             return constant(node.value)
@@ -89,7 +89,7 @@ class Expression:
 
     @property
     def counts(self) -> bool:
-        """Whether this adds to or multiplies one variable by whole numbers."""
+        """Whether the expression combines one variable with integer constants only, as a counter does."""
         return len(self.leaves) == 1 and not self.functions and self.whole
 
     def operation(self, function: Any, operands: list[Node]) -> Tree:
@@ -101,7 +101,7 @@ class Expression:
         except OutOfOrder:
             if not self.runs_code or before[2]:
                 raise
-            # What has been computed before a leaf that runs code becomes a leaf itself.
+            # The operands before the leaf that runs code become leaves themselves.
             del self.leaves[before[0] :], self.occurrences[before[1] :]
             self.operations = before[2]
             trees = [self.leaf(e) for e in operands[: len(trees)]]
@@ -117,7 +117,7 @@ class Expression:
         return call(function, *trees)
 
     def function_of(self, node: Node) -> Any:
-        """The element-wise function of ``math`` or NumPy that a call names, or None."""
+        """Return the element-wise built-in or NumPy function that a call names, or None."""
         if not isinstance(node, ast.Call) or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             return None
         function = self.rewriter.constant(node.func)
@@ -145,7 +145,7 @@ class Expression:
         return leaf(place)
 
     def is_plain(self, node: Node) -> bool:
-        """Whether loading ``node`` runs no code, given the guards that this collects."""
+        """Whether loading ``node`` runs no code; the guards under which that holds are added to ``guards``."""
         if isinstance(node, ast.Name):
             return True
         container = getattr(node, "value", None)
@@ -163,7 +163,7 @@ class Expression:
 
 
 def _text(node: Node) -> str:
-    """The text of a name, or of an attribute or an item of a name."""
+    """Return the source text of a name, or of an attribute or an item of a name."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
@@ -173,9 +173,10 @@ def _text(node: Node) -> str:
 
 
 def fuse(rewriter: Expressions, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
-    """What is written for ``node``, or None if nothing is gained; ``apart`` writes its operations one by one.
+    """Return the fused form of ``node``, or None if it has nothing to fuse or too many leaves.
 
-    ``in_place``: the operation at the root is that of ``x += y``, which is another one for arrays.
+    ``apart`` writes the fallback, one call per operation.  ``in_place`` says that the root is the operation of
+    ``x += y``, which writes to an array and therefore is not fused for arrays.
     """
     for runs_code in (False, True):
         expression = Expression(rewriter, runs_code)
@@ -213,7 +214,7 @@ def _write(
     other = apart(copy.deepcopy(node, replaced))
     new = ast.IfExp(condition, ast.Name(result, ast.Load()), other)
     if expression.counts and not expression.runs_code and not expression.guards:
-        # A count: no call is worth it.
+        # An int counter has no derivative, and even one call of a site costs more than the operation.
         (variable,) = (rewriter.load(copy.deepcopy(x)) for x in expression.leaves)
         kind = ast.Call(ast.Name(rewriter.prefix + "type", ast.Load()), [variable], [])
         test = ast.Compare(kind, [ast.Is()], [ast.Name(rewriter.prefix + "int", ast.Load())])

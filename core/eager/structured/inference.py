@@ -1,11 +1,11 @@
-"""Types and activity on structured IR: what every value is, and through which of them a derivative flows.
+"""Type inference and activity analysis on structured IR.
 
-Types say no more than the adjoint needs: a *real* is an immutable real scalar, an *array* a float64 array with at least
-one axis, a *number* any inexact number or array, a *passive* value has no derivative.  A function is fit for the
-structured tier if every call in it is known and without side effects; otherwise ``Unstructured`` says why.
+Types are as coarse as the adjoint allows: a *real* is an immutable real scalar, an *array* a float64 array with at
+least one axis, a *number* any inexact number or array, and a *passive* value has no derivative.  A function qualifies
+for the structured tier if every call in it is known and free of side effects; else ``Unstructured`` gives the reason.
 
-A value is *varied* if it depends on an active parameter and *useful* if the result depends on it; only what is both is
-active and has a cotangent (Hascoet, Naumann and Pascual, "To be recorded" analysis in reverse-mode AD, 2005).
+A value is *varied* if it depends on an active parameter, and *useful* if the result depends on it.  A value that is
+both is active and has a cotangent (Hascoet, Naumann and Pascual, "To be recorded" analysis in reverse-mode AD, 2005).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ IN_PLACE = {
     getattr(operator, "i" + n.rstrip("_")): getattr(operator, n)
     for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 }
-# Functions with a rule of their own form whose result is one number or array.
+# Functions whose rule is not a table of partial derivatives and whose result is one number or array.
 SINGLE = {
     *(np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.var, np.std, np.cumsum, np.cumprod, np.trace),
     *(np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron, np.where),
@@ -83,7 +83,7 @@ SINGLE = {
 
 
 def real_power(a: Any, b: Any) -> Any:
-    """``a ** b`` where a real result was counted on; a negative base may give a complex one."""
+    """Compute ``a ** b`` where a real result was inferred; a negative base may give a complex one."""
     y = a**b
     if isinstance(y, complex):
         raise Unstructured("a real power became complex")
@@ -92,16 +92,16 @@ def real_power(a: Any, b: Any) -> Any:
 
 RULES[real_power] = find_rule(operator.pow)  # type: ignore[assignment]
 OF_REALS = (real_power, larger, smaller)
-"""Functions that give a real number of real numbers, beside those of Python."""
+"""Functions, besides Python's own, that return a real number for real arguments."""
 
 
 def _is_scalar_function(callee: Any) -> bool:
-    """Whether real numbers always give a real number: Python's own arithmetic and ``math``."""
+    """Whether a function returns a real number for all real arguments: Python's arithmetic and ``math``."""
     return getattr(callee, "__module__", "") in ("math", "_operator", "builtins")
 
 
 def type_of(x: Any) -> Type:
-    """The type of a Python object, as an argument or a constant."""
+    """Return the type of a Python object that is an argument or a constant."""
     kind = type(x)
     if kind is float or kind is int or kind is np.float64 or issubclass(kind, int) and kind.__name__ == "Int":
         return REAL
@@ -117,7 +117,10 @@ def type_of(x: Any) -> Type:
 
 
 class Inference:
-    """Types of the values of one function, in place; user functions that it calls are typed through ``specialise``."""
+    """Infers the types of a function's values, and sets them in place.
+
+    ``specialise(callee, op)`` returns the compiled form of a user function that it calls; its ``result`` is the type.
+    """
 
     def __init__(self, function: Function, specialise: Callable[..., Any]) -> None:
         self.function = function
@@ -176,7 +179,7 @@ class Inference:
         body = op.blocks[0]
         item = body.parameters[0]
         if kind.kind == "array" and kind.ndim is not None:
-            # An array is read by index, so that the adjoint of each entry has a place to go.
+            # Iterate by index: the adjoint of ``x[i]`` adds to entry ``i`` of the cotangent of ``x``.
             length, indices, index = Value(type=REAL), Value(type=RANGE), Value("i", type=REAL)
             block.operations += [
                 Operation("call", len, [iterable], results=[length], line=op.line),
@@ -250,7 +253,7 @@ class Inference:
 
         name = op.callee.name
         kind = self.type(op.operands[0]).kind
-        if kind != "array" or name not in METHODS:  # a number may be Python's own, whose methods are not NumPy's
+        if kind != "array" or name not in METHODS:  # a number may be Python's own, which lacks NumPy's methods
             self.fail(f"the method .{name}")
         function, adapt = METHODS[name]
         if adapt is not None:
@@ -405,7 +408,7 @@ def _is_sequence(x: Value) -> bool:
 
 
 def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ...] | None:
-    """The shape of ``x[index]`` for a constant slice or number, or None if it is not known."""
+    """Return the shape of ``x[index]`` for a constant slice or integer, or None if it is not known."""
     if shape is None or not index.is_constant or not isinstance(index.constant, (slice, int)):
         return None
     try:
@@ -436,14 +439,14 @@ def is_differentiable(op: Operation, index: int) -> bool:
 
 
 def active_values(function: Function, parameters: Sequence[Value]) -> set[Value]:
-    """The values through which a derivative flows from ``parameters`` to the result."""
+    """Return the values through which a derivative flows from ``parameters`` to the result."""
     varied = _closure(function, set(parameters), forward=True)
     useful = _closure(function, set(function.block.results), forward=False)
     return {v for v in varied & useful if not v.is_constant and v.type.kind in ("real", "array", "number", "tuple")}
 
 
 def _closure(function: Function, found: set[Value], *, forward: bool) -> set[Value]:
-    """Everything that ``found`` reaches, along the flow of values or against it."""
+    """Return ``found`` and every value reachable from it, along the differentiable data flow or against it."""
     edges: list[tuple[Value, Value]] = []
     for op in walk(function.block):
         if op.kind == "call":

@@ -1,8 +1,8 @@
-"""IR -> IR: a forward sweep that also gives what must be saved, and a backward sweep from that to the cotangents.
+"""Reverse-mode AD as a transformation of IR: a forward sweep that also returns residuals, and a backward sweep.
 
-The backward sweep of a block takes its operations in reverse.  A branch is taken again as its saved condition says; a
-loop saves one entry for each iteration and walks them from the last.  What is saved of an iteration is what the
-backward sweep mentions of it: the partial derivatives decide, not the operations.
+The backward sweep of a block reverses its operations one by one.  It takes the same branches, by the saved conditions.
+A loop saves one entry per iteration, and the backward loop walks these from the last.  An entry holds exactly the
+values that the backward sweep of the iteration uses; these follow from the partial derivatives.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def reverse(
     active_parameters: Sequence[Value],
     compiled_callee: Callable[[Operation, tuple[bool, ...]], Any],
 ) -> tuple[Function, Function]:
-    """The forward and the backward sweep of a typed function.
+    """Return the forward and the backward sweep of a typed function.
 
-    ``function`` becomes the forward sweep, which returns ``(y, saved)``; the backward sweep takes ``(saved, dy)`` and
-    returns one cotangent for each active parameter.
+    ``function`` is changed into the forward sweep, which returns ``(y, saved)``.  The backward sweep takes
+    ``(saved, dy)`` and returns one cotangent for each active parameter.
     """
     return _Reverse(function, active_parameters, compiled_callee).run()
 
@@ -42,8 +42,8 @@ class _Reverse:
         self.parameters = parameters
         self.compiled_callee = compiled_callee
         self.active = active_values(function, parameters)
-        self.owned: set[Value] = set()  # cotangents that nothing else holds, free to be added to in place
-        self.maybe_scalar: set[Value] = set()  # cotangents of arrays that may be one number for every entry
+        self.owned: set[Value] = set()  # cotangents without aliases, which may be added to in place
+        self.maybe_scalar: set[Value] = set()  # cotangents of arrays that may be one number for all entries
         self.out: list[Operation] = []
         self.line = 0
 
@@ -67,7 +67,7 @@ class _Reverse:
         needed = self.needed([self.function.block], body)
         saved = Value("saved")
         self.unpack_saved(body, saved, needed)
-        # The forward sweep: the same operations, and what the backward sweep mentions.
+        # The forward sweep: the same operations, and the values that the backward sweep uses.
         self.out = block.operations
         block.results = [self.call(make_tuple, y, self.packed(needed))]
         forward = Function(f"{self.function.name}_forward", self.function.parameters, block, self.function.filename)
@@ -90,14 +90,14 @@ class _Reverse:
         return self.call(make_tuple, *values) if values else Value(constant=None)
 
     def needed(self, primal: list[Block], backward: Block) -> list[Value]:
-        """The values defined in the primal blocks themselves that a backward block mentions."""
+        """Return the values defined directly in the primal blocks that a backward block uses."""
         here = {v for block in primal for v in definitions(block)} | (
             set(self.function.parameters) if primal == [self.function.block] else set()
         )
         return list(dict.fromkeys(v for v in operands(backward) if v in here))
 
     def unpack_saved(self, backward: Block, saved: Value, needed: list[Value]) -> None:
-        """Let a backward block read from ``saved`` what it mentioned of its primal block."""
+        """Make a backward block read the primal values that it uses from ``saved``."""
         if not needed:
             return
         copies = [Value(v.name, v.type) for v in needed]
@@ -130,7 +130,7 @@ class _Reverse:
             self.owned.add(total)
 
     def buffer(self, cotangents: Cotangents, x: Value) -> Value:
-        """The cotangent of an array as one that may be added to in place."""
+        """Return the cotangent of an array as a buffer that may be added to in place."""
         present = cotangents.get(x)
         if present is None or present not in self.owned or self.is_maybe_scalar(present):
             present = self.call(buffer_like, x, *([present] if present else []))
@@ -152,7 +152,7 @@ class _Reverse:
             return
         (y,) = op.results or [Value()]
         dy = cotangents.pop(y, None)
-        self.owned.discard(dy)  # type: ignore[arg-type]  # it goes on to several operands
+        self.owned.discard(dy)  # type: ignore[arg-type]  # several operands may share it from here
         if dy is None or not any(x in self.active for x in op.operands):
             return
         if y.type.kind == "tuple" and self.is_maybe_scalar(dy):
@@ -192,7 +192,7 @@ class _Reverse:
             cotangents[x] = self.call(make_tuple, *(d or Value(constant=0) for d in found))
 
     def single_use(self, x: Value, present: Value | None) -> None:
-        """Cotangents of tuples are passed on, never added."""
+        """Refuse a second use of a tuple, because cotangents of tuples cannot be added."""
         if x.type.kind == "tuple" and present is not None:
             raise Unstructured(f"a tuple {x.name} that is used more than once")
 
@@ -225,7 +225,7 @@ class _Reverse:
             self.accumulate(cotangents, x, g)
 
     def full(self, dy: Value, y: Value) -> Value:
-        """A cotangent in the shape of its value, where it will be summed or handed to a pullback."""
+        """Expand a cotangent to the shape of its value, as sums and pullbacks need."""
         if not self.is_maybe_scalar(dy) or y.type.kind == "real":
             return dy
         if y.type.shape is not None:
@@ -236,7 +236,7 @@ class _Reverse:
         return g.is_constant or g in self.maybe_scalar
 
     def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
-        """A partial derivative's own operations where it is an expression, else a call of it."""
+        """Insert the operations of a partial derivative if it is an expression, else a call of it."""
         used = used_parameters(partial)
         lowered = expression_of(partial)
         if lowered is not None:
@@ -259,7 +259,7 @@ class _Reverse:
     def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
         (x, *_) = op.operands
         if op.callee in (np.sum, np.mean) and len(op.operands) == 1 and x.type.kind == "array":
-            # Every entry of x has the same cotangent: one number.
+            # All entries of x have the same cotangent, kept as one number.
             g = dy if op.callee is np.sum else self.call(operator.truediv, dy, self.call(np.size, x))
             self.maybe_scalar.add(g)
             self.accumulate(cotangents, x, g)
@@ -285,7 +285,7 @@ class _Reverse:
             self.accumulate(cotangents, x, g if x.type.kind == "tuple" else self.call(conform, g, x))
 
     def reverse_user_call(self, op: Operation, y: Value, dy: Value, cotangents: Cotangents, block: Block) -> None:
-        """A call of a Python function: its own forward sweep takes its place, its backward sweep follows here."""
+        """Replace the call of a Python function by its forward sweep, and call its backward sweep here."""
         mask = tuple(x in self.active for x in op.operands)
         compiled = self.compiled_callee(op, mask)
         saved, pair = Value("saved"), Value()
@@ -373,7 +373,7 @@ class _Reverse:
         start = [cotangents.pop(op.results[i], Value(constant=0)) for i in carried]
         self.owned.difference_update(start)
         for x in free:
-            # The cotangent of an array is added to in place, in every iteration.
+            # Every iteration adds to the cotangent of an array in place.
             in_place = x in indexed or x.type.kind == "array" and x in cotangents
             start.append(self.buffer(cotangents, x) if in_place else cotangents.get(x, Value(constant=0)))
         backward = Block()
@@ -394,7 +394,7 @@ class _Reverse:
         for x, end in zip(variables, ends):
             if x.type.kind == "tuple" and self.is_maybe_scalar(end):
                 raise Unstructured(f"a tuple {x.name} that is used on some paths only")
-        # What no iteration changes need not be carried.
+        # A cotangent that no iteration changes need not be carried.
         kept = [k for k, (p, e) in enumerate(zip(through, ends)) if k < len(carried) or p is not e]
         fixed = {through[k]: start[k] for k in range(len(through)) if k not in kept}
         backward.parameters = [entry, *(through[k] for k in kept)]
@@ -425,7 +425,7 @@ class _Reverse:
     def stacks(
         self, op: Operation, body: Block, backward: Block, entry: Value, need: list[Value], block: Block
     ) -> Value:
-        """What each iteration saves, on stacks; gives what the backward loop walks."""
+        """Push what each iteration saves on stacks; return the iterable for the backward loop."""
         position = block.operations.index(op)
         if not 1 < len(need) <= SEPARATE_STACKS:
             outer, self.out = self.out, body.operations
@@ -435,7 +435,7 @@ class _Reverse:
             self.unpack_saved(backward, entry, need)
             block.operations.insert(position, Operation("call", list, results=[stack], line=op.line))
             return self.call(reversed, stack)
-        # A few values go on a stack each: numbers without a tuple around them cost less memory and collector time.
+        # Few values get one stack each: numbers outside a tuple cost less memory and garbage collection.
         copies = [Value(v.name, v.type) for v in need]
         _replace(backward, dict(zip(need, copies)))
         backward.parameters[:1] = copies
