@@ -1,4 +1,4 @@
-"""Running a function that has a rule, recording it, and its backward step."""
+"""Run and record a function that has a rule, and pull its cotangent back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .object_arrays import computes, holds_objects, is_by_entries, record_object
 from .records import holds_numbers, moved_by
 
 SINGULAR = (ArithmeticError, ValueError)
-"""What Python's arithmetic and the module ``math`` raise where a slope is infinite."""
+"""The exceptions that Python's arithmetic and ``math`` raise where a partial derivative is infinite."""
 
 
 def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -35,7 +35,10 @@ def apply_rule(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record that a function with a rule gave ``y``, if a cotangent can pass through."""
+    """Record that a function with a rule returned ``y``, if a cotangent can pass through; return ``y`` or its stand-in.
+
+    The stand-in carries the derivative: an ``Int`` for an int, a copy of ``y`` where ``y`` is one of the operands.
+    """
     if kwargs:
         args, kwargs = rule.positional(args, kwargs)
     kind = type(y)
@@ -70,7 +73,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         if a is y:
             if kind is not np.ndarray or not any(b is not y and differentiable(b) for b in args):
                 return y
-            y = call_on(tape.parent, np.copy, y)  # a power of a matrix by 1.0, which has a slope in the exponent, too
+            y = call_on(tape.parent, np.copy, y)  # a matrix to the power 1.0, which depends on the exponent too
         ka = type(a)
         if ka in PASSIVE:
             active = active or carries(tape, a)
@@ -106,7 +109,7 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
 
 
 def _record_structured(tape: Tape, y: np.ndarray, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What moves whole records is followed; records made of tuples or of other records are written field by field."""
+    """Record a structured result: follow moved records; write those made of tuples or other dtypes field by field."""
     if not holds_numbers(y.dtype):
         return y
     plain = plain_arrays(y)
@@ -122,7 +125,7 @@ def _record_structured(tape: Tape, y: np.ndarray, rule: Rule, args: tuple[Any, .
 
 
 def record_fields(tape: Tape, y: np.ndarray, x: np.ndarray, record: Callable[..., tuple[Any, ...]]) -> None:
-    """Record ``y``, made of entries of the structured array ``x``, field by field."""
+    """Record ``y``, which consists of entries of the structured array ``x``, field by field."""
     for name in y.dtype.names or ():
         if y[name].dtype.kind == "V":
             record_fields(tape, y[name], x[name], record)
@@ -131,7 +134,7 @@ def record_fields(tape: Tape, y: np.ndarray, x: np.ndarray, record: Callable[...
 
 
 def plain_arrays(x: Any) -> Any:
-    """Arrays of a subclass as plain views of the same memory, which is how the tape knows them."""
+    """Replace arrays of a subclass by plain views of the same memory, as the tape identifies arrays by memory."""
     if isinstance(x, np.ndarray):
         return x if type(x) is np.ndarray else x.view(np.ndarray)
     if type(x) is tuple or type(x) is list:
@@ -140,7 +143,7 @@ def plain_arrays(x: Any) -> Any:
 
 
 def pull_back(table: Cotangents, record: Record) -> None:
-    """The backward step of an operation with a rule."""
+    """Pull back an operation with a rule; an error names the line of the call where that is known."""
     try:
         _pull_back(table, record)
     except NoDerivative as error:
@@ -159,7 +162,7 @@ def _pull_back(table: Cotangents, record: Record) -> None:
         if table.evaluate is None:
             cotangents = pull(rule, dy, y, args, kwargs)
         elif table.is_strong:
-            if table.parent is None and is_zero(dy):  # beneath another derivative it may be zero only by chance
+            if table.parent is None and is_zero(dy):  # within an outer derivative dy may be zero only at this point
                 return
             cotangents = table.run(pull_strongly, rule, dy, y, args, kwargs)
         else:
@@ -170,14 +173,14 @@ def _pull_back(table: Cotangents, record: Record) -> None:
         if g is not None:
             table.add(x, g)
     if kwargs or None in rule.given:
-        # NaN stands for a derivative that nobody knows: it goes wherever the derivative would, and no further.
+        # NaN marks an unknown derivative, and reaches exactly the inputs that the derivative would reach.
         for x in unknown_operands(rule, args, kwargs):
             table.unknown[rule.function] = table.tape.places.get(id(y)) if table.tape is not None else None
             table.add(x, np.full_like(x, np.nan) if isinstance(x, np.ndarray) else type(x)(np.nan))
 
 
 def unknown_operands(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The real and complex operands in which a rule gives no derivative."""
+    """Return the real and complex operands for which a rule gives no derivative."""
     given = (*(x for x, p in zip(args, rule.given) if p is None), *kwargs.values())
     return [x for x in given if isinstance(x, (float, complex, np.inexact)) or _is_inexact(x)]
 
@@ -187,7 +190,7 @@ def _is_inexact(x: Any) -> bool:
 
 
 def pull_back_binary(table: Cotangents, record: Record) -> None:
-    """``pull_back`` for an element-wise function of two operands, those that cannot be reached left out."""
+    """Do what ``pull_back`` does for an element-wise function of two operands, skipping operands without cotangents."""
     _, y, rule, a, b = record
     dy = table.take(y)
     if dy is None:
@@ -213,9 +216,9 @@ def pull_back_binary(table: Cotangents, record: Record) -> None:
 
 
 def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """``pull`` where Python's own arithmetic raises at an infinite slope, as NumPy's numbers do not.
+    """Pull back with NumPy's numbers, which give inf or NaN where Python's arithmetic raises at an infinite slope.
 
-    A constant of the program may stand there, which wants no cotangent, and none goes on where none arrives.
+    The operand may be a constant that needs no cotangent.  A zero cotangent passes nothing on.
     """
     if is_zero(dy):
         return [None for _ in args]

@@ -1,4 +1,4 @@
-"""Calls that compute on numbers and arrays: functions with rules, and the methods of numbers, arrays and ufuncs."""
+"""Recorded calls of functions with rules, and of the methods of numbers and arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .raw_memory import array_on, shows_memory
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 
 MUTATORS: dict[str, Any] = {}
-"""Methods of ``ndarray`` that write into it, by name: ``handler(tape, array, *args)``."""
+"""Methods of ``ndarray`` that need a handler, mostly in-place writes, by name: ``handler(tape, array, *args)``."""
 
 OPERATOR_METHODS: dict[str, Any] = {}
 for _name, (_recorded, _function) in OPERATORS.items():
@@ -39,7 +39,11 @@ for _name, (_recorded, _function) in OPERATORS.items():
 
 
 def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function that has a rule on whatever arguments, and record it."""
+    """Run and record a function that has a rule, for arguments of any kind.
+
+    Classes that take over NumPy's functions come first.  Then arguments become numbers and arrays as C code would
+    convert them, but on the tape.  ``out``, ``where`` and ``overwrite_*`` are expressed as recorded writes.
+    """
     if not kwargs and len(args) == 1 and type(args[0]) in NUMBERS:
         x = args[0]
         if type(x) is not np.ndarray or x.dtype.char != "O" or not calls_back(x):
@@ -51,7 +55,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return y
     for i, x in enumerate(args):
         if isinstance(x, (tuple, list)):
-            if type(x) not in (tuple, list) and answers(type(x)):  # NumPy reads the entries past the class's methods
+            if type(x) not in (tuple, list) and answers(type(x)):  # NumPy reads the entries without the class's methods
                 entries = list(tuple.__iter__(x) if isinstance(x, tuple) else list.__iter__(x))
                 return call_rule(tape, rule, (*args[:i], entries, *args[i + 1 :]), kwargs)
         elif type(x) not in NUMBERS:
@@ -71,7 +75,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if len(args) > rule.position_of_out:
         args, kwargs = named_out(rule, args, kwargs)
     if kwargs:
-        if kwargs.get("out") is ...:  # an array where a number would be
+        if kwargs.get("out") is ...:  # asks NumPy for an array even if the result is a scalar
             y = call_rule(tape, rule, args, {k: v for k, v in kwargs.items() if k != "out"})
             return y if isinstance(y, np.ndarray) else tape.call(np.asarray, y)
         if rule.is_universal:
@@ -98,14 +102,14 @@ PLAIN_OPERANDS = NUMBERS | {type(None), str}
 
 
 def _is_plain_operand(x: Any) -> bool:
-    """Whether C code takes an argument as it is: a number, an array of numbers, a mode or nothing."""
+    """Whether C code takes an argument unconverted: a number, an array of numbers, a string or None."""
     return type(x) in PLAIN_OPERANDS and (type(x) is not np.ndarray or x.dtype.char != "O")
 
 
 def _array_of(tape: Tape, x: Any, rule: Any, position: int = 64) -> Any:
-    """The array that NumPy makes of a nested sequence.
+    """Return the array that NumPy makes of a nested sequence.
 
-    A sequence of integers is one only where the rule has a derivative: elsewhere it is a shape or axes.
+    A sequence of integers stays as it is unless the rule has a derivative in this argument: it may be a shape or axes.
     """
     kinds = set(_kinds(x))
     if kinds & INEXACT and kinds <= NUMBERS or any(map(is_computing, kinds)):
@@ -123,7 +127,7 @@ def _kinds(x: Any) -> Iterator[type]:
 
 
 def _as_number(tape: Tape, function: Any, x: Any) -> Any:
-    """What the conversions that C code makes implicitly (``__float__``, ``__array__``) give for an object."""
+    """Convert an object as C code would implicitly (``__float__``, ``__array__``, iteration), recorded on the tape."""
     if type(x) is memoryview:
         return np.asarray(x)
     if isinstance(x, np.ndarray) and getattr(function, "__module__", None) not in ("math", "cmath"):
@@ -142,27 +146,27 @@ def _as_number(tape: Tape, function: Any, x: Any) -> Any:
             return tape.call(own, x) if name == "__array__" else answer(tape, own, name, x)
     if numeric and is_sequence(x):
         try:
-            tape.call(len, x)  # NumPy asks twice
+            tape.call(len, x)  # NumPy asks for the length twice
             return list(iterate(tape, x)) if tape.call(len, x) else []
-        except Exception:  # as that of a sparse matrix: NumPy does not take it for a sequence
+        except Exception:  # e.g. a sparse matrix, whose len() raises: NumPy does not treat it as a sequence
             return x
     return place(tape, x)
 
 
 COUNTING = {math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt}
-"""Functions that ask an object for its ``__index__``, whatever other conversions it has."""
+"""Functions that convert an object by ``__index__``, even if it has other conversions."""
 
 COMPLEX = (complex, np.complexfloating)
 
 
 def _is_converted(x: Any) -> bool:
-    """Whether C code asks an object for a number, as a class with such a method in Python is known to be."""
+    """Whether C code converts an object to a number by a method written in Python."""
     return any(special(type(x), name) is not None for name in ("__index__", "__float__")) and not is_sequence(x)
 
 
 ITERATING = {math.fsum, math.prod, math.dist, statistics.mean, statistics.fmean, statistics.harmonic_mean}
 ITERATING |= {statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
-"""Functions of numbers that take any iterable."""
+"""Numeric functions that take any iterable."""
 
 
 def _is_iterable(kind: type) -> bool:
@@ -172,7 +176,10 @@ def _is_iterable(kind: type) -> bool:
 def array_method(
     tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], overridden: bool = False
 ) -> Any:
-    """``x.name(*args)`` of an array or NumPy number; a method of a subclass in Python is passed by if overridden."""
+    """Call ``x.name(*args)`` of an array or NumPy number.
+
+    ``overridden`` skips a method that a subclass defines in Python, as for ``super().name``.
+    """
     if type(x) is not np.ndarray and not overridden:
         own = getattr(type(x), name, None)
         if isinstance(own, FunctionType):  # a method of a subclass written in Python
@@ -181,7 +188,7 @@ def array_method(
         y = array_method(tape, np.asarray(x), name, args, kwargs)
         return getitem(tape, y, ()) if isinstance(y, np.ndarray) and y.ndim == 0 else y
     if name in ("__pow__", "__rpow__") and args[1:] == (None,):
-        args = args[:1]  # the modulus, which only powers of integers have
+        args = args[:1]  # drop the modulus None
     derived = is_subclass(x)
     if derived:
         y = inherited_method(tape, x, name, args, kwargs)
@@ -199,7 +206,7 @@ def array_method(
     found = METHODS.get(name)
     if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
         if found is not None and x.dtype.kind == "b" and kwargs.get("out") is None:
-            return getattr(x, name)(*args, **kwargs)  # truth has no derivative that could be lost
+            return getattr(x, name)(*args, **kwargs)  # booleans have no derivative
         return call_opaque(tape, getattr(x, name), args, kwargs)
     function, adapt = found
     if derived:
@@ -213,7 +220,7 @@ def array_method(
 
 
 def _inherited(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A method of arrays that moves entries, for an array of a derived class."""
+    """Call a method of ``ndarray`` on an array of a derived class, and record it on plain arrays."""
 
     def on_plain_arrays(x: Any, *args: Any, **kwargs: Any) -> Any:
         return array_method(tape, x, name, args, kwargs)
@@ -225,7 +232,7 @@ def _inherited(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwar
 
 
 def plain_number(tape: Tape, x: Any) -> Any:
-    """A number of a class derived from ``float`` or ``complex`` as one of that class itself."""
+    """Convert a number of a class derived from ``float`` or ``complex`` to that base class, recorded."""
     if type(x) in NUMBERS or not isinstance(x, (float, complex)):
         return x
     y = stored_number(x) if tape.parent is None else plain_number(tape.parent, x)
@@ -234,7 +241,7 @@ def plain_number(tape: Tape, x: Any) -> Any:
 
 
 def stored_number(x: float | complex) -> float | complex:
-    """The value that a number of a derived class holds, whatever its ``__float__`` says."""
+    """Return the value that a number of a derived class holds, regardless of its ``__float__``."""
     if isinstance(x, float):
         return float.__mul__(x, 1.0)
     return complex(complex.real.__get__(x), complex.imag.__get__(x))  # type: ignore[attr-defined]
@@ -255,6 +262,6 @@ def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: 
     if type(x) is Int and name == "__float__":
         return tape.call(float, x)
     if name == "as_integer_ratio" and type(x) is not int:
-        y = Int(y[0]), Int(y[1])  # from which the number can be computed again
+        y = Int(y[0]), Int(y[1])  # the program can compute the number again from these
         note(tape, y, getattr(x, name), (x,))
     return y

@@ -1,4 +1,4 @@
-"""Bytes, byte arrays and memory views in recorded code."""
+"""Handlers for bytes, byte arrays, memory views and memory maps."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ for _function in (io.BytesIO, io.BytesIO.write, io.BytesIO.writelines):
     HANDLERS[_function] = _opaquely(_function)
 for _kind in (io.BytesIO, io.FileIO, io.BufferedReader, io.BufferedRandom):
     for _name in ("readinto", "readinto1"):
-        if hasattr(_kind, _name):  # what is read replaces what an array held
+        if hasattr(_kind, _name):  # the read overwrites the contents of an array
             HANDLERS[getattr(_kind, _name)] = _opaquely(getattr(_kind, _name))
 
 
 @handles(mmap.mmap.close)
 def close(tape: Tape, x: mmap.mmap) -> None:
-    """Close a map, or leave that to the end of the tape if arrays on the tape look into it."""
+    """Close a map; if arrays on the tape are views of it, leave that to the end of the tape."""
     try:
         x.close()
     except BufferError:

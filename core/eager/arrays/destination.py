@@ -1,8 +1,8 @@
-"""Calls that are told where to leave their result (``out=``) and for which elements to compute it (``where=``).
+"""Calls with a destination (``out=``) and a mask of elements to compute (``where=``).
 
-On the tape such a call is the same one without ``out``, then a choice between its elements and what the memory held
-before, then a write into that memory.  NumPy itself runs on memory apart, so that it refuses what it would refuse, and
-computes no element that it was told to leave alone.
+On the tape such a call becomes the call without ``out``, then ``np.where`` between its elements and the former contents
+of the destination, then a write into the destination.  NumPy itself runs with a copy of the destination, so that it
+raises its own errors and computes no masked element.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..recorded.tape import Tape
 from .apply import record_rule
 
 SHAPING = ("axes", "axis", "keepdims", "min", "max", "a_min", "a_max")
-"""The keywords of ufuncs, and of ``clip``, on which their derivative depends."""
+"""The keywords of ufuncs and of ``clip`` on which the derivative depends."""
 
 EXACT = {np.sum, np.prod, np.max, np.min, np.mean, np.cumsum, np.cumprod, np.dot, np.einsum, np.take, np.concatenate}
-"""Functions of which it is known that they leave the result that they would return, if the memory has its form."""
+"""Functions known to leave in ``out`` what they would return, if ``out`` has the shape and dtype of the result."""
 
 
 def named_out(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call with ``out``, and what follows it, by name."""
+    """Return the arguments of a call with a positional ``out`` and all later arguments moved to keywords."""
     place = rule.position_of_out
     if isinstance(rule.function, np.ufunc):
         names: tuple[str, ...] = ("out",)
@@ -63,7 +63,7 @@ def apply_universal(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[
         ):
             _check_in_place(function, args, kwargs, outs, apart)
         if len(outs) > 1 or any(isinstance(o, np.ndarray) and o.dtype not in _dtypes(args) for o in outs):
-            # The rule reads the result as it was before it was converted to the dtype of the memory.
+            # The rule needs the result before its conversion to the dtype of the destination.
             again = options if where is True else {**options, "where": where}
             y = call_on(tape.parent, function, *args, **again)
     y = record_rule(tape, rule, y, args, options)
@@ -81,7 +81,7 @@ def apply_universal(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[
 
 
 def _check_in_place(function: Any, args: Any, kwargs: dict[str, Any], outs: Any, apart: tuple[Any, ...]) -> None:
-    """Refuse a ufunc whose result, in memory that an argument shares, is another than apart: some read what they write."""
+    """Refuse a ufunc whose result differs when ``out`` shares memory with an argument: it reads what it has written."""
     arrays = [o for o in outs if isinstance(o, np.ndarray)]
     before = [np.copy(o) for o in arrays]
     function(*args, **kwargs)
@@ -97,7 +97,7 @@ IN_ITS_MEMORY = "{} with out= in the memory of an argument overwrites what it ha
 
 
 def memory_apart(out: Any) -> Any:
-    """Memory with the contents of ``out``, contiguous where that is."""
+    """Return a copy of ``out`` that is contiguous if and only if ``out`` is."""
     if not isinstance(out, np.ndarray):
         return out
     if out.flags.c_contiguous or out.flags.f_contiguous:
@@ -108,14 +108,14 @@ def memory_apart(out: Any) -> Any:
 
 
 def _loop_dtype(kwargs: dict[str, Any]) -> np.dtype[Any] | None:
-    """The dtype that a ufunc was told to compute in."""
+    """Return the dtype in which a ufunc was asked to compute, or None."""
     signature = kwargs.get("signature", kwargs.get("sig"))
     asked = kwargs.get("dtype") if signature is None else signature[-1]
     return None if asked is None else np.dtype(asked)
 
 
 def _converted(tape: Tape, x: Any, dtype: np.dtype[Any]) -> Any:
-    """An operand as a loop of ``dtype`` reads it: a real result may be that of complex numbers, but not in single."""
+    """Convert an operand to the ``dtype`` of the ufunc; a complex operand stays, as its loop may give real results."""
     kind = np.result_type(x)
     if kind.kind not in "fc" or dtype.kind not in "fc" or kind == dtype or kind.kind == "c" and dtype.kind == "f":
         return x
@@ -128,7 +128,7 @@ def _dtypes(args: tuple[Any, ...]) -> set[Any]:
 
 
 def leave_result(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-    """Write the result ``y`` of a function into the memory that it was given for it."""
+    """Write the result ``y`` of a function into ``out``."""
     exact = rule.function in EXACT and not {"dtype", "casting", "order"} & kwargs.keys()
     if (
         not exact
@@ -144,7 +144,7 @@ def leave_result(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: 
 
 
 def left_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, y: Any) -> bool:
-    """Whether a function leaves ``y`` in ``out``; some take ``out`` and do not use it."""
+    """Whether a function leaves ``y`` in ``out``; some accept ``out`` and ignore it."""
     before = np.copy(out) if isinstance(out, np.ndarray) else None
     result = function(*args, **kwargs, out=out)  # raises what NumPy raises
     after = np.copy(out)

@@ -1,6 +1,6 @@
-"""Classes that take NumPy's functions over, by ``__array_ufunc__`` (NEP 13) or ``__array_function__`` (NEP 18).
+"""Classes that override NumPy's functions by ``__array_ufunc__`` (NEP 13) or ``__array_function__`` (NEP 18).
 
-NumPy asks these from C, where what they compute would not be seen; here they are called on the tape instead.
+NumPy calls these methods from C, where their operations would go unrecorded.  Here they are called on the tape.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DISPATCHER = type(np.sum)
 def dispatched(
     tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], method: str = "__call__"
 ) -> Any:
-    """What the class of an argument makes of a function of NumPy, or NotImplemented if none has a say."""
+    """Return the result of an argument's override of a NumPy function, or NotImplemented if no class overrides it."""
     if isinstance(function, np.ufunc):
         return _of_ufunc(tape, function, method, args, kwargs)
     if type(function) is not DISPATCHER:
@@ -44,7 +44,7 @@ def _of_ufunc(tape: Tape, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...],
     if out is None or out is ...:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         out = None
-    else:  # a class is always given a tuple
+    else:  # ``__array_ufunc__`` always gets a tuple
         out = out if isinstance(out, tuple) else (out,)
         kwargs = {**kwargs, "out": out}
     for x in overriding("__array_ufunc__", (*inputs, *(out or ()))):
@@ -55,7 +55,7 @@ def _of_ufunc(tape: Tape, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...],
 
 
 def overriding(name: str, values: Any) -> list[Any]:
-    """One value of each class that has the method in Python, in NumPy's order: subclasses before their bases."""
+    """Return one value per class that defines the method in Python, in NumPy's order: subclasses before their bases."""
     found: list[Any] = []
     for x in values:
         if type(x) not in NUMBERS and type(x) not in map(type, found) and special(type(x), name) is not None:

@@ -1,8 +1,8 @@
-"""Values that code in C finds by iterating on a Python function: the implicit function theorem in place of the iteration.
+"""Roots that C code finds by iterating on a Python function, differentiated by the implicit function theorem.
 
-A root x of r is an implicit function of whatever r depends on: J dx = -dr at fixed x, with J the Jacobian of r.  The one
-evaluation of r at x is on the tape like any other.  A cotangent of x becomes one of that evaluation's result by one solve
-with J, and J is found by sweeping over that evaluation alone.
+A root x of r is an implicit function of everything that r depends on: J dx = -dr at fixed x, with J the Jacobian of r.
+One evaluation of r at x is on the tape.  The cotangent of x becomes a cotangent of that evaluation's result by one
+solve with the transpose of J; backward sweeps over that evaluation alone give J.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..unrecorded.opaque import Opaque, judge
 
 
 class Watched:
-    """A Python function that code in C calls: recorded, and remembered with where on the tape each call begins."""
+    """A Python function that C code calls.  Each call is recorded, and ``calls`` keeps (x, y, first record of it)."""
 
     def __init__(self, tape: Tape, function: Any) -> None:
         self.tape, self.function = tape, function
         self.calls: list[tuple[Any, Any, int]] = []
 
     def __call__(self, x: Any, *args: Any) -> Any:
-        x = np.copy(x) if isinstance(x, np.ndarray) else x  # its memory may be the caller's to use again
+        x = np.copy(x) if isinstance(x, np.ndarray) else x  # the caller may reuse its memory
         first = len(self.tape.records)
         y = call(self.tape, self.function, x, *args)
         self.calls.append((x, y, first))
@@ -37,7 +37,7 @@ class Watched:
 
 
 def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
-    """``x``, where the function that was watched is zero, as an implicit function of what that depends on."""
+    """Return the root ``x`` of a watched function as an implicit function of everything that function depends on."""
     for at, y, first in reversed(watched.calls if tape.parent is None else ()):
         if np.array_equal(at, x):
             return _attach(tape, at, y, first, watched.function)
@@ -45,7 +45,7 @@ def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
 
 
 def solution(tape: Tape, x: Any, residual: Callable[..., Any], *args: Any) -> Any:
-    """``x``, where ``residual(x, *args)`` is zero, as an implicit function of what that depends on."""
+    """Return the root ``x`` of ``residual(x, *args)`` as an implicit function of everything the residual depends on."""
     x = distinct(x) if tape.parent is None else solution(tape.parent, x, residual, *args)
     first = len(tape.records)
     return _attach(tape, x, call(tape, residual, x, *args), first, residual)
@@ -80,7 +80,7 @@ def _implicit_back(table: Cotangents, record: Record) -> None:
 
 
 def _row(table: Cotangents, x: Any, r: Any, i: int, evaluation: Tape) -> Any:
-    """The derivative of the i-th entry of ``r`` in ``x``, as a vector."""
+    """Return the i-th row of the Jacobian: the derivative of entry i of ``r`` with respect to ``x``."""
     local = Cotangents(table.evaluate, table.parent, table.is_strong)
     local.unknown = table.unknown
     unit = np.zeros(np.shape(r))

@@ -1,11 +1,11 @@
-"""NumPy's integers that were computed from a differentiated Python int.
+"""NumPy integers that were computed from a differentiated Python int.
 
-A derivative by an ``Int`` passes through Python's integers.  One of NumPy's passes it on as well, since each is an object
-of its own; but most of them are constants, so those that were computed from an ``Int`` are kept in a list with the tape.
-An array of integers has no place for a cotangent: it is listed too, and a cotangent that reaches it is an error.
-So are integers that show the bits of other numbers, and what is computed from them by any operation.
+The derivative with respect to an ``Int`` passes through Python's integers, and through NumPy's scalars, since each is a
+separate object.  Most NumPy integers are constants, so the tape lists those that were computed from an ``Int``.
+An array of integers cannot hold a cotangent: it is listed too, and a cotangent that reaches it is an error.  The same
+holds for integers that show the bits of other numbers, and for everything computed from them.
 
-A run without an ``Int`` and without such bits has no list, and pays nothing.
+A run without an ``Int`` and without such bits has no list and no overhead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..recorded.tape import Cotangents, Record, Tape, enclosing_tapes, pass_on, 
 
 
 def carries(tape: Tape, x: Any) -> bool:
-    """Whether the derivative by an ``Int`` runs through ``x``, an integer, an array of such or a sequence of these."""
+    """Whether ``x``, an integer or an array or sequence of integers, depends on an ``Int`` or on shown bits."""
     if type(x) is Int:
         return True
     if isinstance(x, (tuple, list)):
@@ -33,7 +33,7 @@ def carries(tape: Tape, x: Any) -> bool:
 
 
 def is_of_bits(tape: Tape, x: Any) -> bool:
-    """Whether an integer of NumPy, or an array of such, was computed from the bits of other numbers."""
+    """Whether a NumPy integer, or an array of integers, was computed from the bits of other numbers."""
     if not isinstance(x, (np.ndarray, np.integer)) or tape.integers is None:
         return False
     listed = tape.integers.get(place_of(x))
@@ -41,9 +41,9 @@ def is_of_bits(tape: Tape, x: Any) -> bool:
 
 
 def enlist(tape: Tape, x: Any, function: Any, args: Any = (), bits: Any = None) -> None:
-    """List a NumPy integer or an array of such, with the call that made the first one of those it was computed from.
+    """List a NumPy integer or an array of integers, together with the call at which its history in the list begins.
 
-    ``bits``: the opaque call that has shown other numbers as these integers.
+    ``bits`` is the opaque call that showed other numbers as these integers.
     """
     if tape.integers is None:
         tape.integers = {}
@@ -55,11 +55,11 @@ def enlist(tape: Tape, x: Any, function: Any, args: Any = (), bits: Any = None) 
 
 
 def _of_bits(table: Cotangents, record: Record) -> None:
-    """Nothing passes; the record tells that integers depend on others."""
+    """Pass nothing on; the record only says that integers depend on others."""
 
 
 def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
-    """``y``, computed from an ``Int``, with each integer of Python in it as an ``Int`` and each of NumPy listed."""
+    """Return ``y``, computed from an ``Int``, with Python's ints in it as ``Int`` and NumPy's integers listed."""
     if type(y) is tuple:
         return tuple([enlist_all(tape, e, function) for e in y])
     if type(y) is int:
@@ -70,7 +70,7 @@ def enlist_all(tape: Tape, y: Any, function: Any) -> Any:
 
 
 def same_integer(tape: Tape, x: int) -> Int:
-    """An equal integer that is another object; the derivative by ``x`` passes through it, on every enclosing tape."""
+    """Return an equal integer as a new object, through which the derivative of ``x`` passes on all enclosing tapes."""
     y = Int(x)
     for enclosing in enclosing_tapes(tape if type(x) is Int else None):
         enclosing.records.append((pass_on, y, x))
@@ -78,7 +78,7 @@ def same_integer(tape: Tape, x: int) -> Int:
 
 
 def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a rule on integers, listed if a derivative passes; a number is for the caller to record."""
+    """Return the result of a rule on integers, listed if a derivative passes; the caller records a NumPy scalar."""
     if rule is None or rule.is_zero:
         if isinstance(y, (np.ndarray, np.integer)) and y.dtype.kind in "iu":
             of_bits = [a for a in args if is_of_bits(tape, a)]
@@ -91,7 +91,7 @@ def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs:
     if rule.together is not None and isinstance(y, np.ndarray):
         found = pull(rule, np.ones(y.shape), y, args, kwargs)
         if all(g is None or not carries(tape, x) for x, g in zip(args, found)):
-            return y  # a length: arange(n)
+            return y  # the operand only gives the length, as in arange(n)
     if isinstance(y, np.integer):
         enlist(tape, y, rule.function, sources)
         return y
@@ -99,7 +99,7 @@ def follow(tape: Tape, rule: Rule | None, y: Any, args: tuple[Any, ...], kwargs:
 
 
 def lose(tape: Tape, y: Any, function: Any, args: Any = ()) -> Any:
-    """``y`` with each integer in it listed, so that a cotangent which reaches one is an error."""
+    """Return ``y`` with each integer in it listed, so that a cotangent that reaches one is an error."""
     if isinstance(y, (tuple, list)) and not hasattr(y, "_fields"):
         return type(y)([lose(tape, e, function, args) for e in y])
     if type(y) is int:

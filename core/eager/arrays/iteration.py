@@ -1,6 +1,6 @@
-"""NumPy's iterators over arrays: ``nditer`` and ``broadcast``.
+"""NumPy's iterators over arrays, ``nditer`` and ``broadcast``.
 
-Entries that are handed out by them are on the tape, or what copies them is refused.
+The entries that they yield are on the tape; iterators that yield copies are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..recorded.tape import Tape
 
 @handles(np.nditer)
 def nditer(tape: Tape, op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> Any:
-    """What it hands out is read and written as views of its operands, so it must not hand out copies."""
+    """Make an ``nditer``; its entries are read and written as views of the operands, so copies are refused."""
     several = isinstance(op, (tuple, list))
     given = [
         x if x is None or isinstance(x, np.ndarray) else call(tape, np.asarray, x) for x in (op if several else [op])

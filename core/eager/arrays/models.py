@@ -1,7 +1,7 @@
-"""Compiled functions without a rule: by a program that computes the same, or else not looked into.
+"""Compiled functions without a rule: differentiated by an equivalent Python program (a model), or else opaque.
 
-The function itself runs, so that its result is what it would be without morula.  Going back, the program runs on the same
-arguments and is differentiated like any other.
+In the forward sweep the function itself runs, so the result is the same as without morula.  In the backward sweep the
+model runs on the same arguments and is differentiated like any other program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .overwrite import FLAG
 
 
 def call_compiled(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function that has neither a rule nor source, on the tape."""
+    """Call a function that has neither a rule nor source."""
     model = find_model(function)
     return call_opaque(tape, function, args, kwargs) if model is None else call_model(tape, model, args, kwargs)
 
@@ -36,7 +36,7 @@ def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str
     if kwargs:
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError:  # a call that the program does not know
+        except TypeError:  # the model does not cover this form of call
             return call_opaque(tape, model.function, args, kwargs)
         bound.apply_defaults()
         args, kwargs = bound.args, bound.kwargs
@@ -50,7 +50,7 @@ def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str
         inside[names.index("out")] = None
     named = {name: kwargs[name] if name in kwargs else inside[names.index(name)] for name in by_name}
     y = call_on(tape.parent, model.function, *inside[:by_position], **named)
-    if is_foreign(type(y)):  # a memory view of Cython's
+    if is_foreign(type(y)):  # a Cython memoryview
         y = np.asarray(y)
     written = [inside[i] for i in model.into]
     result = y if not written else written[0] if len(written) == 1 else tuple(written)
@@ -72,13 +72,13 @@ def _signature(program: Any) -> inspect.Signature:
 
 
 def _overwritten(names: list[str], args: tuple[Any, ...]) -> list[int]:
-    """The positions of arrays that a function may use the memory of; it is given copies of them."""
+    """Return the positions of arrays that a function may overwrite; it gets copies of them."""
     flags = {name.removeprefix(FLAG) for name, x in zip(names, args) if name.startswith(FLAG) and x}
     return [i for i, (name, x) in enumerate(zip(names, args)) if name in flags and isinstance(x, np.ndarray)]
 
 
 def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The program in place of a function that calls back: what is called may read what the arguments do not show."""
+    """Run the model in place of a function that calls back: a callback may depend on more than the arguments."""
     y = tape.call(model.program, *args, **kwargs)
     if not model.into:
         return y
@@ -100,7 +100,7 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
     try:
         computed, back = connected.record_run(parent, model.program, args, kwargs, active)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
-        raise refusal(opaque) from error  # the function takes what the program was not written for
+        raise refusal(opaque) from error  # the model does not cover these arguments
     if isinstance(computed, tuple):
         for part, d in zip(computed, dy):
             if part is None and d is not None and np.any(d != 0):
@@ -110,7 +110,7 @@ def _pull_back(table: Cotangents, entry: Record) -> None:
 
 
 def _once(x: Any, g: Any, seen: set[int]) -> Any:
-    """The gradient ``g`` of an argument, in which an array that stands twice has its total in one place only."""
+    """Return the gradient ``g`` of an argument, with the total of an array that occurs twice kept once only."""
     if isinstance(x, (tuple, list)) and isinstance(g, (tuple, list)):
         return [_once(e, h, seen) for e, h in zip(x, g)]
     if isinstance(x, np.ndarray):

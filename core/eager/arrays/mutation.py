@@ -1,4 +1,4 @@
-"""NumPy's functions and methods that write into an array, in terms of ``setitem`` on the tape."""
+"""NumPy's functions and methods that write into an array, expressed by recorded ``setitem``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _allocating(function: Any) -> Any:
     return handler
 
 
-# Memory is handed out again with what it last held, and a function in C that writes the same numbers into it once more
-# would seem to have written nothing.
+# Fresh memory may hold old numbers.  If C code wrote the same numbers again, the write would not be detected, so new
+# memory is filled with a pattern.
 for _function in (np.empty, np.empty_like):
     HANDLERS[_function] = _allocating(_function)
 
@@ -151,7 +151,7 @@ def unbound_store(tape: Tape, a: np.ndarray, index: Any, value: Any) -> None:
 
 
 def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> None:
-    """``np.add.at`` and ``np.subtract.at``: entries that an index names twice are added to twice."""
+    """Call ``np.add.at`` or ``np.subtract.at``, which add to an entry once for each time that the index names it."""
     if isinstance(b, (list, tuple)):
         b = call(tape, np.array, b)
     index = snapshot(index)

@@ -1,4 +1,4 @@
-"""Python's own conversions and functions of one number or two, on the tape."""
+"""Handlers for Python's conversions and built-in functions of one or two numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..recorded.operate import OPERATORS
 from ..recorded.tape import Tape
 from .arrays import call_rule
 
-ZERO = 0.0  # the argument that was left out
+ZERO = 0.0  # this object stands for an omitted argument
 
 
 def _conversion(cls: Any, method: str) -> None:
@@ -31,7 +31,7 @@ def _conversion(cls: Any, method: str) -> None:
         return call_rule(tape, find_rule(cls), (x, *args), {})
 
     def by_name(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """``complex(real=..., imag=...)``; other names are not taken."""
+        """Call ``complex(real=..., imag=...)``; other keywords raise."""
         if cls is float or args or not kwargs.keys() <= {"real", "imag"}:
             return cls(x, *args, **kwargs)  # raises what Python raises
         if "real" in kwargs and x is not ZERO:

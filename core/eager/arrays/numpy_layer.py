@@ -1,4 +1,4 @@
-"""NumPy's functions that call functions of the user's, shuffle arrays, or take an argument by several names."""
+"""Handlers for NumPy functions that call user functions, shuffle arrays, or have several names for an argument."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .subclasses import past_overrides
 
 
 def call_ufunc(tape: Tape, ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
-    """A ufunc without a rule: one that ``np.frompyfunc`` made calls its function, recorded, on each entry."""
+    """Call a ufunc without a rule; one from ``np.frompyfunc`` calls its Python function, recorded, on each entry."""
     y = dispatched(tape, ufunc, args, kwargs)
     if y is not NotImplemented:
         return y
@@ -39,7 +39,7 @@ CALLERS[np.ufunc] = call_ufunc
 
 
 def _implementation(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
-    """``np.concatenate._implementation`` and its like, which ``__array_function__`` of a class calls for plain arrays."""
+    """Call ``np.concatenate._implementation`` etc., which a class's ``__array_function__`` uses for plain arrays."""
     return past_overrides(tape, function, args, kwargs)
 
 
@@ -51,7 +51,7 @@ for _function in vars(np).values():
 
 @handles(np.clip)
 def clip(tape: Tape, a: Any, *bounds: Any, **kwargs: Any) -> Any:
-    """The bounds have other names as keywords, and either may be left out."""
+    """Call ``np.clip``, whose bounds have two keyword names each and may be omitted."""
     if not {"min", "max"}.isdisjoint(kwargs):
         if bounds or not {"a_min", "a_max"}.isdisjoint(kwargs):
             np.clip(a, *bounds, **kwargs)  # raises what NumPy raises
@@ -61,14 +61,14 @@ def clip(tape: Tape, a: Any, *bounds: Any, **kwargs: Any) -> Any:
 
 @handles(np.pad)
 def pad(tape: Tape, array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """By its rule, or by its source where the values that are padded with may carry a derivative."""
+    """Call ``np.pad`` by its rule, or by its source if the padding values may carry a derivative."""
     if callable(mode) or any(differentiable(x) for x in kwargs.values()):
         return call(tape, np.pad._implementation, array, pad_width, mode, **kwargs)  # type: ignore[attr-defined]
     return call_rule(tape, RULES[np.pad], (array, pad_width, mode), kwargs)
 
 
 def _shuffling(name: str) -> Any:
-    """A generator's method that takes entries of an array: it is given their positions, which are then read."""
+    """Return a handler for a generator's method that selects entries: it draws positions, then reads the entries."""
 
     def handler(tape: Tape, generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, np.ndarray) or not differentiable(x):

@@ -1,8 +1,8 @@
-"""Arrays of dtype object: containers whose entries are Python objects, each known by its own identity.
+"""Arrays of dtype object: containers of Python objects, which the tape identifies one by one.
 
-NumPy moves the entries (``reshape``, ``concatenate``, an index) or computes with them by Python's own operators.  What
-is moved needs nothing; new numbers are recorded with the rule of the function that made them, as if the array held
-plain numbers; where the entries are objects of a class, operators and sums of them are done entry by entry, recorded.
+NumPy moves the entries (``reshape``, ``concatenate``, an index) or computes with them by Python's operators.  Moved
+entries need no record.  New numbers are recorded with the rule of the function that made them, as if the array held
+plain numbers.  If the entries are objects of a Python class, operators and sums are recorded entry by entry.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOLDS |= {np.cumsum: ("accumulate", operator.add), np.cumprod: ("accumulate", op
 
 
 def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record ``y``, made by a function with a rule, where it or an argument is an array of objects."""
+    """Record ``y``, the result of a function with a rule, where ``y`` or an argument is an array of objects."""
     if (
         not _is_of_objects(y)
         and isinstance(y, (np.ndarray, np.generic, float, complex))
@@ -54,7 +54,7 @@ def record_objects(tape: Tape, y: Any, rule: Rule, args: tuple[Any, ...], kwargs
         return y
     holds_arrays = any(isinstance(e, np.ndarray) for x in args if _is_of_objects(x) for e in _leaves(x))
     if holds_arrays and rule.function not in FOLDS and not _is_of_objects(y):
-        lists = (list(x) if _is_of_objects(x) else x for x in args)  # a vector of arrays stands for a list of them
+        lists = (list(x) if _is_of_objects(x) else x for x in args)  # treat a vector of arrays as a list of arrays
         return tape.call(rule.function, *lists, **kwargs)
     own = any(computes(e) for x in args for e in _leaves(x))
     if rule.is_zero and not own:
@@ -81,17 +81,17 @@ def _folded(tape: Tape, function: Any, x: np.ndarray, axis: Any = None, *rest: A
 
 
 def computes(x: Any) -> bool:
-    """Whether ``x`` is an object of a class in Python, with which NumPy computes by operators and methods of its own."""
+    """Whether NumPy computes with ``x`` by operators and methods that its class defines in Python."""
     return is_computing(type(x))
 
 
 def holds_computing(x: Any) -> bool:
-    """Whether ``x`` is an array of objects that compute."""
+    """Whether ``x`` is an array of objects with an entry for which ``computes`` holds."""
     return _is_of_objects(x) and any(map(computes, _leaves(x)))
 
 
 def is_computing(kind: type) -> bool:
-    """``computes``, of the objects of a class."""
+    """Whether ``computes`` holds for the instances of a class."""
     if kind in NUMBERS or kind in PASSIVE or not kind.__flags__ & MADE_IN_PYTHON or issubclass(kind, OF_PYTHON):
         return False
     return not is_exact(kind) and not any(isinstance(getattr(kind, name, None), FunctionType) for name in CONVERSIONS)
@@ -102,13 +102,13 @@ MADE_IN_PYTHON = 1 << 9
 
 
 def is_by_entries(rule: Rule) -> bool:
-    """Whether NumPy computes the function of a rule by one operator or method of each object, whatever its rule is."""
+    """Whether NumPy computes the function of a rule on objects by one operator or method call per entry."""
     function = rule.function
     return isinstance(function, np.ufunc) and function.nout == 1 and function.signature is None
 
 
 def by_entries(tape: Tape, function: Any, args: tuple[Any, ...]) -> Any:
-    """An element-wise function of objects: ``np.add`` by ``+``, ``np.sin`` by a method ``sin``, as NumPy does it."""
+    """Apply an element-wise function to objects as NumPy does: ``np.add`` by ``+``, ``np.sin`` by a method ``sin``."""
     function = OPERATOR_OF.get(function, function)
     if isinstance(function, np.ufunc):
         name = function.__name__
@@ -129,7 +129,7 @@ TESTS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operat
 
 
 def by_operators(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call for which NumPy asks operators and methods that the objects in arrays have in Python, or ``NotImplemented``."""
+    """Call a function by the operators and methods of the objects in its array arguments, or return NotImplemented."""
     function = rule.function
     if not any(map(holds_computing, args)):
         return NotImplemented
@@ -153,7 +153,7 @@ def by_operators(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str
 
 
 def holds_objects(x: Any) -> bool:
-    """Whether ``x`` is, or a list or an array of objects holds, an object that NumPy may make a number of."""
+    """Whether ``x`` is or contains an object that NumPy may convert to a number."""
     if isinstance(x, (list, tuple)) or _is_of_objects(x):
         return any(_is_convertible(e) for e in _leaves(x))
     return _is_convertible(x)
@@ -162,12 +162,12 @@ def holds_objects(x: Any) -> bool:
 def _is_convertible(x: Any) -> bool:
     kind = type(x)
     if kind in NUMBERS or kind in PASSIVE or isinstance(x, (np.ndarray, float, complex)):
-        return False  # of a class derived from float NumPy reads the number itself
+        return False  # NumPy reads the value of a class derived from float directly
     return is_exact(kind) or any(isinstance(getattr(kind, name, None), FunctionType) for name in CONVERSIONS)
 
 
 def _converted(tape: Tape, x: Any, y: Any) -> Any:
-    """``x`` with the numbers or arrays that its objects become in the result ``y``."""
+    """Return ``x`` with its objects converted, on the tape, to numbers or arrays as in the result ``y``."""
     if _is_of_objects(x):
         entries = np.empty(x.shape, dtype=object)
         entries.reshape(-1)[:] = _converted(tape, x.ravel().tolist(), y)
@@ -201,7 +201,7 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 
 def as_objects(tape: Tape, x: Any) -> Any:
-    """``x`` as an array of objects with the same entries."""
+    """Return ``x`` as an array of objects with the same entries."""
     if isinstance(x, np.ndarray):
         return x if x.dtype.kind == "O" else tape.call(np.asarray, x, dtype=object)
     single = np.empty((), dtype=object)
@@ -227,7 +227,7 @@ def _pull_objects(table: Cotangents, record: Record) -> None:
 
 
 def _as_numbers(table: Cotangents, x: Any) -> Any:
-    """The entries of an array of objects as an array of numbers; what is no number is NaN."""
+    """Return the entries of an array of objects as an array of numbers, with NaN for other objects."""
     if not isinstance(x, np.ndarray) or x.dtype.kind != "O":
         return x
     entries = [e if type(e) in NUMBERS and not isinstance(e, np.ndarray) else np.nan for e in x.ravel().tolist()]

@@ -1,9 +1,9 @@
-"""Functions with a rule that write into their arguments: to leave a result there, or because they may use the memory.
+"""Functions with a rule that write into their arguments, to return a result or to use the memory as workspace.
 
-``overwrite_a=True`` lets SciPy do what it likes with an argument.  The function runs as it is told to.  On the tape it is the
-same call without the flag, then the destruction of the arguments, which the backward sweep undoes like every write, then
-a write of the result where that lies in the memory of an argument.  So it is no matter what happened to an argument that
-nobody reads again; a cotangent of what is left of it is refused.
+``overwrite_a=True`` allows SciPy to destroy an argument.  The function runs with the flags that it was given.  The tape
+records the call without the flag; then the destruction of the arguments, which the backward sweep undoes like every
+write; then a write of the result if it lies in the memory of an argument.  The backward sweep refuses a cotangent that
+reaches the destroyed contents.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FLAG = "overwrite_"
 
 
 def overwritten(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The arguments that a call may destroy, by the flag that says so.
+    """Return the arguments that a call may destroy, by the flag that allows it.
 
-    NumPy's ``overwrite_input`` is the first one; a flag that names no argument stands for all.
+    NumPy's ``overwrite_input`` means the first argument; a flag that names no parameter stands for all arguments.
     """
     given = (*zip(rule.parameters, args), *kwargs.items())
     flags = [name for name, value in given if name.startswith(FLAG) and value]
@@ -40,7 +40,7 @@ def _named(parameters: tuple[str, ...], name: str) -> tuple[str, ...]:
 def apply_overwriting(
     tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], flags: dict[str, tuple[str, ...]]
 ) -> Any:
-    """Run and record a call that writes into arguments: those of its rule, and those that ``flags`` give free."""
+    """Run and record a call that writes into the arguments in ``rule.writes`` and may destroy those in ``flags``."""
     given = {**dict(zip(rule.parameters, args)), **kwargs}
     named = dict.fromkeys([*rule.writes, *(name for names in flags.values() for name in names)])
     arrays = [given[name] for name in named if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable]
@@ -60,6 +60,6 @@ def apply_overwriting(
     for e, copied, within in zip(parts, apart, inside):
         if within:
             place = e.view(np.ndarray)
-            place.flags.writeable = True  # that of the result itself may be withdrawn
+            place.flags.writeable = True  # the function may have made its result read-only
             setitem(tape, place, ..., copied)
     return y

@@ -1,11 +1,11 @@
 """Numbers in raw memory: bytes, buffers, ctypes, addresses.
 
-Arrays on one memory share their cotangent there (``memory``), also where the memory is a bytearray's or a map's.  Of numbers
-that code in C packs into bytes and unpacks again nobody can tell which is which.  So the tape keeps what was given to such
-code, and a cotangent is refused where it reaches numbers that were read from raw memory and that are equal to some of these.
+Arrays on the same memory share their cotangent (``memory``), also if a bytearray or a memory map owns the memory.  But
+numbers that C code packs into bytes and unpacks again cannot be matched.  So the tape keeps the numbers given to such
+code, and refuses a cotangent that reaches numbers read from raw memory that are equal to some of these.
 
-An array whose address has been asked for can be written by C code that is not given the array: each call of C code from
-then on looks whether it was.
+Once the program has asked for the address of an array, C code can write into it without being given the array.  From
+then on each call of C code checks whether it did.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from ..unrecorded.opaque import Opaque, Unrecorded, as_view, exposed, judge, not
 from .records import numeric_fields
 
 ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
-"""Attributes of an array that tell where its memory is."""
+"""Attributes of an array that reveal the address of its memory."""
 
 
 def expose(tape: Tape, x: Any, function: Any) -> None:
-    """Note that ``function`` has told where the memory of the array ``x`` is."""
+    """Note that ``function`` has revealed the address of the array ``x``."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "fc":
         tape.memory.setdefault(exposed, []).append(x if type(x) is np.ndarray else x.view(np.ndarray))
         note_given(tape, function, (x,))
 
 
 def shows_memory(x: Any) -> bool:
-    """Whether NumPy makes an array on the memory that an object of a class of its own describes."""
+    """Whether ``x`` describes memory of its own, on which NumPy makes an array."""
     own = () if isinstance(x, type) else getattr(x, "__dict__", ())
     return any(hasattr(type(x), name) or name in own for name in _DESCRIPTIONS)
 
@@ -47,7 +47,7 @@ _DESCRIPTIONS = ("__array_interface__", "__array_struct__")
 
 
 def array_on(tape: Tape, x: Any) -> np.ndarray:
-    """The array on that memory: a view of an array that the object holds, or else numbers that came out of it."""
+    """Return the array on that memory: a view of an array that ``x`` holds, else noted as read from raw memory."""
     made = np.asarray(x)
     y = as_view(made, x)
     if y is made:
@@ -84,7 +84,7 @@ def refuse_if_given(
 
 
 def refuse_bits(tape: Tape, opaque: Opaque) -> None:
-    """Refuse a cotangent of integers that show the bits of numbers that depend on an argument."""
+    """Refuse a cotangent of integers that show the bits of numbers that depend on an input."""
     judge(tape)
     if opaque.depends:
         raise _refusal(opaque, "")
@@ -100,7 +100,7 @@ def _refusal(opaque: Opaque, back: str) -> NoDerivative:
 
 
 def _all_given(tape: Tape) -> np.ndarray:
-    """All numbers that depend on an argument and went into raw memory, rounded, each once."""
+    """Return the distinct numbers, rounded, that depend on an input and were put into raw memory."""
     found = tape.memory.get(_all_given)
     if found is None:
         judge(tape)
@@ -111,7 +111,7 @@ def _all_given(tape: Tape) -> np.ndarray:
 
 
 def _events(tape: Tape) -> Iterator[tuple[Opaque, list[Any]]]:
-    """The calls of C code that were given numbers that depend on an argument, with these and what bytes came out."""
+    """Yield the calls of C code that got numbers depending on an input, with these numbers and the bytes returned."""
     for record in tape.records:
         opaque = next((e for e in record[2:] if type(e) is Opaque), None)
         if opaque is None or not opaque.depends or type(opaque.function) is Unrecorded:
@@ -124,20 +124,20 @@ def _events(tape: Tape) -> Iterator[tuple[Opaque, list[Any]]]:
 
 
 def _single(numbers: Iterable[Any]) -> np.ndarray:
-    """Real and imaginary parts in single precision."""
+    """Return real and imaginary parts in single precision."""
     with np.errstate(all="ignore"):
         return np.concatenate([np.zeros(0, np.float32), *(_parts(x).astype(np.float32) for x in numbers)])
 
 
 def _in_both_precisions(numbers: Iterable[Any]) -> np.ndarray:
-    """Real and imaginary parts in single and in half precision: bytes may have held them so."""
+    """Return real and imaginary parts rounded to single and to half precision, as bytes may have held them."""
     single = _single(numbers)
     with np.errstate(all="ignore"):
         return np.concatenate([single, single.astype(np.float16).astype(np.float32)])
 
 
 def _parts(x: Any) -> np.ndarray:
-    """The floating-point numbers in ``x``, complex ones as two, in one vector."""
+    """Return the floating-point numbers in ``x`` as one vector, complex ones as two numbers."""
     if isinstance(x, np.ndarray):
         if x.dtype.kind == "V":
             return np.concatenate([np.zeros(0), *(_parts(np.asarray(field)) for field in numeric_fields(x))])
@@ -153,7 +153,7 @@ def _parts(x: Any) -> np.ndarray:
 
 
 def _content(x: Any) -> np.ndarray:
-    """The numbers that an object's bytes are, in the format that it names; doubles, if they are just bytes."""
+    """Return an object's bytes as numbers of its own format, or as doubles if the format is no floating-point one."""
     try:
         view = memoryview(x.getbuffer() if isinstance(x, io.BytesIO) else x)
     except (TypeError, ValueError, BufferError):
@@ -165,21 +165,21 @@ def _content(x: Any) -> np.ndarray:
 
 
 FLOATS = ("e", "f", "d")
-"""Formats of memory views of numbers that can be differentiated."""
+"""Formats of memory views that hold floating-point numbers."""
 
 
 def _where_not_zero(y: Any, dy: Any) -> Any:
-    """The numbers of ``y`` that have a cotangent."""
+    """Return the numbers of ``y`` that have a nonzero cotangent."""
     if isinstance(y, np.ndarray) and isinstance(dy, np.ndarray) and dy.dtype.names is None and y.shape == dy.shape:
         return y[dy != 0]
-    if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # the bytes of the cotangents
+    if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # dy holds the bytes of the cotangents
         numbers = _content(y)
         return numbers[dy[: numbers.nbytes].reshape(numbers.size, -1).any(axis=1)]
     return y
 
 
 def compose(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Bytes that ``function`` makes of integers: these may come from any number that became bytes before."""
+    """Return bytes that ``function`` makes of integers, which may come from any number that became bytes before."""
     y = call_on(tape.parent, function, *args, **kwargs)
     first, packed = tape.memory.get(compose, (0, []))
     for record in tape.records[first:]:
@@ -193,7 +193,7 @@ def compose(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def refuse_leftovers(table: Cotangents) -> None:
-    """At the end of a sweep: what is left in raw memory has come from no write that is known."""
+    """Check, at the end of a sweep, cotangents left in raw memory: no recorded write explains these numbers."""
     for key, windows in table.windows.items():
         if key not in table.arrays:
             continue
@@ -218,9 +218,10 @@ def _refuse_made_of_integers(table: Cotangents) -> None:
 
 
 def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:
-    """Undo a write into ``x``, of a dtype without derivatives: floating-point numbers in its memory are new ones.
+    """Undo a write into ``x``, whose dtype has no derivatives: it replaced the floating-point numbers in that memory.
 
-    ``x[index]`` is ``old`` again.  ``v`` was written, and what was there then is the last entry of ``table.redo``.
+    Restores ``x[index]`` to ``old``.  ``v`` was written; the last entry of ``table.redo`` holds the written contents.
+    Refuses a cotangent of the replaced numbers if these may come from numbers that went into raw memory.
     """
     holder = owner(x)
     source = owner(v) if isinstance(v, np.ndarray) else None
@@ -232,7 +233,7 @@ def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:
     table.write(x, index, new)
 
     def may_be(opaque: Opaque) -> bool:
-        """Of the calls that show memory as bytes, those of the memory of ``v``, or any but those of the memory of ``x``."""
+        """Whether a call may be the source: it showed the memory of ``v``, or else any memory except that of ``x``."""
         return opaque.shown is None or (opaque.shown is source if is_shown else opaque.shown is not holder)
 
     floats = [(u, window) for u, window, _ in table.windows.get(id(holder), {}).values() if u.dtype.kind in "fc"]
@@ -250,14 +251,14 @@ def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:
             )
         found.append((np.copy(reals(u)), np.where(written.all(axis=1), reals(window), 0)))
     table.write(x, index, old)
-    if np.any(new != 0):  # zeros come from nowhere
+    if np.any(new != 0):  # zeros carry no derivative
         for numbers, reached in found:
             refuse_if_given(table, numbers, reached, None, may_be)
     table.write(table.window(x), index, np.zeros((), x.dtype))
 
 
 def reals(x: np.ndarray) -> np.ndarray:
-    """The real numbers of which ``x`` is made, in one vector."""
+    """Return the real numbers in ``x`` as one vector, complex ones as two numbers."""
     flat: Any = np.ravel(np.asarray(x))
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 

@@ -1,6 +1,6 @@
-"""Structured arrays on the tape: records of named fields, of which some are numbers.
+"""Structured arrays on the tape: arrays of records with named fields, some of which are numbers.
 
-A field of an array is a view of its memory, and so is one record, so cotangents need nothing of their own there.  What
+A field or a record of an array is a view of its memory, so its cotangent needs no special treatment.  A function that
 moves whole records (a copy, ``take``, a sort) is followed by moving their positions in the same way.
 """
 
@@ -16,7 +16,7 @@ from ..recorded.tape import Cotangents, Record, Tape
 
 
 def numeric_fields(x: np.ndarray) -> Iterator[np.ndarray]:
-    """The fields that hold floating-point numbers, as views; those of nested records too."""
+    """Yield views of the fields that hold floating-point numbers, including those of nested records."""
     if x.dtype.names is None:
         if x.dtype.kind in "fc":
             yield x
@@ -32,7 +32,7 @@ def holds_numbers(dtype: np.dtype[Any]) -> bool:
 
 
 def moved(tape: Tape, y: np.ndarray, source: np.ndarray, places: np.ndarray, chosen: Any = ...) -> None:
-    """Record that the records ``y[chosen]`` are those at ``places`` of the flattened ``source``."""
+    """Record that the records ``y[chosen]`` were copied from ``places`` in the flattened ``source``."""
     if holds_numbers(y.dtype):
         tape.records.append((_moved_back, y, source, places, chosen))
 
@@ -49,7 +49,10 @@ def _moved_back(table: Cotangents, record: Record) -> None:
 
 
 def moved_by(tape: Tape, function: Any, y: np.ndarray, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Record a function that moved records, found by letting it move their positions; False if it did more."""
+    """Record a function that moves records: applied to positions, it tells where each came from.
+
+    Returns False if the function does more than move records.
+    """
     sources: list[np.ndarray] = []
 
     def positions(x: Any) -> Any:

@@ -1,9 +1,10 @@
-"""Eigenvectors and singular vectors of equal values, and of singular values of zero, weighed by functions of these: v @ diag(f(lam)) @ v^H.
+"""Decompositions with equal eigenvalues, or with equal or zero singular values, in products v @ diag(f(lam)) @ v^H.
 
-The gradient then has terms f'(lam), limits of divided differences, that the cotangents of ``lam`` and ``v`` at one point do
-not tell: they are second derivatives of the loss, by a value and a vector.  So where a decomposition gives equal values, a
-tape of its own is put between the run and the enclosing derivative.  It records what is computed from ``lam`` and ``v`` and the
-backward sweep down to them, and is then swept itself, from the cotangent of ``lam`` to ``v``.
+The gradient then contains terms f'(lam), limits of divided differences.  The cotangents of ``lam`` and ``v`` at one
+point do not determine them: they are second derivatives of the loss with respect to a value and a vector.  So where a
+decomposition gives equal values, an extra tape is put between the run and the enclosing derivative.  It records the
+computations from ``lam`` and ``v`` and the backward sweep down to them.  Sweeping it from the cotangent of ``lam`` to
+``v`` gives the second derivatives.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from .arrays import call_rule
 
 
 def handles_equal_values(*functions: Any) -> None:
-    """Register ``eigh`` or ``svd`` of a library."""
+    """Register the ``eigh`` or ``svd`` of a library with this treatment."""
     for function in functions:
         HANDLERS[function] = functools.partial(_decompose, function)
 
 
 def _needs_limits(parts: tuple[Any, Any, Any]) -> bool:
-    """Whether vectors belong to equal values, or the left and right ones of zero turn by themselves."""
+    """Whether some values are equal, or singular values are zero, whose left and right vectors rotate independently."""
     s = np.asarray(parts[0])
     return bool(np.any(in_one_space(s))) or parts[2] is not None and bool(np.any(s <= resolution(s)))
 
 
 class _Met:
-    """A decomposition on the tape between: the cotangents of its vectors, where it is they that are asked for."""
+    """A decomposition on the extra tape; while ``asked``, a sweep of that tape leaves its cotangents in ``found``."""
 
     asked = False
     found: Any = None
@@ -78,7 +79,7 @@ def _decompose(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
 
 
 def _pull_between(table: Cotangents, record: Record) -> None:
-    """Give the cotangents to who asks for them; NaN marks what would depend on limits of another decomposition."""
+    """Store the cotangents if asked for; else pass NaN, which marks a dependence on another decomposition's limits."""
     _, y, a, met = record
     g = table.take(y)
     if met.asked:
@@ -88,7 +89,7 @@ def _pull_between(table: Cotangents, record: Record) -> None:
 
 
 def _parts(function: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any] | None:
-    """Values, left and right vectors (None: the same); None for what has no vectors, or not all of one matrix."""
+    """Return values, left and right vectors (None: the same); None for a result without vectors or with only some."""
     if not isinstance(y, tuple) or kwargs.get("hermitian") or len(args) > 2:
         return None
     if len(y) == 3:
@@ -131,13 +132,13 @@ def _pull_equal(table: Cotangents, record: Record) -> None:
 
 
 def _refuse_chain(table: Cotangents, record: Record) -> None:
-    """What depends on the limits of a later decomposition has a derivative that is not known on this tape."""
+    """Refuse a cotangent that depends on the limits of a later decomposition, unknown on this tape."""
     if table.take(record[1]) is not None:
         raise NoDerivative(record[2].what + CHAIN)
 
 
 def _vectors(met: _Met, has_right: bool) -> tuple[Any, Any]:
-    """The cotangents of left and right vectors in that of a decomposition."""
+    """Return the cotangents of left and right vectors from that of a decomposition."""
     found = met.found
     left, right = (None, None) if found is None else (found[0], found[2]) if has_right else (found[1], None)
     for g in (left, right):
@@ -153,7 +154,7 @@ CHAIN = (
 
 
 def _orders(tape: Tape | None) -> int:
-    """How many derivatives of the program record on a tape and on those around it."""
+    """Return the number of derivatives that record on a tape and its enclosing tapes, without extra tapes."""
     count = 0
     while tape is not None:
         count, tape = count + (not tape.is_between), tape.parent
@@ -161,12 +162,13 @@ def _orders(tape: Tape | None) -> int:
 
 
 def _directions(n: int, again: bool) -> list[Any]:
-    """In which the values move apart: each by itself if the gradient is differentiated again, else all at once."""
+    """Return directions that split equal values: one per value if differentiated again, else one for all values."""
     return [np.eye(n)[k] for k in range(n)] if again else [np.arange(1.0, n + 1)]
 
 
 class _Scale(NamedTuple):
-    """What makes the turns in one direction the limits: of pairs by differences and by sums of values, of single values."""
+    """Factors that turn rotations along one direction into limits: of pairs, by differences (``apart``) and sums
+    (``together``) of values, and of single values."""
 
     apart: np.ndarray
     together: np.ndarray
@@ -174,7 +176,7 @@ class _Scale(NamedTuple):
 
 
 def _scales(n: int, again: bool) -> list[_Scale]:
-    """For each direction; a pair moves apart by as much to either side."""
+    """Return the factors for each direction; a pair splits symmetrically."""
     if not again:
         delta = np.arange(1.0, n + 1)
         return [_Scale(0.5 * safe_reciprocal(delta - delta[:, None]), 0.5 / (delta + delta[:, None]), 1 / delta)]
@@ -183,7 +185,7 @@ def _scales(n: int, again: bool) -> list[_Scale]:
 
 
 def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, scales: Any) -> Any:
-    """The cotangent of the matrix: the rule's, and the limits for pairs of equal values."""
+    """Return the cotangent of the matrix: that of the rule plus the limits for pairs of equal values."""
     if len(y) == 3:
         u, s, vh = y
         k = s.shape[-1]
@@ -203,13 +205,13 @@ def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, s
     for (n, _), scale in zip(turns, scales):
         turn = turn + _limit(n, v, lam, scale)
     apart = np.broadcast_to(np.arange(1.0, lam.shape[-1] + 1), lam.shape).astype(lam.dtype)
-    # Values that differ, and vectors that turn as much: so the rule gives the limits the form of its argument.
+    # Call the rule with distinct values and vectors scaled to match, so that it shapes the limits like its argument.
     dv = v @ (turn * (apart[..., None, :] - apart[..., :, None]))
     return pull(rule, (dlam, dv), (apart, v), args, kwargs)[0]
 
 
 def _limit(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
-    """The limit of how vectors turn within the space of equal values; ``n`` is the second derivative of the loss."""
+    """Return the limit of the rotation within the space of equal values; ``n`` is the loss's second derivative."""
     if n is None:
         return 0.0
     v, n = without_complement(n, v, s.shape[-1])
@@ -218,7 +220,7 @@ def _limit(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
 
 
 def _limit_at_zero(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
-    """The same of how left and right vectors turn against each other where both values are zero: pairs, and phases."""
+    """Return the limit of the relative rotation of left and right vectors where both values are zero: pairs, phases."""
     if n is None:
         return 0.0
     v, n = without_complement(n, v, s.shape[-1])
@@ -229,7 +231,7 @@ def _limit_at_zero(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
 
 
 def _limit_outside(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
-    """The same of how vectors of the value zero turn out of the space of all."""
+    """Return the limit of the rotation of vectors of value zero out of the space spanned by all vectors."""
     k = s.shape[-1]
     if n is None or v.shape[-2] == k:
         return np.zeros_like(v[..., :k])
@@ -238,7 +240,7 @@ def _limit_outside(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
 
 
 def _is_recorded_on(level: Tape, table: Cotangents) -> bool:
-    """Whether the sweep is recorded on a tape: another run of a part of the program is not."""
+    """Whether the sweep is recorded on a tape; that of a repeated run of a part of the program is not."""
     tape = table.parent
     while tape is not None and tape is not level:
         tape = tape.parent

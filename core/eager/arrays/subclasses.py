@@ -1,9 +1,9 @@
-"""Arrays of classes derived from ``ndarray``: what such a class overrides runs on the tape, as Python runs it.
+"""Arrays of classes derived from ``ndarray``: overridden methods run on the tape.
 
-What it inherits reaches the class again in NumPy's C code: operators, reductions and ufuncs through
-``__array_ufunc__``, functions through ``__array_function__``.  These ways are taken here, on the tape.  What is left
-only moves or combines entries: it is run as it is, which gives the class and its attributes, and recorded on plain
-views of the same memory.
+Inherited operations can reach the class again from NumPy's C code: operators, reductions and ufuncs through
+``__array_ufunc__``, functions through ``__array_function__``.  These calls are made here, on the tape.  The remaining
+methods only move or combine entries: they run unmodified, which gives the result its class and attributes, and are
+recorded on plain views of the same memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numpy._core import _methods  # what the methods of arrays are in NumPy itself, written in Python
+from numpy._core import _methods  # NumPy's own Python implementations of the array methods
 
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, differentiable
@@ -38,7 +38,7 @@ REDUCTIONS: dict[str, Any] = {
 }
 
 OPERATOR_UFUNCS: dict[str, np.ufunc] = {}
-"""What the operators of arrays call, by the name of the special method."""
+"""The ufuncs that the operators of arrays call, by the name of the special method."""
 for _name, _ufunc in (
     *(("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide)),
     *(("floordiv", np.floor_divide), ("mod", np.remainder), ("pow", np.power), ("matmul", np.matmul)),
@@ -56,26 +56,26 @@ def is_subclass(x: Any) -> bool:
 
 
 def overrides(x: Any) -> bool:
-    """Whether the class of ``x`` takes NumPy's ufuncs over, in Python."""
+    """Whether the class of ``x`` overrides NumPy's ufuncs in Python."""
     return type(x) not in PLAIN and special(type(x), "__array_ufunc__") is not None
 
 
 def reaches_class(x: Any, function: Any) -> bool:
-    """Whether NumPy's own source of a function comes back to the class of ``x``: to its ufuncs, or to a method."""
+    """Whether NumPy's source of a function calls the class of ``x`` again, through ufuncs or a method of that name."""
     if not is_subclass(x):
         return False
     return overrides(x) or isinstance(getattr(type(x), function.__name__, None), FunctionType)
 
 
 def is_left_to_method(x: Any, function: Any) -> bool:
-    """Whether NumPy's source leaves a function of ``x``, no array, to a method of the same name (``np.sum(series)``)."""
+    """Whether NumPy's source delegates a function to the method of the same name of ``x``, as in ``np.sum(series)``."""
     if type(x) in PLAIN or isinstance(x, (list, tuple)) or not isinstance(function._implementation, FunctionType):
         return False
     return isinstance(getattr(type(x), function.__name__, None), FunctionType)
 
 
 def inherited_method(tape: Tape, x: np.ndarray, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A method of ``ndarray`` for an array of a derived class; NotImplemented where the class makes no difference."""
+    """Call a method of ``ndarray`` on an array of a derived class; NotImplemented if the class makes no difference."""
     if name in OPERATOR_UFUNCS:
         return _operator(tape, x, name, *args)
     if name == "__array_ufunc__":
@@ -98,7 +98,7 @@ def _operator(tape: Tape, x: Any, name: str, *others: Any) -> Any:
 
 
 def _array_ufunc(tape: Tape, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """``ndarray.__array_ufunc__``: gives way to every class that has its own."""
+    """Do what ``ndarray.__array_ufunc__`` does: defer to every class that has its own."""
     out = kwargs.get("out", ())
     if any(overrides(e) for e in (*inputs, *(out if isinstance(out, tuple) else (out,)))):
         return NotImplemented
@@ -106,14 +106,14 @@ def _array_ufunc(tape: Tape, ufunc: np.ufunc, method: str, *inputs: Any, **kwarg
 
 
 def _array_function(tape: Tape, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``ndarray.__array_function__``: the function itself, on arrays of whatever derived class."""
+    """Do what ``ndarray.__array_function__`` does: call the function if all types are derived from ``ndarray``."""
     if not all(issubclass(kind, np.ndarray) for kind in types):
         return NotImplemented
     return past_overrides(tape, function, args, kwargs)
 
 
 def past_overrides(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function by its source, which may call methods of the class, or in C."""
+    """Call a function past its overrides: by its source, which may call methods of the class, or in C."""
     if all(type(x) in PLAIN for x in flattened((*args, *kwargs.values()))):
         return tape.call(function, *args, **kwargs)
     if isinstance(function._implementation, FunctionType):
@@ -131,9 +131,10 @@ def past_overrides(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def inherited(tape: Tape, plainly: Any, recorded: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run something as it is, for the class of the result; where that has new entries, ``recorded`` says whence.
+    """Run an operation unmodified, to get a result of the right class; record new entries through ``recorded``.
 
-    ``plainly`` is given the tape of the enclosing derivative, and ``recorded`` plain arrays.
+    ``plainly`` gets the tape of the enclosing derivative.  ``recorded`` gets plain arrays; the cotangent goes to its
+    result, which equals that of ``plainly``.
     """
     args_of_arrays, kwargs_of_arrays = plain_arrays(args), {k: plain_arrays(v) for k, v in kwargs.items()}
     out = kwargs.get("out")

@@ -1,4 +1,4 @@
-"""The methods of ufuncs on the tape: ``reduce``, ``accumulate``, ``reduceat``, ``outer`` and ``at``."""
+"""Recorded calls of the methods of ufuncs: ``reduce``, ``accumulate``, ``reduceat``, ``outer`` and ``at``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .object_arrays import holds_computing
 from .subclasses import inherited, is_subclass
 
 ADD_AT: dict[np.ufunc, Any] = {}
-"""The unbuffered in-place operation of ufuncs (``np.add.at``), where it is known."""
+"""Handlers of the method ``at`` (unbuffered in-place operation), by ufunc."""
 
 PARAMETERS = {
     "reduce": ("array", "axis", "dtype", "out", "keepdims", "initial", "where"),
@@ -61,7 +61,7 @@ def ufunc_method(tape: Tape, ufunc: np.ufunc, name: str, args: tuple[Any, ...], 
 def _along_axis(
     tape: Tape, ufunc: np.ufunc, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """``reduce``, ``accumulate`` and ``reduceat``, by the function that computes them."""
+    """Call ``reduce``, ``accumulate`` or ``reduceat`` through ``function``, which computes the same."""
     method, names = getattr(ufunc, name), PARAMETERS[name]
     given = dict(zip(names, args))
     if len(args) > len(names) or given.keys() & kwargs.keys() or not kwargs.keys() <= set(names):
@@ -73,7 +73,7 @@ def _along_axis(
     rule = find_rule(ufunc)
     is_zero = rule is not None and rule.is_zero
     plain = given.keys() <= {"array", "axis", "indices"} and type(given.get("axis", 0)) is int
-    own = holds_computing(given.get("array"))  # whose methods are run once
+    own = holds_computing(given.get("array"))  # the entries' methods must run only once
     if not own and (is_fold or is_zero or out is not None or not plain):
         y = method(**given, out=memory_apart(out)) if out is not None else method(**given)  # raises what NumPy raises
         if is_zero:
@@ -84,7 +84,7 @@ def _along_axis(
         if dtype is not None:
             given["array"] = tape.call(np.asarray, given["array"], dtype=dtype)
         if is_fold and name == "reduce":
-            # The vectorised loops of some (power, arctan2) do not fold from the left: NumPy 2.4.
+            # In NumPy 2.4 the vectorised loops of some ufuncs (power, arctan2) do not fold from the left.
             folded = function(**given)
             if not np.allclose(folded, y, equal_nan=True):
                 return call_opaque(tape, method, args, kwargs)
@@ -98,7 +98,7 @@ def _along_axis(
 
 
 def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: Any) -> None:
-    """``ufunc.at(a, index, b)``: an entry that the index names several times is changed as often, in that order."""
+    """Call ``ufunc.at(a, index, b)``: an entry that the index names several times is changed as often, in order."""
     named = np.arange(a.size).reshape(a.shape)[index]
     places = named.reshape(-1)
     if places.size == 0:
@@ -110,7 +110,7 @@ def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: 
     changes = np.r_[True, np.diff(places[by_place]) != 0]
     since = np.maximum.accumulate(np.where(changes, np.arange(places.size), 0))
     times = np.empty_like(places)
-    times[by_place] = np.arange(places.size) - since  # how often each place was named before
+    times[by_place] = np.arange(places.size) - since  # how often the index has named each place before
     for k in range(int(times.max()) + 1):
         (turn,) = np.nonzero(times == k)
         entries = np.unravel_index(places[turn], a.shape)
@@ -119,6 +119,6 @@ def apply_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, *operands: 
 
 
 def _apart(tape: Tape, a: np.ndarray, b: Any) -> Any:
-    """An operand as it is before ``a`` changes: NumPy copies one that shares its memory."""
+    """Return an operand as it is before ``a`` changes: NumPy copies an operand that shares memory with ``a``."""
     b = tape.call(np.asarray, b)
     return tape.call(np.copy, b) if isinstance(b, np.ndarray) and np.may_share_memory(a, b) else b

@@ -1,6 +1,6 @@
-"""Handlers for libraries: what calls back, iterates on a function of the user's, or keeps values where only C can see them.
+"""Handlers for library functions that call back, iterate on a user function, or keep values inside C objects.
 
-Each file is read once the program has imported the module of the library that is named beside it.
+``_FILES`` maps a library's module to the file of its handlers, which is loaded once the program imports that module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FILES = {
     "scipy.integrate": "scipy_integrate",
     "scipy.interpolate": "scipy_interpolate",
     "pandas._libs.ops_dispatch": "pandas_operators",
-    "numba.experimental": "numba_functions",  # the last part that numba imports
+    "numba.experimental": "numba_functions",  # the module that numba imports last
     "queue": "threads",
     "concurrent.futures.thread": "threads",
     "concurrent.futures.process": "processes",

@@ -1,8 +1,9 @@
-"""``functools.lru_cache`` on the tape: each run has a cache of its own.
+"""``functools.lru_cache`` on the tape: each run has its own cache.
 
-A number that was kept from elsewhere has no derivative in this run, and one that this run computes means nothing to the next.
-What Python's own cache keeps and holds no number (names, classes, modules) is taken from there.  Two equal numbers may have different derivatives, so what can be differentiated is looked up as the object that it is; which
-calls are hits, and which entry has to go, is decided by equality, as Python decides it.
+A number cached before the run has no derivative in it, and a number that the run computes is useless to later runs.
+Results without numbers (names, classes, modules) are taken from Python's own cache.  Two equal numbers may have
+different derivatives, so differentiable arguments are looked up by identity.  Equality of the arguments decides which
+calls count as hits and which entry is evicted, as in Python.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ def _plainly(function: Any, *args: Any) -> Any:
 
 
 class _Miss(BaseException):
-    """Python's own cache does not hold the result of a call."""
+    """Raised when Python's own cache does not hold the result of a call."""
 
 
 def _kept(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What Python's own cache holds for a call; ``_Miss`` before the function runs if it holds nothing."""
+    """Return the result in Python's own cache; raise ``_Miss`` before the function would run, by a profiler."""
     code, before = function.__wrapped__.__code__, sys.getprofile()
 
     def look(frame: FrameType, event: str, _: Any) -> None:
@@ -56,16 +57,16 @@ def _holds_no_number(y: Any) -> bool:
 
 
 class Cache:
-    """What one run has computed by one cached function."""
+    """The results that one run has computed by one cached function."""
 
     def __init__(self, function: Any) -> None:
-        self.function = function  # which must live as long as its identity is used to find this
+        self.function = function  # kept alive, as its id is the key of this cache
         parameters = function.cache_parameters()
         self.typed, self.most = parameters["typed"], parameters["maxsize"]
-        # By the key that Python takes, the least recently used first: the results by the identity of the arguments.
+        # Python's key -> {identities of the differentiable arguments: (result, these)}, least recently used first.
         self.entries: OrderedDict[Any, dict[tuple[int, ...], tuple[Any, ...]]] = OrderedDict()
         self.hits = self.misses = 0
-        self.taken: set[Any] = set()  # the keys of entries that Python's own cache holds too
+        self.taken: set[Any] = set()  # keys of the entries taken from Python's own cache
 
     def call(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         is_plain = all(map(is_plain_key, (*args, *kwargs.values())))
@@ -73,7 +74,7 @@ class Cache:
         key = look(functools._make_key, args, kwargs, self.typed)
         given = tuple(x for x in (*args, *kwargs.values()) if differentiable(x))
         who = tuple(map(id, given))
-        found = look(self.entries.get, key)  # which hashes and compares the arguments
+        found = look(self.entries.get, key)  # hashes and compares the arguments
         if found is not None:
             self.hits += 1
             look(self.entries.move_to_end, key)
@@ -95,11 +96,11 @@ class Cache:
         return y
 
     def kept(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A result without numbers that Python's own cache holds, or ``MISSING``; that counts the call then."""
+        """Return a result without numbers from Python's own cache, which then counts the call, or ``MISSING``."""
         profiler = sys.getprofile()
-        asks = profiler is None or callable(profiler)  # one written in C cannot be put back
+        asks = profiler is None or callable(profiler)  # a profiler written in C could not be restored
         size = self.function.cache_info().currsize
-        full = self.most is not None and size + len(self.entries) - len(self.taken) > self.most  # it may be gone by now
+        full = self.most is not None and size + len(self.entries) - len(self.taken) > self.most  # it may be evicted
         if not asks or not size or full or type(self.function.__wrapped__) is not FunctionType:
             return MISSING
         try:
@@ -109,7 +110,7 @@ class Cache:
             return MISSING
         if _holds_no_number(y):
             return y
-        self.hits -= 1  # which is counted as a miss of the run
+        self.hits -= 1  # Python's cache counted a hit, but the run counts a miss
         return MISSING
 
 
@@ -122,7 +123,7 @@ def cache_of(tape: Tape, function: Any) -> Cache:
 
 @handles(KIND.cache_info)
 def _info(tape: Tape, function: Any) -> Any:
-    """``function.cache_info()``, of the calls before the run and in it."""
+    """Return ``function.cache_info()`` for the calls before the run and in it."""
     cache, before = cache_of(tape, function), function.cache_info()
     size = before.currsize + len(cache.entries) - len(cache.taken)
     return before._replace(

@@ -1,7 +1,7 @@
-"""numba: what it compiles is differentiated by the Python functions that it was compiled from.
+"""numba: a compiled function is differentiated through the Python function that it was compiled from.
 
-Two things differ from the compiled functions: integers of Python do not wrap around at 64 bits, and random numbers come from
-NumPy's generators, not from numba's own.
+Two things differ from the compiled functions: Python's integers do not wrap around at 64 bits, and random numbers come
+from NumPy's generators instead of numba's.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ..recorded.tape import Tape
 
 
 def _call_dispatcher(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """A function of ``numba.jit``."""
+    """Call a function of ``numba.jit``."""
     return call(tape, function.py_func, *args, **kwargs)
 
 
 def _call_ufunc(tape: Tape, ufunc: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """A function of ``numba.vectorize``: the Python function at each element."""
+    """Call a function of ``numba.vectorize``: the Python function at each element."""
     return _call_loop(tape, ufunc, _elements, ufunc.nin, [], args, kwargs)
 
 
 def _call_gufunc(tape: Tape, ufunc: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """A function of ``numba.guvectorize``: the Python function at each place of the loop, which it writes its results to."""
+    """Call a function of ``numba.guvectorize``: the Python function writes its results at each index of the loop."""
     inner, outer = ufunc.expected_ndims()
     declared = next(iter(ufunc.gufunc_builder._sigs), None)
-    # A scalar may be declared as an array, of one element; where nothing is declared the results are.
+    # A scalar may be declared as an array of one element.  Without declared types, scalar results are such arrays.
     held = [0] * len(inner) + [1] * len(outer) if declared is None else [getattr(t, "ndim", 0) for t in declared.args]
     ranks = list(zip((*inner, *outer), held))
     return _call_loop(tape, ufunc, _places, len(inner), ranks, args, kwargs)
@@ -53,7 +53,7 @@ def _call_loop(
     if named:
         raise NoDerivative(f"numba's {ufunc.__name__} has no derivative with the arguments {', '.join(sorted(named))}")
     out = given if isinstance(given, tuple) else (given,)
-    # The compiled function tells the shapes and the dtypes of the results.
+    # Run the compiled function for the shapes and dtypes of the results.
     results = call_on(tape.parent, ufunc, *args[:n], *(np.copy(x) for x in out))
     several = isinstance(results, tuple)
     places = [np.array(y) for y in (results if several else (results,))]
@@ -94,7 +94,7 @@ def _places(function, ranks, args, results):
         function(*(x[place] for x in operands))
 
 
-# morula does not install numba: a program that meets it has imported it, and this file is read then.
+# numba is not a dependency: this file is loaded once the program has imported it.
 if "numba.experimental" in sys.modules:
     CALLERS[sys.modules["numba.core.registry"].CPUDispatcher] = _call_dispatcher
     CALLERS[sys.modules["numba.np.ufunc.dufunc"].DUFunc] = _call_ufunc

@@ -1,4 +1,4 @@
-"""pandas: the operators of its objects, which Cython code calls where NumPy's universal functions are given them, on the tape."""
+"""pandas: Cython code maps ufuncs of its objects to their operators; here these operators are called on the tape."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def _dispatch(tape: Tape, x: Any, ufunc: Any, method: str, *inputs: Any, **kwarg
     return NotImplemented if special(type(x), name) is None else call_method(tape, x, name, *others)
 
 
-# morula does not install pandas: a program that meets it has imported it, and this file is read then.
+# pandas is not a dependency: this file is loaded once the program has imported it.
 if "pandas._libs.ops_dispatch" in sys.modules:
     handles(sys.modules["pandas._libs.ops_dispatch"].maybe_dispatch_ufunc_to_dunder_op)(_dispatch)

@@ -1,6 +1,6 @@
-"""Other processes: what they compute is not recorded, and refused if a cotangent reaches it.
+"""Other processes: their computations are not recorded, and a cotangent that reaches their results is refused.
 
-The machinery that starts them and talks to them runs as it is.
+The library code that starts processes and communicates with them runs unrecorded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _as_it_is(*functions: Any) -> None:
 
 
 def _calling(function: Any, over: bool) -> None:
-    """A method of a pool that calls a function, ``over`` an iterable or once; a pool of threads records the calls."""
+    """Register a pool's method that calls a function once or ``over`` an iterable; thread pools record the calls."""
 
     def handler(tape: Tape, workers: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         if over and args:

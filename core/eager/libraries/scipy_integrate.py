@@ -1,9 +1,9 @@
-"""QUADPACK's adaptive integrals: differentiated as the sum over the intervals that the integrator has ended with.
+"""QUADPACK's adaptive integrals, differentiated as the quadrature sum over the final intervals.
 
-It divides the range of integration until Gauss-Kronrod rules of 21 points (15 on a half-line, after x = bound + (1-t)/t)
-agree; R. Piessens et al., "QUADPACK", 1983.  With the intervals fixed the integral is a weighted sum of values of the
-integrand, which is recorded.  Where QUADPACK's result is extrapolated from such sums rather than one of them, the
-derivative of the sum would be less good than the result, and is refused.
+QUADPACK divides the range of integration until Gauss-Kronrod rules of 21 points (15 on a half-line, after
+x = bound + (1-t)/t) agree; R. Piessens et al., "QUADPACK", 1983.  With the intervals fixed, the integral is a weighted
+sum of values of the integrand; this sum is recorded.  Where QUADPACK extrapolates its result from several such sums,
+the derivative of one sum would be less accurate than the result, so it is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..unrecorded.opaque import INSTEAD, note
 
 
 class Integrand:
-    """The integrand as a function of one variable, that of the unit interval for an integral up to infinity."""
+    """The integrand as a function of one variable, mapped to the unit interval for an integral up to infinity."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], bound: Any = None, infinite: int = 0) -> None:
         self.function, self.args, self.bound, self.infinite = function, args, bound, infinite
@@ -47,14 +47,14 @@ def _sum(tape: Tape, rule: Any, integrand: Integrand, ends: list[tuple[Any, Any]
 
 
 def _run(tape: Tape, solver: Any, given: list[Any], place: int) -> tuple[tuple[Any, ...], list[tuple[float, float]]]:
-    """What the integrator gives with a full report, and the intervals from that."""
+    """Return the integrator's result with ``full_output``, and its final intervals."""
     found = call_on(tape.parent, solver, *given[:place], 1, *given[place + 1 :])
     report = found[2]
     return found, list(zip(report["alist"][: report["last"]].tolist(), report["blist"][: report["last"]].tolist()))
 
 
 def _result(tape: Tape, solver: Any, given: list[Any], found: tuple[Any, ...], full_output: Any, total: Any) -> Any:
-    """What the integrator returns, its value with the derivative of ``total``."""
+    """Return the integrator's result; its value gets the derivative of ``total`` if the two agree."""
     value, error, report, ier = found
     y = call_on(tape.parent, distinct, value)
     if ier or not np.isclose(float(total), value, rtol=1e-8, atol=1e-13):
@@ -71,7 +71,7 @@ def integrate(tape: Tape, f: Any, a: Any, b: Any, args: Any, full_output: Any, *
     width = call(tape, operator.sub, b, a)
 
     def moved(x: float) -> Any:
-        """The ends of the intervals move with those of the whole."""
+        """Return an end of an interval as a function of ``a`` and ``b``: it moves in proportion."""
         share = (x - float(a)) / (float(b) - float(a))
         return call(tape, operator.add, a, call(tape, operator.mul, width, share))
 

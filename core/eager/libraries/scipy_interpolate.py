@@ -1,4 +1,4 @@
-"""Interpolators of scattered points, which keep what they were made of where only compiled code uses it."""
+"""Interpolators of scattered points, which keep their data inside C objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINEAR = Model(lambda interpolator, points, values, x, fill, options: interpolat
 
 @handles(LinearNDInterpolator)
 def make_linear(tape: Tape, points: Any, values: Any, *more: Any, **options: Any) -> Any:
-    """The interpolator, and with it the points and values as they were when it was made."""
+    """Make the interpolator, and keep copies of its points and values on the tape."""
     given = isinstance(points, np.ndarray) and points.ndim == 2 and isinstance(values, np.ndarray)
     if not given or more or options.get("rescale"):
         return call_opaque(tape, LinearNDInterpolator, (points, values, *more), options)

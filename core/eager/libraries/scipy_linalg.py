@@ -1,4 +1,4 @@
-"""``scipy.linalg``'s decompositions of matrices with equal eigenvalues or singular values."""
+"""Registers ``scipy.linalg``'s decompositions for matrices with equal eigenvalues or singular values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""SciPy's root finders and minimisers whose iteration is code in C, or is not what their result depends on.
+"""SciPy's root finders and minimisers whose iteration runs in C, or whose iteration has the wrong derivative.
 
-A minimiser that only compares values of a function ends at a point that the comparisons have chosen.  Along the path that
-ran, that point does not depend on the function at all; what it stands for does.  So these are differentiated as roots of
-the gradient, like those in C.
+A minimiser that only compares function values ends at a point that the comparisons have chosen.  Along the path that
+ran, this point does not depend on the function, although the minimum does.  So these minimisers, like those in C, are
+differentiated by the implicit function theorem, as roots of the gradient.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ for _solver in (_zeros._bisect, _zeros._brenth, _zeros._brentq, _zeros._ridder):
 
 
 def half_square_slope(x: Any, f: Function, args: tuple[Any, ...]) -> Any:
-    """The gradient of |f|²/2, which is zero at a solution of least squares."""
+    """Return the gradient of |f|²/2, which is zero at a least-squares solution."""
     y, back = connected.pullback(lambda x: np.asarray(f(x, *args)), x)
     return back(y)[0]
 
@@ -60,12 +60,13 @@ def _minpack_solver(solver: Any, has_jacobian: bool, squares: bool) -> Handler:
         watched = Watched(tape, f)
         x0, args = given[1:3] if has_jacobian else given[:2]
         jacobian = (Watched(tape, given[0]),) if has_jacobian else ()
-        # The start is where MINPACK keeps the solution.
+        # MINPACK writes the solution into the start vector, so it gets a copy.
         x, *rest = solver(watched, *jacobian, np.array(x0, float), *given[len(jacobian) + 1 :])
         if rest[-1] not in ((1, 2, 3, 4) if squares else (1, 3)):
             note(tape, x, solver, (f, x0, args))
         elif squares:
-            # A function that remembers its last value would give it for an x that only has the same numbers.
+            # Evaluate elsewhere first: a function that caches its last value would return it for an equal x, although
+            # the new x is another object on the tape.
             call(tape, f, np.array(x0, float), *args)
             x = solution(tape, x, half_square_slope, f, args)
         else:
@@ -86,7 +87,7 @@ for _solver, _has_jacobian, _squares in (
 
 
 def limits(bounds: Any, n: int) -> list[tuple[Any, Any]]:
-    """The lower and the upper bound of each variable, None where there is none."""
+    """Return the lower and upper bound of each variable, None where there is none."""
     if bounds is None:
         return [(None, None)] * n
     if hasattr(bounds, "lb"):
@@ -95,7 +96,7 @@ def limits(bounds: Any, n: int) -> list[tuple[Any, Any]]:
 
 
 def stationarity(x: Any, f: Function, args: tuple[Any, ...], held: list[Any]) -> Any:
-    """The gradient of ``f`` where it is free; the distance from its bound where a variable is held by one."""
+    """Return the residual of a minimum: the gradient for free variables, the distance to the bound for held ones."""
     slope = connected.pullback(lambda x: np.sum(f(x, *args)), x)[1](1.0)[0]
     if np.ndim(x) == 0:
         return slope
@@ -103,14 +104,14 @@ def stationarity(x: Any, f: Function, args: tuple[Any, ...], held: list[Any]) ->
 
 
 def kept(x: Any, constraints: list[dict[str, Any]]) -> Any:
-    """What the constraints keep at zero, or above."""
+    """Return the values of all constraint functions, which are zero or nonnegative where the constraints hold."""
     return np.concatenate([np.atleast_1d(c["fun"](x, *c.get("args", ()))) for c in constraints])
 
 
 def optimality(
     z: Any, f: Function, args: tuple[Any, ...], held: list[Any], constraints: list[dict[str, Any]], active: list[int]
 ) -> Any:
-    """Karush, Kuhn and Tucker's equations for x and the multipliers of the constraints that are active.
+    """Return the residual of the Karush-Kuhn-Tucker equations for x and the multipliers of the active constraints.
 
     J. Nocedal and S. J. Wright, "Numerical Optimization", 2006, equation 12.34.
     """
@@ -127,9 +128,9 @@ def optimality(
 def multipliers_at(
     x: Any, f: Function, args: tuple[Any, ...], held: list[Any], constraints: list[dict[str, Any]]
 ) -> tuple[list[Any], list[int], Any]:
-    """The bounds that hold variables at a minimum, which entries of the constraints are active, and their multipliers.
+    """Return the active bound of each variable, the active entries of the constraints, and their multipliers.
 
-    Where constraints say what a bound says as well, they determine the variable.
+    Where a constraint and a bound coincide, the constraint determines the variable and its bound is dropped.
     """
     values = kept(x, constraints)
     sizes = [np.size(c["fun"](x, *c.get("args", ()))) for c in constraints]
@@ -145,7 +146,7 @@ def multipliers_at(
 
 
 def value_of(f: Function) -> Function:
-    """The value of an objective that also returns its gradient."""
+    """Return the value part of an objective that also returns its gradient."""
     return lambda x, *args: f(x, *args)[0]
 
 
@@ -155,14 +156,14 @@ def _minimiser(solver: Any) -> Handler:
     def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
         given = parameters.bind(*args, **kwargs).arguments
         f = args[0]
-        # An objective that remembers its last value would give it for an x that only has the same numbers.
+        # MemoizeJac caches the last value, and would return it for an equal x that is another object on the tape.
         f = value_of(f.fun) if isinstance(f, _optimize.MemoizeJac) else f
         recording = [Recording(tape, a) if callable(a) and not isinstance(a, type) else a for a in args]
         result = solver(*recording, **{k: Recording(tape, v) if callable(v) else v for k, v in kwargs.items()})
         fixed = given.get("args", ())
         fixed = fixed if isinstance(fixed, tuple) else (fixed,)
         inputs = (args, tuple(kwargs.values()))
-        # As new objects: those that the objective gave in some round know of its parameters, but not of x.
+        # Make new objects: values returned by the objective in an iteration carry derivatives that ignore x.
         result.update({k: distinct(v) for k, v in result.items() if k != "x"})
         note(tape, tuple(v for k, v in result.items() if k not in ("x", "fun")), solver, inputs)
         constraints = given.get("constraints", ())
@@ -171,7 +172,7 @@ def _minimiser(solver: Any) -> Handler:
             note(tape, (result.x, result.fun), solver, inputs)
             return result
         x = result.x
-        # A bound that holds a variable determines it.
+        # An active bound determines its variable.
         bounds = limits(given.get("bounds"), np.size(x))
         held = [next((b for b in pair if b is not None and b == at), None) for pair, at in zip(bounds, np.ravel(x))]
         first = len(tape.records)
@@ -184,7 +185,7 @@ def _minimiser(solver: Any) -> Handler:
             else:
                 solved = solution(tape, x, stationarity, f, fixed, held)
             least = call(tape, f, solved, *fixed)
-        except NoDerivative:  # an error where the objective depends on what is differentiated
+        except NoDerivative:  # refused only if a cotangent reaches the result and it depends on an input
             del tape.records[first:]
             note(tape, (x, result.fun), solver, inputs)
             return result
@@ -206,5 +207,5 @@ for _module, _name in (
 
 @handles(_highs_wrapper)
 def linear_program(tape: Tape, *args: Any) -> Any:
-    """HiGHS keeps its problem in objects that share parts, which cannot be followed one by one."""
+    """Call HiGHS as opaque code: it keeps its problem in C objects that share parts and cannot be followed."""
     return call_opaque(tape, _highs_wrapper, args, NO_KEYWORDS)

@@ -1,4 +1,4 @@
-"""What ``scipy.sparse`` keeps where only code in C can see it: the factors of a matrix, and lists of numbers in an array."""
+"""Handlers for data that ``scipy.sparse`` keeps inside C code: the factors of a matrix, and lists of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..unrecorded.opaque import call_opaque, note
 
 @handles(_superlu.gstrf)
 def factorise(tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: Any, *more: Any, **options: Any) -> Any:
-    """The factors, and with them the matrix as it was when they were made."""
+    """Factorise a matrix, and keep a copy of it on the tape."""
     factors = call_on(tape.parent, _superlu.gstrf, n, count, data, indices, indptr, *more, **options)
     complete = not options.get("ilu")
     tape.memory[factors] = (call(tape, np.copy, data), indices.copy(), indptr.copy()) if complete else None
@@ -34,7 +34,7 @@ def factorise(tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: A
 @handles(SuperLU.solve)
 def solve_factored(tape: Tape, factors: Any, b: Any, trans: str = "N") -> Any:
     matrix = tape.memory.get(factors, (None, None, None))
-    if matrix is None:  # incomplete factors are those of another matrix, which nobody knows
+    if matrix is None:  # incomplete factors belong to another, unknown matrix
         return call_opaque(tape, factors.solve, (b, trans), NO_KEYWORDS)
     y = call_on(tape.parent, factors.solve, b, trans)
     rule: Any = find_rule(factored_solution)
@@ -48,6 +48,6 @@ def flatten_lists(tape: Tape, lists: Any, flat: Any) -> None:
 
 @handles(_csparsetools.lil_fancy_set)
 def set_in_lists(tape: Tape, height: int, width: int, rows: Any, data: Any, i: Any, j: Any, x: Any) -> None:
-    """Puts entries into the lists one by one: in C they would be new numbers, of which nothing is recorded."""
+    """Insert entries into the lists one by one: C code would create new numbers that are not on the tape."""
     for at in np.ndindex(x.shape):
         call(tape, _csparsetools.lil_insert, height, width, rows, data, int(i[at]), int(j[at]), getitem(tape, x, at))

@@ -1,6 +1,6 @@
-"""Built-in functions and the standard library on the tape: what iterates, selects, folds or calls back.
+"""Handlers for built-in and standard library functions that iterate, select, fold or call back.
 
-These are handlers: ``handler(tape, *args, **kwargs)`` stands for the function in recorded code.
+Recorded code calls ``handler(tape, *args, **kwargs)`` in place of the function.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _passive(function: Any) -> Any:
     return lambda tape, *args, **kwargs: function(*args, **kwargs)
 
 
-# Nothing differentiable comes out of these, and no code of the user's runs in them that could compute something.
+# These return nothing differentiable and run no user code that could compute.
 for _function in (
     isinstance,
     issubclass,
@@ -108,7 +108,7 @@ def hash_(tape: Tape, x: Any) -> int:
 
 
 class _Hashed:
-    """An object with a given hash, which ``hash`` brings into the range of hashes."""
+    """An object with a given hash value; ``hash`` reduces it to the range of hashes."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -119,7 +119,7 @@ class _Hashed:
 
 @handles(int)
 def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
-    """A whole number as a count or a place: what it was computed from has no derivative through it."""
+    """Convert to a constant integer, used as a count or an index: no derivative passes through it."""
     for method in () if type(x) in PLAIN else ("__int__", "__index__", "__trunc__"):
         own = special(type(x), method)
         if own is not None:
@@ -135,9 +135,10 @@ def proxy_(tape: Tape, x: Any, *callback: Any) -> Any:
 
 @handles(sum)
 def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
-    """From Python 3.12 on ``sum`` adds up Python's own numbers with less rounding than ``+``, so these are left to it.
+    """Call ``sum``, which from Python 3.12 on adds runs of Python's numbers with compensated summation, unlike ``+``.
 
-    That ends for good where it meets anything else, or goes on once if an integer has become a float by that.
+    So such runs are left to Python.  Another operand ends the compensation, unless all numbers before it were integers
+    and the total is a Python number again.
     """
     if isinstance(start, (str, bytes, bytearray)):
         return sum((), start)  # raises what Python raises
@@ -153,11 +154,11 @@ def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
 
 
 SUMMED = {int, bool, float, complex, Int}
-"""The classes of numbers for which ``sum`` may have a loop of its own."""
+"""The classes of numbers for which ``sum`` may use a special loop."""
 
 
 def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
-    """``sum(run, start)`` of numbers, by ``sum`` itself unless all are integers, where it makes no difference."""
+    """Return ``sum(run, start)``, by ``sum`` itself unless all are integers, for which repeated ``+`` is the same."""
     if not run or not any(type(x) in (float, complex) for x in (start, *run)):
         return functools.reduce(lambda total, x: add(tape, total, x), run, start)
     if tape.parent is None:
@@ -195,9 +196,9 @@ def max_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
 
 
 def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``min`` and ``max`` return one of the objects that they are given; equal numbers share its cotangent equally.
+    """Call ``min`` or ``max``, which return one of their operands; equal numbers share its cotangent equally.
 
-    With ``key`` it is the object that is chosen, and has the cotangent alone.
+    With ``key``, the chosen object gets the whole cotangent.
     """
     values = list(iterate(tape, args[0])) if len(args) == 1 else list(args)
     y = function(values, **_recording_key(tape, values, kwargs))
@@ -242,7 +243,7 @@ def reversed_(tape: Tape, x: Any) -> Any:
     if own is not None:
         return call(tape, own, x)
     kind = type(x)
-    in_c = kind is memoryview or is_foreign(kind) and not hasattr(kind, "__reversed__")  # which hands out raw memory
+    in_c = kind is memoryview or is_foreign(kind) and not hasattr(kind, "__reversed__")  # yields raw memory
     if in_c or isinstance(x, np.ndarray) or special(kind, "__getitem__") is not None:
         return (getitem(tape, x, i) for i in range(call(tape, len, x) - 1, -1, -1))
     return reversed(x)
@@ -256,7 +257,7 @@ def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
 
 
 def _until(tape: Tape, function: Any, sentinel: Any) -> Iterator[Any]:
-    """``iter(function, sentinel)``, which compares on the tape."""
+    """Iterate as ``iter(function, sentinel)`` does, with recorded comparisons."""
     while not equal(tape, sentinel, y := function()):
         yield y
 
@@ -294,7 +295,7 @@ def getattr_(tape: Tape, x: Any, name: str, *default: Any) -> Any:
 
 @handles(hasattr)
 def hasattr_(tape: Tape, x: Any, name: str) -> bool:
-    """To look for an attribute may be to compute it, and to keep it."""
+    """Look an attribute up on the tape, because the lookup may compute and store it."""
     try:
         get_attribute(tape, x, name)
     except AttributeError:
@@ -326,7 +327,7 @@ HANDLERS[operator.index] = lambda tape, x: operator.index(place(tape, x))
 
 
 def _numpy_integer(cls: type) -> Any:
-    """A Python int as a NumPy integer is an object of its own, which carries its derivative on."""
+    """Return the handler of a NumPy integer class: the new object carries on the derivative of a Python int."""
 
     def handler(tape: Tape, x: Any = 0, *args: Any) -> Any:
         if not carries(tape, x):
@@ -351,7 +352,7 @@ def call_(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _copying(function: Any, method: str) -> Any:
-    """``copy.copy`` and ``deepcopy`` from their source, which finds a class's own ``__deepcopy__`` or ``__reduce__``."""
+    """Return a handler that records the source of ``copy`` or ``deepcopy``, which calls a class's own methods."""
 
     def handler(tape: Tape, x: Any, *memo: Any, **kwargs: Any) -> Any:
         if type(x) in NUMBERS and not isinstance(x, np.ndarray):
@@ -367,7 +368,7 @@ def _copying(function: Any, method: str) -> Any:
 
 @handles(sys._getframe)
 def getframe_(tape: Tape, depth: int = 0) -> Any:
-    """The frame that Python would give, with none of the engine's own in between."""
+    """Return the frame that Python would return without the engine's frames in between."""
     frame = program_frame(sys._getframe(1))
     for _ in range(depth):
         frame = frame and program_frame(frame.f_back)
@@ -375,7 +376,7 @@ def getframe_(tape: Tape, depth: int = 0) -> Any:
 
 
 def getframemodulename(tape: Tape, depth: int = 0) -> str | None:
-    """The name of the module of the frame that Python would give; None where there is none."""
+    """Return the module name of the frame that ``getframe_`` returns, or None if there is no such frame."""
     with suppress(ValueError):
         return getframe_(tape, depth).f_globals.get("__name__")
     return None
@@ -387,7 +388,7 @@ if sys.version_info >= (3, 12):
 
 @handles(object.__reduce_ex__)
 def reduce_ex(tape: Tape, x: Any, protocol: int) -> Any:
-    """How to make ``x`` anew, for which C code asks the class's own methods."""
+    """Return the reduction of ``x`` for copying; the class's own methods, which C code would call, are recorded."""
     cls: Any = type(x)
     if isinstance(cls.__reduce__, FunctionType):
         return call(tape, cls.__reduce__, x)

@@ -1,8 +1,9 @@
-"""Threads and queues: work that is handed to a pool is recorded, and what comes from elsewhere is not taken for a constant.
+"""Threads and queues: work handed to a pool is recorded, and values from other threads are not treated as constants.
 
-A thread that the run starts runs code that records.  A worker that was running before does not, so a pool is given functions
-that record whoever calls them.  What a queue gives out may have been computed by such a worker, or by another process, from
-what the run has sent: it is refused if a cotangent reaches it and it is not an object that the tape knows.
+A thread started by the run executes recording code.  A worker that was running before the run does not, so a pool gets
+functions that record in whatever thread they run.  A value from a queue may have been computed, by such a worker or by
+another process, from values that the run has sent.  Unless the tape knows that object, a cotangent that reaches it is
+refused.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ SENT = "sent to other threads and processes"
 
 
 def send(tape: Tape, *values: Any) -> None:
-    """Remember what a run hands to threads and processes that may not be its own."""
+    """Remember the values that a run sends to threads and processes that may not belong to it."""
     reached = Reach(*values).values
     for enclosing in enclosing_tapes(tape):
         sent_to(enclosing, reached)
 
 
 def sent_to(tape: Tape, values: list[Any]) -> None:
-    """Remember numbers and arrays that threads and processes can see which do not record on ``tape``."""
+    """Remember numbers and arrays that are visible to threads and processes not recording on ``tape``."""
     tape.memory.setdefault(SENT, {}).update((id(x), x) for x in values)
 
 
 def taken_from(tape: Tape) -> tuple[Any, ...]:
-    """The numbers and arrays of which threads and processes may have computed others."""
+    """Return the numbers and arrays from which other threads and processes may have computed."""
     return tuple(tape.memory.get(SENT, {}).values())
 
 
 def receive(tape: Tape, function: Any, y: Any) -> Any:
-    """``y``, which ``function`` has got from a thread or a process."""
+    """Return ``y``, which ``function`` received from a thread or a process; note that it may depend on sent values."""
     for enclosing in enclosing_tapes(tape):
         sent = taken_from(enclosing)
         if sent:
@@ -59,13 +60,13 @@ def _refused(name: str, taken: tuple[str, int]) -> str:
 
 
 def plainly(tape: Tape, function: Any, *args: Any, **kwargs: Any) -> Any:
-    """``function`` as it is: its source, if it has one, on the tape; else called."""
+    """Call ``function`` without its handler: record its source if it is a Python function, else just call it."""
     recorded = isinstance(function, FunctionType)
     return instrument(function)(tape, *args, **kwargs) if recorded else function(*args, **kwargs)
 
 
 def sends(*functions: Any) -> None:
-    """Register methods that hand their arguments to others."""
+    """Register methods that send their arguments to other threads or processes."""
     for function in functions:
 
         def handler(tape: Tape, *args: Any, _function: Any = function, **kwargs: Any) -> Any:
@@ -76,7 +77,7 @@ def sends(*functions: Any) -> None:
 
 
 def receives(*functions: Any) -> None:
-    """Register methods that return what others have computed."""
+    """Register methods that return values from other threads or processes."""
     for function in functions:
 
         def handler(tape: Tape, *args: Any, _function: Any = function, **kwargs: Any) -> Any:
@@ -86,7 +87,7 @@ def receives(*functions: Any) -> None:
 
 
 def recording(tape: Tape, function: Any) -> Any:
-    """A function of the user's, in the form that records whoever calls it."""
+    """Return a user function wrapped so that it records whichever thread calls it."""
     return Recording(tape, function) if isinstance(function, CALLABLE) or callable(function) else function
 
 

@@ -55,7 +55,7 @@ class Expressions(Conditions):
         self.names = {*_names(code)}
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
-        self.in_comprehension = False  # where an assignment expression would bind a variable of the wrong scope
+        self.in_comprehension = False  # where assignment expressions are not allowed everywhere
         self.in_class = False  # whether assignments create attributes of a class
         self.fusing = True
         self.counters: set[str] = set()  # variables assigned only by loops over a range
