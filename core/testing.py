@@ -90,14 +90,32 @@ def numerical_vjp(f: Callable[..., Any], dy: Any, *args: Any, **kwargs: Any) -> 
     >>> round(slope, 8)
     12.0
     """
-    loss = _loss(f, dy, args, kwargs)
+    return vjp_by_differences(f, dy, args, kwargs)
+
+
+def vjp_by_differences(
+    f: Callable[..., Any],
+    dy: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    step: float = _FIRST_STEP,
+    has_integers: bool = True,
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """``numerical_vjp`` with a chosen widest step, for arguments of size one.
+
+    Without ``has_integers`` no Python int is displaced: a count that is not whole may keep ``f`` from ending.
+    """
+    loss = _loss(f, dy, args, kwargs or {})
     slopes: dict[Path, Any] = {}
     errors: dict[Path, Any] = {}
     for path, x in _variables(args):
+        if isinstance(x, int) and not has_integers:
+            slopes[path] = errors[path] = None
+            continue
         value = np.zeros(np.shape(x), complex if np.iscomplexobj(x) else float)
         error = np.zeros(np.shape(x))
         for unit in _units(x):
-            slope, uncertainty = _slope(loss, path, x, unit)
+            slope, uncertainty = _slope(loss, path, x, unit, step)
             value = value + slope * unit
             error = np.maximum(error, uncertainty * np.abs(unit))
         slopes[path] = value.astype(x.dtype) if isinstance(x, np.ndarray) else value.item()
@@ -319,8 +337,11 @@ def _loss(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[P
         def displace(p: Path, x: Any) -> Any:
             if p != path:
                 return copy.copy(x)
-            moved = x + displacement
-            return np.asarray(moved, x.dtype) if isinstance(x, np.ndarray) else type(x)(moved) if _typed(x) else moved
+            if isinstance(x, np.ndarray):
+                moved = copy.copy(x)  # a sum would choose a memory layout of its own
+                moved += displacement
+                return moved
+            return type(x)(x + displacement) if _typed(x) else x + displacement
 
         y = f(*_of_each(args, displace, _copied), **_fresh(kwargs))
         outputs = dict(leaves(y))
@@ -331,11 +352,13 @@ def _loss(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[P
     return loss
 
 
-def _slope(loss: Callable[[Path, Any], float], path: Path, x: Any, direction: Any) -> tuple[float, float]:
+def _slope(
+    loss: Callable[[Path, Any], float], path: Path, x: Any, direction: Any, step: float = _FIRST_STEP
+) -> tuple[float, float]:
     reached = np.abs(np.asarray(x))[np.asarray(direction) != 0]
     size = max(1.0, float(np.max(reached, initial=0.0))) / float(np.max(np.abs(direction), initial=1e-30))
     resolution = 2.0**-24 if _is_single(x) else 2.0**-53
-    return ridders(lambda t: loss(path, t * direction), _FIRST_STEP * size, resolution=resolution)
+    return ridders(lambda t: loss(path, t * direction), step * size, resolution=resolution)
 
 
 def _typed(x: Any) -> bool:

@@ -10,34 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing import Path, leaves, rebuild, ridders
-
-
-def numerical(f: Callable[..., Any], args: tuple[Any, ...], path: Path, x: Any) -> np.ndarray:
-    """dL/dx at one leaf, dL/dx + i dL/dy at a complex one, by differences that know nothing of the engine.
-
-    They are good to about 1e-10 where f is smooth within 0.02 of the point; a branch must not switch within that.
-    """
-
-    def displaced(delta: Any) -> float:
-        def leaf(p: Path, value: Any) -> Any:
-            if p != path:
-                return copy.copy(value)
-            if not isinstance(value, np.ndarray):
-                return type(value)(value + delta)
-            moved = value.copy(order="K")  # a sum would choose a memory layout of its own
-            moved += delta
-            return moved
-
-        return float(f(*rebuild(args, leaf, other=copy.deepcopy)))
-
-    slopes = np.zeros(np.shape(x), complex if np.iscomplexobj(x) else float)
-    for index in np.ndindex(np.shape(x)):
-        for direction in (1.0, 1j) if np.iscomplexobj(x) else (1.0,):
-            unit = np.zeros_like(slopes)
-            unit[index] = direction
-            slopes[index] += direction * ridders(lambda t: displaced(t * unit[()]), 0.02)[0]  # noqa: B023
-    return slopes
+from morula.core.testing import leaves, vjp_by_differences
 
 
 def same(a: Any, b: Any) -> bool:
@@ -73,11 +46,13 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
     assert same(back(one), gradient), "going back a second time gave another gradient"
     assert same(mo.gradient(f, *copy.deepcopy(args)), gradient), "gradient and vjp disagree"
 
+    # Good to about 1e-10 where f is smooth within the step; a branch must not switch within it.
+    differences = dict(leaves(vjp_by_differences(f, 1.0, args, step=0.02, has_integers=False)[0]))
     found = dict(leaves(gradient))
     for path, x in leaves(args):
         if isinstance(x, int):  # a count, an index: differences have no meaning
             continue
-        got, expected = found.get(path), numerical(f, args, path, x)
+        got, expected = found.get(path), differences[path]
         where = f"argument {path[0][1]}{[key for _, key in path[1:]]}"
         assert np.shape(got) == np.shape(x), f"{where}: got {got!r} for {x!r}"
         assert np.allclose(got, expected, rtol, atol), f"{where}: got {got!r}, numerically {expected!r}"

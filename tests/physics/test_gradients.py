@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.testing import ridders
 from morula.ode import odesolve
 from morula.physics import (
     double_pendulum_energy,
@@ -22,11 +23,9 @@ from morula.physics import (
 )
 
 
-def difference(f, x, h=1e-3):
-    """The derivative at a number, by central differences extrapolated twice."""
-    d = [(f(x + s) - f(x - s)) / (2 * s) for s in (h, h / 2, h / 4)]
-    d = [(4 * d[1] - d[0]) / 3, (4 * d[2] - d[1]) / 3]
-    return (16 * d[1] - d[0]) / 15
+def difference(f, x):
+    """The derivative at a number, by extrapolated differences."""
+    return ridders(lambda t: f(x + t), 0.02 * max(1.0, abs(x)))[0]
 
 
 class TestPendulum:
