@@ -3,10 +3,8 @@
 M.R. Hestenes and E. Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. NBS 49 (1952) 409-436;
 preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 9.1.
 
-The iteration is not differentiated.  From A x = b follows A dx = d(b - A x) at fixed x, so a cotangent of x is taken back
-by a second solve with A, which is its own adjoint: A λ = x̄, and λ is the cotangent of the residual b - A x.  That residual
-is computed once more, with x held fixed, as a program like any other; its own derivative brings λ to b and to whatever A
-is made of.  Time and memory are those of the solve, whatever it took.
+The iteration is not differentiated: x is the solution of A x - b = 0 (``implicit``), and the system for its cotangent is
+solved by conjugate gradients too, since A is its own adjoint.  Time and memory are those of the solve, whatever it took.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, MorulaError, adjoint
+from ..core import BadInput, MorulaError, constant, implicit, tree
 from .operators import LinearOperator, as_operator
 
 
@@ -87,11 +85,25 @@ def _solve(
     A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
 ) -> tuple[Any, int, float, bool]:
     """The solution as a differentiable function of ``b`` and of whatever A is made of."""
-    x, iterations, norm, converged = _held(A, b, x0, M, rtol, atol, limit)
-    return _correct(x, b - A @ x, A, M, rtol, limit, norm, converged), iterations, norm, converged
+    x, iterations, norm, converged = _found(A, b, x0, M, rtol, atol, limit)
+
+    def solve(pull: Any, dx: Any) -> Any:
+        remedy = "raise max_iterations, loosen rtol or give a preconditioner"
+        if not converged:
+            raise MorulaError(f"cg: no gradient, since the solve did not converge (residual norm {norm:.3g}); {remedy}")
+        cotangent, steps, left, solved = _solve(A, tree.flatten(x)[1](dx), None, M, rtol, 0.0, limit)
+        if not solved:
+            raise MorulaError(
+                f"cg: no gradient, since the adjoint solve did not converge in {steps} steps (residual norm {left:.3g},"
+                f" of {np.linalg.norm(dx):.3g} at the start); {remedy}"
+            )
+        return tree.flatten(cotangent)[0]
+
+    return implicit(x, lambda x: A @ x - b, solve), iterations, norm, converged
 
 
-def _held(
+@constant
+def _found(
     A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
 ) -> tuple[Any, int, float, bool]:
     """The solution as a constant."""
@@ -171,51 +183,3 @@ def _check_hermitian(q: Any, Aq: Any, p: Any, Ap: Any) -> None:
         raise MorulaError(
             "cg: A (or the preconditioner) is not Hermitian: q·Ap and Aq·p differ; cg needs A equal to A.H"
         )
-
-
-@adjoint(_held)
-def _held_with_pullback(
-    A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
-) -> tuple[Any, Any]:
-    # A derivative that encloses this one still sees how the solution depends on A and b.
-    return _solve(A, b, x0, M, rtol, atol, limit), lambda dy: (None,) * 7
-
-
-def _correct(
-    x: Any,
-    residual: Any,
-    A: LinearOperator,
-    M: LinearOperator | None,
-    rtol: float,
-    limit: int,
-    norm: float,
-    converged: bool,
-) -> Any:
-    """``x``, to which the vanishing ``residual`` is attached: a change dr of it changes the solution by A⁻¹ dr."""
-    return np.copy(x)
-
-
-@adjoint(_correct)
-def _correct_with_pullback(
-    x: Any,
-    residual: Any,
-    A: LinearOperator,
-    M: LinearOperator | None,
-    rtol: float,
-    limit: int,
-    norm: float,
-    converged: bool,
-) -> tuple[Any, Any]:
-    def back(dx: Any) -> tuple[Any, ...]:
-        remedy = "raise max_iterations, loosen rtol or give a preconditioner"
-        if not converged:
-            raise MorulaError(f"cg: no gradient, since the solve did not converge (residual norm {norm:.3g}); {remedy}")
-        cotangent, steps, left, solved = _solve(A, dx, None, M, rtol, 0.0, limit)
-        if not solved:
-            raise MorulaError(
-                f"cg: no gradient, since the adjoint solve did not converge in {steps} steps (residual norm {left:.3g},"
-                f" of {np.linalg.norm(dx):.3g} at the start); {remedy}"
-            )
-        return (None, cotangent, None, None, None, None, None, None)
-
-    return np.copy(x), back

@@ -83,21 +83,24 @@ vjp((operator.matmul, np.matmul, np.linalg.matmul), matmul_left, matmul_right)
 
 
 def dot_left(dy, y, a, b, out=None):
-    rows, columns = np.ndim(a), np.ndim(b)
-    if rows == 0 or columns == 0:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(dy * conjugate(b), np.shape(a))
-    if rows <= 2 and columns <= 2:
-        return matmul_left(dy, y, a, b)
-    return tensordot_left(dy, y, a, b, ([rows - 1], [max(columns - 2, 0)]))
+    return tensordot_left(dy, y, a, b, _axes_of_dot(a, b)) if _is_large(a, b) else matmul_left(dy, y, a, b)
 
 
 def dot_right(dy, y, a, b, out=None):
-    rows, columns = np.ndim(a), np.ndim(b)
-    if rows == 0 or columns == 0:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(dy * conjugate(a), np.shape(b))
-    if rows <= 2 and columns <= 2:
-        return matmul_right(dy, y, a, b)
-    return tensordot_right(dy, y, a, b, ([rows - 1], [max(columns - 2, 0)]))
+    return tensordot_right(dy, y, a, b, _axes_of_dot(a, b)) if _is_large(a, b) else matmul_right(dy, y, a, b)
+
+
+def _is_large(a, b):
+    """Whether ``np.dot`` differs from a product of matrices or vectors."""
+    return np.ndim(a) > 2 or np.ndim(b) > 2
+
+
+def _axes_of_dot(a, b):
+    return [np.ndim(a) - 1], [max(np.ndim(b) - 2, 0)]
 
 
 vjp(np.dot, dot_left, dot_right)

@@ -71,27 +71,22 @@ def in_order(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
 
 
 def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    if hi is None:
-        hi = len(a)
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if (a[middle] if key is None else key(a[middle])) < x:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo
+    return _first_place(a, lo, hi, key, lambda e: not e < x)
 
 
 def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
+    return _first_place(a, lo, hi, key, lambda e: x < e)
+
+
+def _first_place(a: Any, lo: int, hi: Any, key: Any, is_behind: Callable[[Any], bool]) -> int:
+    """The first place from ``lo`` on whose item is behind what is looked for; ``hi`` if there is none."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     if hi is None:
         hi = len(a)
     while lo < hi:
         middle = (lo + hi) // 2
-        if x < (a[middle] if key is None else key(a[middle])):
+        if is_behind(a[middle] if key is None else key(a[middle])):
             hi = middle
         else:
             lo = middle + 1

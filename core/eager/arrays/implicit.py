@@ -3,6 +3,9 @@
 A root x of r is an implicit function of everything that r depends on: J dx = -dr at fixed x, with J the Jacobian of r.
 One evaluation of r at x is on the tape.  The cotangent of x becomes a cotangent of that evaluation's result by one
 solve with the transpose of J; backward sweeps over that evaluation alone give J.
+
+``mo.implicit`` evaluates the residual anew.  Here the evaluation that the solver itself made is used, because the user's
+function may have effects or remember its last result, and must be called as often as in plain Python.
 """
 
 from __future__ import annotations

@@ -53,6 +53,21 @@ A tape makes many objects and frees none: to look for garbage among them every 7
 class _OfOneRun:
     """A pullback holds what its run has left, and belongs to the process in which it ran."""
 
+    def __call__(self, dy: Any) -> tuple[Any, ...]:
+        known.begin()  # what was recorded as one operation may have to be recorded again
+        try:
+            return self.run(None, dy)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
+        return self.run(tape, dy)
+
+    def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        """The cotangents of the arguments, computed on the tape of an enclosing derivative if there is one."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return "<pullback of one run>"
 
@@ -76,17 +91,6 @@ class Back(_OfOneRun):
 
     def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
         self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
-
-    def __call__(self, dy: Any) -> tuple[Any, ...]:
-        known.begin()  # what was recorded as one operation may have to be run again
-        try:
-            return self.run(None, dy)
-        except Exception as error:
-            prune(error)
-            raise
-
-    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
-        return self.run(tape, dy)
 
     def kept(self) -> set[int]:
         """The identities of arrays that must stay as they are: none, as what others hold is held here too."""
@@ -148,17 +152,6 @@ class CompiledBack(_OfOneRun):
         self.active, self.chosen = active, chosen
         self.again = again  # records the same run on a tape
         self.held: Held | None = None
-
-    def __call__(self, dy: Any) -> tuple[Any, ...]:
-        known.begin()  # the run may have to be recorded again
-        try:
-            return self.run(None, dy)
-        except Exception as error:
-            prune(error)
-            raise
-
-    def __morula_call__(self, tape: Tape, dy: Any) -> tuple[Any, ...]:
-        return self.run(tape, dy)
 
     def kept(self) -> set[int]:
         """The identities of what the forward sweep saved."""

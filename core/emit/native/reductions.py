@@ -29,11 +29,12 @@ def _most(dtype: np.dtype) -> Any:
     return np.inf if dtype.kind in "fc" else np.iinfo(dtype).max if dtype.kind in "iu" else True
 
 
-def add_in_any_order(code: Code, dtype: np.dtype, a: Element, b: Element) -> Element:
+def add_in_any_order(code: Code, dtype: np.dtype, a: Element, b: Element, flags: str = _ANY_ORDER) -> Element:
+    """a + b with LLVM's fast-math ``flags``: those of a sum whose terms may be reordered."""
     if is_complex(dtype):
-        return tuple(add_in_any_order(code, half(dtype), x, y) for x, y in zip(a, b))
+        return tuple(add_in_any_order(code, half(dtype), x, y, flags) for x, y in zip(a, b))
     if dtype.kind == "f":
-        return code.value(f"fadd {_ANY_ORDER} {register(dtype)} {a}, {b}")
+        return code.value(f"fadd {flags} {register(dtype)} {a}, {b}")
     return apply(code, np.add, dtype, [a, b])
 
 

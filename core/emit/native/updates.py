@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...ir import typed
 from ...ir.dynamic import Operation
 from .arrays import Array, Memory
-from .assembly import Code
-from .elements import half, is_complex, register
 from .elementwise import index_part
 from .function import FunctionCode, emits
-from .real_functions import apply
+from .reductions import add_in_any_order
+
+_SIGNLESS_ZERO = "nsz contract"
+"""Cotangents are added up from zero: 0 + b may be b even if that is -0."""
 
 
 @emits(typed.setitem)
@@ -38,22 +37,13 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
 
     def add(at: Sequence[str], x: Any) -> None:
         place = part.indices(code, at)
-        target.store(code, place, add_up(code, dtype, target.compute(code, place), x))
+        target.store(code, place, add_in_any_order(code, dtype, target.compute(code, place), x, _SIGNLESS_ZERO))
 
     if not v.type.shape:
         add([], f.element(v))
         return
     source, lengths = f.array(v), f.lengths(v.type)
     code.nest(lengths, lambda at: add(at, source.load(code, at)))
-
-
-def add_up(code: Code, dtype: np.dtype, a: Any, b: Any) -> Any:
-    """a + b, where 0 + b may be b even if that is -0: cotangents are added up from zero."""
-    if is_complex(dtype):
-        return tuple(add_up(code, half(dtype), x, y) for x, y in zip(a, b))
-    if dtype.kind == "f":
-        return code.value(f"fadd nsz contract {register(dtype)} {a}, {b}")
-    return apply(code, np.add, dtype, [a, b])
 
 
 def _base(f: FunctionCode, op: Operation) -> Memory:

@@ -8,6 +8,7 @@ what the body gives, and result are varied or useful together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -82,14 +83,14 @@ def _spread(block: Block, varied: set[Value]) -> None:
                 _spread(branch, varied)
                 varied.update(r for r, v in zip(op.results, branch.results) if v in varied)
         else:
-            carried = _carried(op)
-            before = -1
-            while before != len(varied):
-                before = len(varied)
-                for initial, parameter, after, result in carried:
-                    if initial in varied or after in varied:
-                        varied.update((parameter, result))
-                _spread(op.blocks[-1], varied)
+            _to_fixpoint(varied, partial(_spread_once, op, varied))
+
+
+def _spread_once(loop: Operation, varied: set[Value]) -> None:
+    for initial, parameter, after, result in _carried(loop):
+        if initial in varied or after in varied:
+            varied.update((parameter, result))
+    _spread(loop.blocks[-1], varied)
 
 
 def _collect(block: Block, useful: set[Value]) -> None:
@@ -102,12 +103,12 @@ def _collect(block: Block, useful: set[Value]) -> None:
                 useful.update(v for r, v in zip(op.results, branch.results) if r in useful and has_cotangent(v))
                 _collect(branch, useful)
         else:
-            carried = _carried(op)
-            before = -1
-            while before != len(useful):
-                before = len(useful)
-                for initial, parameter, after, result in carried:
-                    if result in useful or parameter in useful:
-                        useful.update(filter(has_cotangent, (after, initial)))
-                        useful.add(parameter)
-                _collect(op.blocks[-1], useful)
+            _to_fixpoint(useful, partial(_collect_once, op, useful))
+
+
+def _collect_once(loop: Operation, useful: set[Value]) -> None:
+    for initial, parameter, after, result in _carried(loop):
+        if result in useful or parameter in useful:
+            useful.update(filter(has_cotangent, (after, initial)))
+            useful.add(parameter)
+    _collect(loop.blocks[-1], useful)
