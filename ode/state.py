@@ -1,8 +1,7 @@
-"""The state of a differential equation as one vector, whatever form the user gave it.
+"""The state of a differential equation as one vector, in whatever structure the user gave it.
 
-The integrators work on a vector.  A number, an array of any shape, or a dict, list or tuple of such (nested freely) is
-laid out in it leaf after leaf.  A `Leaf` stands for one of them; a layout is the user's structure with such
-leaves.
+The integrators work on a vector.  The numbers and arrays of a structure (``morula.tree``) are laid out in it leaf after leaf;
+a layout is the user's structure with a `Leaf` in place of each.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import BadInput
+from ..core import BadInput, tree
 
 
 @dataclass(frozen=True)
@@ -26,84 +25,67 @@ class Leaf:
     shape: tuple[int, ...]
 
 
-def layout(tree: Any, start: int = 0, path: str = "y0") -> tuple[Any, int]:
-    """The layout of `tree` in a vector from `start` on, and where it ends.
+def layout(y0: Any) -> tuple[Any, int]:
+    """The layout of `y0` in a vector, and the length of the vector.
 
     >>> layout({"prey": 1.0, "predator": 2.0})[1]
     2
     """
-    if isinstance(tree, dict):
-        leaves = {}
-        for key, value in tree.items():
-            leaves[key], start = layout(value, start, f"{path}[{key!r}]")
-        return leaves, start
-    if type(tree) in (list, tuple):
-        parts = []
-        for i, value in enumerate(tree):
-            part, start = layout(value, start, f"{path}[{i}]")
-            parts.append(part)
-        return type(tree)(parts), start
-    if isinstance(tree, bool) or not isinstance(tree, (int, float, complex, np.number, np.ndarray)):
+    size = 0
+
+    def place(path: tree.Path, x: Any) -> Leaf:
+        nonlocal size
+        if np.asarray(x).dtype.kind not in "iufc":
+            raise BadInput(f"{tree.spelled(path, 'y0')} has dtype {np.asarray(x).dtype}; a state is made of numbers")
+        start, size = size, size + prod(np.shape(x))
+        return Leaf(start, size, np.shape(x))
+
+    def refuse(path: tree.Path, x: Any) -> Any:
         raise BadInput(
-            f"{path} is {type(tree).__name__}; a state is a number, an array, or a dict, list or tuple of them"
+            f"{tree.spelled(path, 'y0')} is {type(x).__name__}; a state is a number, an array, or a dict, list, tuple or object "
+            "of them"
         )
-    if np.asarray(tree).dtype.kind not in "iufc":
-        raise BadInput(f"{path} has dtype {np.asarray(tree).dtype}; a state is made of numbers")
-    shape = np.shape(tree)
-    return Leaf(start, start + prod(shape), shape), start + prod(shape)
+
+    return tree.rebuild(y0, place, is_leaf=_is_number, constant=refuse, is_shared=False), size
 
 
-def pack(tree: Any, leaves: Any, source: str) -> NDArray[Any]:
-    """The vector of `tree`, whose structure and shapes must be those of `leaves`; `source` names it in errors."""
+def pack(x: Any, leaves: Any, name: str) -> NDArray[Any]:
+    """The vector of `x`, whose structure and shapes must be those of `leaves`; `name` is what errors call it."""
     values: list[Any] = []
-    collect(tree, leaves, values, (source,))
+
+    def take(path: tree.Path, leaf: Leaf, value: Any) -> None:
+        if value is None:
+            raise BadInput(f"{tree.spelled(path, name)} is missing or None; the state there has shape {leaf.shape}")
+        array = value if type(value) is np.ndarray else np.array(value)
+        if array.shape != leaf.shape or array.dtype.kind not in "iufc":
+            raise BadInput(
+                f"{tree.spelled(path, name)} has shape {array.shape} and dtype {array.dtype}; "
+                f"the state there has shape {leaf.shape}, and the two must agree"
+            )
+        values.append(array)
+
+    if isinstance(x, np.ndarray) and type(leaves) in (list, tuple):
+        raise BadInput(f"{name} is an array, and y0 is a {type(leaves).__name__}; for a vector, give y0 as an array")
+    tree.rebuild(leaves, take, x, is_leaf=_is_leaf, is_lenient=True, names=("y0", name))
     if not values:
         return np.zeros(0)
     return np.concatenate(values, axis=None) if len(values) > 1 else values[0].reshape(-1)
 
 
-def collect(tree: Any, leaves: Any, values: list[Any], path: tuple[Any, ...]) -> None:
-    """Append the numbers and arrays of `tree` to `values`, in the order of `leaves`; `path` leads to `tree`."""
-    if isinstance(leaves, Leaf):
-        if type(tree) is not np.ndarray:
-            tree = np.array(tree)
-        if tree.shape != leaves.shape or tree.dtype.kind not in "iufc":
-            raise BadInput(
-                f"{_name(path)} has shape {tree.shape} and dtype {tree.dtype}; "
-                f"the state there has shape {leaves.shape}, and the two must agree"
-            )
-        values.append(tree)
-    elif isinstance(leaves, dict):
-        if not isinstance(tree, dict) or tree.keys() != leaves.keys():
-            raise BadInput(f"{_name(path)} is {_describe(tree)}; the state there is {_describe(leaves)}")
-        for key, leaf in leaves.items():
-            collect(tree[key], leaf, values, (*path, key))
-    else:
-        if not isinstance(tree, (list, tuple)) or len(tree) != len(leaves):
-            hint = " (for a vector, give y0 as an array)" if isinstance(tree, np.ndarray) else ""
-            raise BadInput(f"{_name(path)} is {_describe(tree)}; the state there is {_describe(leaves)}{hint}")
-        for i, leaf in enumerate(leaves):
-            collect(tree[i], leaf, values, (*path, i))
-
-
 def unpack(vector: NDArray[Any], leaves: Any) -> Any:
     """The structure `leaves` filled from the last axis of `vector`; earlier axes (time) are kept in front."""
-    if isinstance(leaves, Leaf):
-        if not leaves.shape:
-            return vector[leaves.start] if vector.ndim == 1 else vector[:, leaves.start]
-        return vector[..., leaves.start : leaves.stop].reshape(vector.shape[:-1] + leaves.shape)
-    if isinstance(leaves, dict):
-        return {key: unpack(vector, leaf) for key, leaf in leaves.items()}
-    return type(leaves)([unpack(vector, leaf) for leaf in leaves])
+
+    def part(path: tree.Path, leaf: Leaf) -> Any:
+        if not leaf.shape:
+            return vector[leaf.start] if vector.ndim == 1 else vector[:, leaf.start]
+        return vector[..., leaf.start : leaf.stop].reshape(vector.shape[:-1] + leaf.shape)
+
+    return tree.rebuild(leaves, part, is_leaf=_is_leaf)
 
 
-def _name(path: tuple[Any, ...]) -> str:
-    return path[0] + "".join(f"[{key!r}]" for key in path[1:])
+def _is_leaf(x: Any) -> bool:
+    return isinstance(x, Leaf)
 
 
-def _describe(tree: Any) -> str:
-    if isinstance(tree, dict):
-        return f"a dict with the keys {list(tree)}"
-    if isinstance(tree, (list, tuple)):
-        return f"a {type(tree).__name__} of {len(tree)}"
-    return f"an array of shape {tree.shape}" if isinstance(tree, np.ndarray) else type(tree).__name__
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, complex, np.number, np.ndarray)) and not isinstance(x, bool)

@@ -64,7 +64,7 @@ class Layout:
             lambda path, x, y: parts.append(_real_parts(x, y, path, name)),
             structure,
             is_leaf=_is_number,
-            may_miss=True,
+            is_lenient=True,
             names=("x0", name),
         )
         return np.concatenate(parts) if len(parts) != 1 else parts[0]

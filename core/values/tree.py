@@ -28,6 +28,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -249,7 +250,7 @@ def rebuild(
     is_leaf: Callable[[Any], bool] = is_parameter,
     constant: Callable[..., Any] = _unchanged,
     is_shared: bool = True,
-    may_miss: bool = False,
+    is_lenient: bool = False,
     names: tuple[str, str] = ("tree", "the other tree"),
     is_exact: bool = False,
 ) -> Any:
@@ -259,7 +260,8 @@ def rebuild(
         tree, others: as for ``map_leaves``.
         is_leaf: whether a number or an array is a leaf.
         is_shared: whether an array that stands in two places is one leaf.
-        may_miss: whether ``others`` may lack entries of dicts; they count as None.
+        is_lenient: whether ``others`` may lack entries of dicts, which count as None, and have lists in place of tuples, or
+            tuples in place of lists.
         names: what messages call ``tree`` and ``others``.
         is_exact: whether ``others`` must have the classes, keys and sharing of ``tree`` everywhere, without None for
             subtrees; ``constant`` then takes what they hold, as ``leaf`` does.
@@ -267,7 +269,7 @@ def rebuild(
     Raises:
         BadInput: one of ``others`` has another structure.
     """
-    return unrolled(_Walk(leaf, is_leaf, constant, is_shared, may_miss, names, is_exact).walk(tree, others, ()))
+    return _Walk(leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact).made(tree, others)
 
 
 def spelled(path: Path, name: str) -> str:
@@ -285,35 +287,50 @@ class _Walk:
     is_leaf: Callable[[Any], bool]
     constant: Callable[..., Any]
     is_shared: bool
-    may_miss: bool
+    is_lenient: bool
     names: tuple[str, str]
     is_exact: bool
     arrays: Any = np.ndarray  # the classes of arrays
+    entered: tuple[Kind, Any] | None = (
+        None  # of the container that was visited last: its kind, and what takes its place
+    )
     done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was made, by identity of what it was made of
     partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by identity of either
 
-    def walk(self, x: Any, others: tuple[Any, ...], path: Path) -> Recursion:
+    def made(self, tree: Any, others: tuple[Any, ...]) -> Any:
+        found = self.visit(tree, others, ())
+        return found if self.entered is None else unrolled(self.walk(tree, others, ()))
+
+    def visit(self, x: Any, others: tuple[Any, ...], path: Path) -> Any:
+        """What stands for a leaf, a constant or something that was met before; of a container or object, ``entered`` is set."""
         if self.is_exact:
             self.check_sharing(x, others, path)
         if id(x) in self.done:
             return self.done[id(x)][1]
-        if self.call(self.is_leaf, x):
-            made = self.call(self.leaf, path, x, *others)
+        if self.is_leaf(x):
+            made = self.leaf(path, x, *others)
             if self.is_shared and isinstance(x, self.arrays):
                 self.done[id(x)] = x, made
             return made
         kind = self.kind(x)
         new = None if kind is None or not kind.is_mutable else _empty(kind, x)
         if kind is None or kind.is_mutable and new is None:
-            return self.call(self.constant, path, x, *(others if self.is_exact else ()))
+            return self.constant(path, x, *(others if self.is_exact else ()))
         if kind.is_mutable:
             self.done[id(x)] = x, new
+        self.entered = kind, new
+
+    def walk(self, x: Any, others: tuple[Any, ...], path: Path) -> Recursion:
+        """The walk over the container or object that was visited last."""
+        (kind, new), self.entered = self.entered, None  # type: ignore[misc]
         entries = self.entries(kind, x)
         inside = [self.parts(kind, x, other, path) for other in others]
         values = []
         for key, value in entries:
             place = *path, _step(kind, key)
-            values.append((yield self.walk(value, tuple([self.part(p, key, place) for p in inside]), place)))
+            parts = tuple([self.part(p, key, place) for p in inside]) if inside else ()
+            found = self.visit(value, parts, place)
+            values.append(found if self.entered is None else (yield self.walk(value, parts, place)))
         if not kind.is_mutable:
             return kind.made(x, values)
         kind.fill(new, [key for key, _ in entries], values)
@@ -326,7 +343,7 @@ class _Walk:
         is_of_class = type(other) is type(x) if self.is_exact else isinstance(other, type(x))
         if (
             other is None
-            or self.kind(other) is not kind
+            or not (self.kind(other) is kind or self.is_lenient and {type(x), type(other)} == {list, tuple})
             or (self.is_exact or isinstance(kind, Objects))
             and not is_of_class
         ):
@@ -338,14 +355,18 @@ class _Walk:
             raise BadInput(
                 f"{spelled(path, self.names[1])} has {len(other)} entries: expected {len(x)}, like {self.names[0]}"
             )
-        parts = dict(self.entries(kind, other))
-        if self.is_exact:
+        parts = dict(self.entries(self.kind(other) or kind, other))
+        if self.is_exact or isinstance(x, dict):
             keys = dict(self.entries(kind, x))
-            for here, there, (has, lacks) in ((keys, parts, self.names), (parts, keys, self.names[::-1])):
-                for key in here:
-                    if key not in there:
-                        raise BadInput(f"{spelled((*path, _step(kind, key)), has)} has no counterpart in {lacks}")
+            if not self.is_lenient:
+                self.check_keys(kind, keys, parts, path, *self.names)
+            self.check_keys(kind, parts, keys, path, *self.names[::-1])
         return parts
+
+    def check_keys(self, kind: Kind, keys: Any, others: Any, path: Path, has: str, lacks: str) -> None:
+        for key in keys:
+            if key not in others and (self.is_exact or type(key) is not Attribute):
+                raise BadInput(f"{spelled((*path, _step(kind, key)), has)} has no counterpart in {lacks}")
 
     def check_sharing(self, x: Any, others: tuple[Any, ...], path: Path) -> None:
         """Check that ``others`` hold one array or object in two places where the tree does, and only there."""
@@ -363,14 +384,11 @@ class _Walk:
     def part(self, parts: dict[Any, Any] | None, key: Any, place: Path) -> Any:
         if parts is None:
             return None
-        if key not in parts and place[-1][0] == "item" and not self.may_miss:
+        if key not in parts and place[-1][0] == "item" and not self.is_lenient:
             raise BadInput(f"there is no {spelled(place, self.names[1])}: expected the structure of {self.names[0]}")
         return parts.get(key)
 
     # What is done in another way while a program is recorded or compiled
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(*args)
 
     def kind(self, x: Any) -> Kind | None:
         return kind_of(type(x))
@@ -402,16 +420,19 @@ def _empty(kind: Kind, x: Any) -> Any:
 class _Recorded(_Walk):
     tape: Any = None
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(*args) if function is is_parameter else self.tape.call(function, *args)
+    def __post_init__(self) -> None:
+        self.leaf, self.constant = partial(self.tape.call, self.leaf), partial(self.tape.call, self.constant)
+        if self.is_leaf is not is_parameter:
+            self.is_leaf = partial(self.tape.call, self.is_leaf)
 
 
 @dataclass
 class _Compiled(_Walk):
     trace: Any = None
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self.trace.call(function, *args)
+    def __post_init__(self) -> None:
+        self.leaf, self.constant = partial(self.trace.call, self.leaf), partial(self.trace.call, self.constant)
+        self.is_leaf = partial(self.trace.call, self.is_leaf)
 
     def kind(self, x: Any) -> Kind | None:
         kind: Any = type(x)
@@ -435,17 +456,17 @@ def _options(
     is_leaf: Any = is_parameter,
     constant: Any = _unchanged,
     is_shared: bool = True,
-    may_miss: bool = False,
+    is_lenient: bool = False,
     names: tuple[str, str] = ("tree", "the other tree"),
     is_exact: bool = False,
 ) -> tuple[Any, ...]:
-    return leaf, is_leaf, constant, is_shared, may_miss, names, is_exact
+    return leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact
 
 
 def rebuild_recorded(tape: Any, tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
-    return unrolled(_Recorded(*_options(leaf, **options), tape=tape).walk(tree, others, ()))
+    return _Recorded(*_options(leaf, **options), tape=tape).made(tree, others)
 
 
 def rebuild_traced(trace: Any, arrays: tuple[type, ...], tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
     """``rebuild`` in a program that is compiled, where instances of ``arrays`` are arrays."""
-    return unrolled(_Compiled(*_options(leaf, **options), arrays=arrays, trace=trace).walk(tree, others, ()))
+    return _Compiled(*_options(leaf, **options), arrays=arrays, trace=trace).made(tree, others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,23 @@ class TestState:
         assert q.shape == p.shape == (3, 2, 2)
         assert np.allclose(q[2], np.cos(2.0), atol=1e-7)
         assert np.allclose(extra["time"], [[0, 0], [1, 1], [2, 2]])
+
+    def test_an_object(self):
+        @dataclass
+        class Oscillator:
+            q: float
+            p: float
+
+        ys = odesolve(lambda t, y: Oscillator(y.p, -y.q), Oscillator(1.0, 0.0), [0, 1, 2], rtol=1e-9, atol=1e-9).ys
+        assert isinstance(ys, Oscillator)
+        assert np.allclose(ys.q, np.cos([0, 1, 2]), atol=1e-7)
+
+    @pytest.mark.parametrize("other", [list, tuple])
+    def test_f_may_return_a_list_for_a_tuple_and_the_reverse(self, other):
+        y0 = (1.0, 0.0) if other is list else [1.0, 0.0]
+        ys = odesolve(lambda t, y: other([y[1], -y[0]]), y0, [0, 1]).ys
+        assert type(ys) is type(y0)
+        assert np.allclose([ys[0][-1], ys[1][-1]], [np.cos(1), -np.sin(1)], atol=1e-5)
 
     def test_f_may_return_a_list_for_a_vector(self):
         ys = odesolve(lambda t, y: [y[1], -y[0]], np.array([1.0, 0.0]), [0, 1]).ys
@@ -265,12 +284,13 @@ class TestBadInput:
         (np.ones(2), 1.0, r"shape \(\).* has shape \(2,\)"),
         (1.0, np.ones(1), r"shape \(1,\).* has shape \(\)"),
         (np.ones((2, 2)), np.ones(4), r"shape \(4,\).* has shape \(2, 2\)"),
-        (np.ones(2), None, r"dtype object"),
-        ({"a": 1.0}, {"b": 1.0}, r"f returned is a dict with the keys \['b'\]; the state there is a dict with the keys "
-                                 r"\['a'\]"),
-        ([1.0, 2.0], np.ones(2), r"array of shape \(2,\); the state there is a list of 2 \(for a vector, give y0"),
-        ({"a": 1.0}, 1.0, "f returned is float; the state there is a dict"),
-        ((1.0, [2.0, 3.0]), (1.0, [2.0]), r"f returned\[1\] is a list of 1; the state there is a list of 2"),
+        (np.ones(2), None, r"f returned is missing or None; the state there has shape \(2,\)"),
+        ({"a": 1.0}, {"b": 1.0}, r"f returned\['b'\] has no counterpart in y0"),
+        ({"a": 1.0}, {"a": 1.0, "b": 1.0}, r"f returned\['b'\] has no counterpart in y0"),
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0}, r"f returned\['b'\] is missing or None"),
+        ([1.0, 2.0], np.ones(2), r"is an array, and y0 is a list; for a vector, give y0 as an array"),
+        ({"a": 1.0}, 1.0, "f returned is a float: expected the structure of y0, a dict"),
+        ((1.0, [2.0, 3.0]), (1.0, [2.0]), r"f returned\[1\] has 1 entries: expected 2, like y0"),
         (1.0, 1j, "f returned complex values for a real state; give y0 as complex to solve in complex128"),
     ])  # fmt: skip
     @pytest.mark.parametrize("steps", [None, 2])

@@ -123,7 +123,7 @@ def _check_places(f: Function, x: Any, g: Any) -> None:
 
     seen: set[int] = set()
     with suppress(BadInput):  # a cotangent may be of another kind than its object: a dict of attributes
-        tree.rebuild(x, leaf, g, is_leaf=lambda x: isinstance(x, np.ndarray), is_shared=False, may_miss=True)
+        tree.rebuild(x, leaf, g, is_leaf=lambda x: isinstance(x, np.ndarray), is_shared=False, is_lenient=True)
 
 
 def one_for_two(f: Function) -> str:
