@@ -63,7 +63,7 @@ def size(function: Function) -> int:
     return count(function.block)
 
 
-def kept_for_the_way_back(function: Function) -> list[str]:
+def stored_for_the_backward_sweep(function: Function) -> list[str]:
     """What loops push on the stack of a backward sweep, in words."""
     found: dict[int, int] = {}
 
@@ -81,34 +81,49 @@ def kept_for_the_way_back(function: Function) -> list[str]:
 
 
 def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The target and why, what is static, each stage with its program and time."""
+    """Four lines of summary: target, what compiles again, memory of the gradient, time; then the details and each stage."""
+    return "\n".join([*_summary(compilation, args, kwargs), *_details(compilation), *_stages(compilation)])
+
+
+def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     names = names_of_arguments(compilation.f, layout_of((args, kwargs)))
-    lines = [f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}"]
-    for i in sorted(compilation.static):
-        why = compilation.why_static.get(i, "asked for")
-        lines.append(f"static: {names[i]}, needed for {why}")
-    program = compilation.program
+    static = [
+        f"{names[i]}, needed for {compilation.why_static.get(i, 'asked for')}" for i in sorted(compilation.static)
+    ]
+    again = "another value, shape or dtype compiles again" if static else "another shape or dtype compiles again"
+    stored = stored_for_the_backward_sweep(compilation.function) or ["nothing that grows with a loop"]
+    seconds = {**compilation.seconds, **(getattr(compilation.executable, "seconds", None) or {})}
+    parts = ", ".join(f"{name} {t:.3f}" for name, t in seconds.items() if t >= 0.0005)
+    return [
+        f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}",
+        f"static: {'; '.join(static) or 'no argument'}; {again}",
+        f"stored for the backward sweep: {'; '.join(stored)}",
+        f"seconds: {sum(compilation.seconds.values()):.3f} ({parts})",
+    ]
+
+
+def _details(compilation: Compilation) -> list[str]:
+    program, lines = compilation.program, []
     if program.hidden:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s)")
     guards = [guard for guard in program.guards if not isinstance(guard, Code)]
     if guards:
         constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))
         lines.append(f"read from outside while compiling: {constants or len(guards)}")
-    lines += [f"kept for the way back: {text}" for text in kept_for_the_way_back(compilation.function)]
-    if compilation.program.differentiates:
+    if program.differentiates:
         again = (
             "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"
         )
         never = "results of NaN stay: the program calls Python or prints, so it is not run again with strong products"
         lines.append(again if compilation.may_repeat else never)
-    before = ""
+    return lines
+
+
+def _stages(compilation: Compilation) -> list[str]:
+    lines, before = [], ""
     for name, function in compilation.stages:
         text = str(function)
         lines += ["", f"after {name}: {size(function)} operations{', as before' if text == before else ''}"]
         lines += [text] if text != before else []
         before = text
-    lines += ["", "seconds: " + ", ".join(f"{name} {t:.4f}" for name, t in compilation.seconds.items())]
-    inner = getattr(compilation.executable, "seconds", None)
-    if inner:
-        lines.append("seconds of compile: " + ", ".join(f"{name} {t:.4f}" for name, t in inner.items()))
-    return "\n".join(lines)
+    return lines

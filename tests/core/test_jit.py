@@ -303,13 +303,18 @@ def test_explain_tells_the_story(capsys):
     assert capsys.readouterr().out == text + "\n"
     assert text.startswith("f for the target native: as asked\nstatic: k, needed for an index into a dict")
     assert "read from outside while compiling: np, SCALE" in text or "SCALE" in text
-    for part in ("after trace: ", "after simplify: ", "operations", "seconds: trace "):
+    for part in ("after trace: ", "after simplify: ", "operations"):
         assert part in text
+    lines = text.splitlines()
+    assert lines[1].endswith("another value, shape or dtype compiles again")
+    assert lines[2] == "stored for the backward sweep: nothing that grows with a loop"
+    assert lines[3].startswith("seconds: 0.") and "(trace 0." in lines[3] and "compile 0." in lines[3]
 
 
-def test_explain_tells_what_is_kept_for_the_way_back():
+def test_explain_tells_what_is_stored_for_the_backward_sweep():
     text = mo.jit(mo.grad(horner), target="native").explain(2.0, 3)
-    assert "kept for the way back: " in text and "bytes in each iteration of the loop at line" in text
+    assert "stored for the backward sweep: " in text and "bytes in each iteration of the loop at line" in text
+    assert "static: no argument; another shape or dtype compiles again" in text
 
 
 def test_auto_takes_native_for_loops_and_says_why(monkeypatch):
