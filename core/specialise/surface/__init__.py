@@ -1,18 +1,18 @@
 """What functions, methods, operators and indices of Python, NumPy and SciPy do on traced values.
 
-Each file is one area; it registers what it knows in the tables of ``core/specialise/traced.py``.  A body takes the trace and then the
-function's own arguments, any mix of traced values, numbers, arrays and lists; it reads their values (``arguments.value``),
-writes typed IR by ``trace.builder``, and wraps the results.
+Each file covers one area and registers its functions in the tables of ``core/specialise/traced.py``.  A body takes the trace
+and then the function's own arguments: any mix of traced values, numbers, arrays and lists.  It gets their IR values with
+``arguments.value``, writes typed IR with ``trace.builder``, and wraps the results.
 
-    arguments         what arguments mean: numbers, axes, shapes
+    arguments         conversion of arguments: numbers, axes, shapes
     operators         Python's operators
     python_numbers    built-in functions;  math_functions: math and cmath
     ufuncs            ufuncs and their methods
     elementwise       where, clip, isclose ...
-    slices, indexing  a[...] and a[...] = v;  views: what shares memory with what
+    slices, indexing  a[...] and a[...] = v;  views: arrays that share another array's memory
     masks             a[a > 0], nonzero: parts whose length is known only when the program runs
     creation, shapes, joining, reductions, order, calculus, products, contractions (einsum)
-    library           any other function of NumPy or SciPy: a call of the library, its result's type found on samples
+    library           other functions of NumPy or SciPy: called at run time, their result types found by calling them on samples
     methods           methods and attributes of arrays
 """
 
@@ -44,7 +44,7 @@ from . import (  # noqa: F401
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """What a function does on traced values, if it is a ufunc, a method of one, or a function of a compiled library."""
+    """Return what a function does on traced values if it is a ufunc, a ufunc's method, or SciPy's; else None."""
     return ufuncs.find(function) or library.find(function)
 
 

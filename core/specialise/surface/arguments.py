@@ -1,4 +1,4 @@
-"""The arguments of functions on traced values: numbers, arrays, shapes and axes."""
+"""Conversion of the arguments of traced functions: numbers, arrays, shapes and axes."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ MOVES = (int, np.integer)
 
 
 def is_number(x: Any) -> bool:
-    """Whether x is a number, traced or not; an array of no dimensions is none."""
+    """Whether x is a number, traced or not; a 0-dimensional array is not one."""
     return isinstance(x, (Scalar, *NUMBERS))
 
 
 def is_array_like(x: Any) -> bool:
-    """Whether NumPy makes an array of numbers of x."""
+    """Whether NumPy would make an array of numbers from x."""
     if isinstance(x, (Traced, np.ndarray, *NUMBERS)):
         return True
     return isinstance(x, (list, tuple)) and all(map(is_array_like, x))
 
 
 def holds_traced(x: Any) -> bool:
-    """Whether x is traced, or a list or tuple that holds what is."""
+    """Whether x is traced, or is a (nested) list or tuple that contains a traced value."""
     return isinstance(x, Traced) or isinstance(x, (list, tuple)) and any(map(holds_traced, x))
 
 
 def value(trace: Trace, x: Any) -> Value:
-    """The value of anything that NumPy makes an array of numbers of."""
+    """Return the IR value of x: anything that NumPy makes an array of numbers from."""
     if isinstance(x, (list, tuple)) and holds_traced(x):
         return _nested(trace, x)
     return trace.value(np.array(x) if isinstance(x, (list, tuple)) else x)
 
 
 def _nested(trace: Trace, x: Sequence[Any]) -> Value:
-    """A list of numbers and arrays as one array."""
+    """Stack a list of numbers and arrays into one array."""
     parts = [value(trace, e) for e in x]
     builder = trace.builder
     shape = parts[0].type.shape
@@ -58,17 +58,17 @@ def _nested(trace: Trace, x: Sequence[Any]) -> Value:
 
 
 def full_like(builder: Builder, x: Value, shape: Shape) -> Value:
-    """A number as an array of one element that ``reshape`` can take; arrays as they are."""
+    """Turn a number into an array of one element, which ``reshape`` accepts; return arrays unchanged."""
     return builder.full((1,), x) if not shape else x
 
 
 def strong(builder: Builder, x: Value) -> Value:
-    """A Python number as NumPy's."""
+    """Convert a Python number to NumPy's number of the same dtype."""
     return builder.cast(x, x.type.dtype) if x.type.weak else x
 
 
 def weak(builder: Builder, x: Value, dtype: Any) -> Value:
-    """A number as Python's of the same kind: bool, int64, float64 or complex128."""
+    """Convert to a Python number of the given kind: bool, int64, float64 or complex128."""
     dtype = np.dtype(dtype)
     kind = ArrayType(dtype, (), True)
     if x.type == kind:
@@ -81,7 +81,7 @@ def weak(builder: Builder, x: Value, dtype: Any) -> Value:
 
 
 def as_numpy(made: Value) -> Value:
-    """The result of a NumPy function, just made: never a Python number."""
+    """Make a NumPy function's new result strongly typed: NumPy never returns a Python number."""
     if made.type.weak:
         kind = ArrayType(made.type.dtype)
         if made.is_constant:
@@ -91,19 +91,19 @@ def as_numpy(made: Value) -> Value:
 
 
 def new_array(made: Value) -> Array:
-    """An array of its own, of no dimensions too."""
+    """Wrap a value as an array with storage of its own, even if it has no dimensions."""
     return Array(Storage(made))
 
 
 def scalar_of(builder: Builder, x: Value) -> Value:
-    """What ``float`` and ``int`` take: a number, or an array of no dimensions."""
+    """Return an argument of ``float`` or ``int``, which must be a number or a 0-dimensional array."""
     if x.type.shape:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     return x
 
 
 def number_of(builder: Builder, x: Value) -> Value:
-    """The only element of an array, for ``bool`` and ``item``."""
+    """Return the only element of an array, for ``bool`` and ``item``."""
     if not x.type.shape:
         return x
     if x.type.is_static and set(x.type.shape) == {1}:
@@ -116,14 +116,14 @@ def number_of(builder: Builder, x: Value) -> Value:
 
 
 def integer(trace: Trace, x: Any, what: str) -> int:
-    """An int that must be known while compiling."""
+    """Return an int that must be known while compiling."""
     if isinstance(x, Traced):
         return operator.index(trace.concrete(x, what))
     return operator.index(x)
 
 
 def axis_of(trace: Trace, axis: Any, ndim: int) -> int:
-    """An axis that is not negative.
+    """Return an axis as a non-negative int.
 
     Raises:
         numpy.exceptions.AxisError: there is no such axis.
@@ -135,7 +135,7 @@ def axis_of(trace: Trace, axis: Any, ndim: int) -> int:
 
 
 def axes_of(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes given as None (all of them), one, or several; in order."""
+    """Return the sorted axes for None (all axes), one axis, or several."""
     if axis is None:
         return tuple(range(ndim))
     found = [axis_of(trace, a, ndim) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
@@ -145,14 +145,14 @@ def axes_of(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduced_axes(trace: Trace, axis: Any, ndim: int) -> tuple[int, ...]:
-    """``axes_of`` for a reduction of a ufunc, to which a single number has an axis 0."""
+    """``axes_of`` for a ufunc's reduction, which accepts axis 0 or -1 of a single number."""
     if ndim == 0 and not isinstance(axis, (tuple, list)) and integer(trace, axis or 0, "an axis") in (0, -1):
         return ()
     return axes_of(trace, axis, ndim)
 
 
 def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
-    """One length of a shape: known, or known to be bounded."""
+    """Return a length of a shape: an int if it is known, a ``Dim`` if only a bound of it is known."""
     v = None if not isinstance(n, Traced) else trace.value(n)
     if v is None or v.is_constant:
         known = operator.index(n) if v is None else int(v.constant)
@@ -170,11 +170,11 @@ def dimension(trace: Trace, n: Any, what: str) -> int | Dim:
     return operator.index(trace.concrete(n, what))
 
 
-_LONGEST = 2**20  # of a dimension whose bound is that of a number, not of another dimension: memory is made for it
+_LONGEST = 2**20  # the largest bound that a Dim takes from a number: arrays are allocated for the bound
 
 
 def shape_of(trace: Trace, shape: Any, what: str = "the shape of an array") -> Shape:
-    """A shape given as one length or several."""
+    """Convert a shape given as one length or several."""
     if not isinstance(shape, (tuple, list)):
         if isinstance(shape, Array) or isinstance(shape, np.ndarray) and shape.ndim:
             shape = [shape[i] for i in range(len(shape))]
@@ -184,7 +184,7 @@ def shape_of(trace: Trace, shape: Any, what: str = "the shape of an array") -> S
 
 
 def total(builder: Builder, shape: Shape) -> int | Dim:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     fixed, bound, found = 1, 1, None
     for n in shape:
         if isinstance(n, Dim):
@@ -200,10 +200,10 @@ def total(builder: Builder, shape: Shape) -> int | Dim:
 
 
 def static(x: Value, function: str) -> Value:
-    """x itself, whose lengths have to be known.
+    """Return x, all of whose lengths must be known while compiling.
 
     Raises:
-        BadInput: one is known only at run time.
+        BadInput: a length is known only at run time.
     """
     if not x.type.is_static:
         text = text_of_shape(x.type.shape)
@@ -215,12 +215,12 @@ def static(x: Value, function: str) -> Value:
 
 
 def refuse(what: str, remedy: str) -> BadInput:
-    """What compiled code cannot do."""
+    """Make the error for something that compiled code cannot do."""
     return BadInput(f"{what} cannot be compiled; {remedy}")
 
 
 def refuse_given(function: str, **options: Any) -> None:
-    """Options of a function that compiled code does not know must be left out."""
+    """Raise for each option that is given although compiled code does not support it."""
     given = [name for name, x in options.items() if x is not None]
     if given:
         raise BadInput(f"{function}({', '.join(given)}=) cannot be compiled; leave it out")

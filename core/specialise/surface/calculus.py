@@ -93,7 +93,7 @@ def gradient(trace: Trace, f: Any, *varargs: Any, axis: Any = None, edge_order: 
 
 
 def _derivative(trace: Trace, f: Any, h: Any, axis: int, order: int) -> Any:
-    """Central differences inside, one-sided ones of the first or second order at the ends (NumPy's formulas)."""
+    """Differentiate along one axis by NumPy's formulas: central differences inside, one-sided differences at the ends."""
     call, x = trace.call, value(trace, f)
     n = x.type.shape[axis]
     if isinstance(n, Dim) or n < order + 1:

@@ -1,4 +1,4 @@
-"""``np.einsum``: subscripts read, then products of two at a time, as matrix products where there is something to sum."""
+"""``np.einsum``: parse the subscripts, then contract two operands at a time, by matrix products where possible."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def einsum(
 
 
 def _view(trace: Trace, x: Array, s: str, output: str) -> Array:
-    """One operand of which nothing is summed: its axes in another order, or its diagonals, which can be written to."""
+    """Return the writable view that einsum gives for one operand without sums: permuted axes, or diagonals."""
     builder = trace.builder
     if len(output) == len(s):
         return permuted(builder, x, [s.index(letter) for letter in output])
@@ -64,7 +64,7 @@ def _view(trace: Trace, x: Array, s: str, output: str) -> Array:
 
 
 def _arguments(trace: Trace, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """The two ways to call einsum: subscripts as text, or after each operand as a list."""
+    """Normalise both calling forms of einsum: subscripts as a string, or as a list after each operand."""
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), list(operands[1:])
     pairs = operands[: len(operands) // 2 * 2]
@@ -77,7 +77,7 @@ def _arguments(trace: Trace, operands: tuple[Any, ...]) -> tuple[str, list[Any]]
 
 
 def _read(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
-    """The subscripts of each operand and of the result, with letters in the place of ``...``."""
+    """Return the subscripts of each operand and of the result, with ``...`` replaced by unused letters."""
     left, arrow, output = subscripts.partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ndims):
@@ -101,7 +101,7 @@ def _read(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
 
 
 def _check_lengths(trace: Trace, s: str, p: Value, inputs: list[str], parts: list[Value]) -> None:
-    """A letter stands for one length; 1 is repeated."""
+    """Check that each letter stands for one length; a length of 1 is broadcast."""
     for letter, n in zip(s, p.type.shape):
         for t, q in zip(inputs, parts):
             for other, m in zip(t, q.type.shape):
@@ -110,7 +110,7 @@ def _check_lengths(trace: Trace, s: str, p: Value, inputs: list[str], parts: lis
 
 
 def _single(trace: Trace, x: Value, s: str) -> tuple[Value, str]:
-    """An operand with its diagonals taken where a letter stands twice."""
+    """Take an operand's diagonals where a letter is repeated."""
     for letter in dict.fromkeys(s):
         places = [i for i, c in enumerate(s) if c == letter]
         if len(places) > 1:
@@ -126,7 +126,7 @@ def _single(trace: Trace, x: Value, s: str) -> tuple[Value, str]:
 
 
 def _next_pair(terms: list[tuple[Value, str]], output: str) -> tuple[int, int]:
-    """The two operands whose product is smallest."""
+    """Choose the next two operands to contract: those whose product is smallest, compared with the operands themselves."""
     if len(terms) == 2:
         return 0, 1
     sizes = {c: b for x, s in terms for c, b in zip(s, x.type.bounds)}
@@ -145,7 +145,7 @@ def _next_pair(terms: list[tuple[Value, str]], output: str) -> tuple[int, int]:
 
 
 def _summed(trace: Trace, term: tuple[Value, str], kept: set[str]) -> tuple[Value, str]:
-    """A term summed over the letters that nothing else has."""
+    """Sum a term over the letters that are not kept."""
     x, s = term
     axes = [i for i, c in enumerate(s) if c not in kept]
     if axes:
@@ -154,14 +154,14 @@ def _summed(trace: Trace, term: tuple[Value, str], kept: set[str]) -> tuple[Valu
 
 
 def _pair(trace: Trace, a: tuple[Value, str], b: tuple[Value, str], kept: set[str]) -> tuple[Value, str]:
-    """The product of two terms, summed over the letters that are not kept."""
+    """Multiply two terms and sum over the letters that are not kept."""
     builder = trace.builder
     x, s = _summed(trace, a, kept | set(b[1]))
     y, t = _summed(trace, b, kept | set(a[1]))
     batch = [c for c in s if c in t and c in kept]
     over = [c for c in s if c in t and c not in kept]
     if any(_length(x, s, c) != _length(y, t, c) for c in over + batch):
-        over = []  # a length of 1 that is repeated: multiplied, then summed
+        over = []  # a length of 1 is broadcast: multiply, then sum
     left, right = [c for c in s if c not in t], [c for c in t if c not in s]
     if not over:
         letters = [c for c in s] + right

@@ -1,4 +1,4 @@
-"""Arrays made of numbers, of shapes, and of other arrays."""
+"""Functions that create arrays from numbers, shapes and other arrays."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def arange(trace: Trace, start: Any, stop: Any = None, step: Any = 1, dtype: Any
 
 
 def _trips(trace: Trace, start: Any, stop: Any, step: int) -> Any:
-    """How many numbers there are from start to stop."""
+    """Return the length of ``range(start, stop, step)``."""
     call = trace.unchecked
     if not isinstance(start, Traced) and not isinstance(stop, Traced):
         return len(range(start, stop, step))
@@ -263,7 +263,7 @@ def _triangle(lower: bool) -> Any:
         builder, x = trace.builder, value(trace, m)
         if not x.type.shape:
             raise TypeError("tri() missing 1 required positional argument: 'N'")
-        height, width = (x.type.shape * 2)[-2:]  # of a vector, a square of its length
+        height, width = (x.type.shape * 2)[-2:]  # a vector gives a square matrix
         rows, columns = builder.reshape(builder.iota(height), (height, 1)), builder.iota(width)
         gap = builder.ufunc(np.subtract, columns, rows)
         k = value(trace, k)
@@ -392,7 +392,7 @@ def _widened(trace: Trace, x: Any, n: int) -> Any:
         return x
     before = missing
     if n == 3 and x.type.ndim:
-        before = 2 - x.type.ndim  # NumPy makes (1, n, 1) of a vector, (n, m, 1) of a matrix
+        before = 2 - x.type.ndim  # NumPy turns a vector into shape (1, n, 1), a matrix into (n, m, 1)
     index = (*[None] * before, ..., *[None] * (missing - before))
     return trace.call(operator.getitem, x, index)
 
@@ -422,7 +422,7 @@ def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
 
 
 def _broadcast(trace: Trace, x: Array, shape: Shape) -> Array:
-    """A view that can be written to in NumPy, which warns then."""
+    """Return a broadcast view that NumPy lets be written to, with a warning; compiled code refuses the write."""
 
     def back(old: Value, v: Value) -> Value:
         raise refuse(

@@ -1,4 +1,4 @@
-"""Element by element, beyond ufuncs: where, clip, rounding, real and imaginary parts, comparisons within a tolerance."""
+"""Elementwise functions other than ufuncs: where, clip, rounding, real and imaginary parts, isclose."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def imaginary_part(trace: Trace, x: Value) -> Value:
 
 
 def part(trace: Trace, x: Any, imaginary: bool) -> Any:
-    """``x.real`` and ``x.imag``: of a complex array a view, of a Python number one."""
+    """``x.real`` or ``x.imag``: a view of a complex array, a Python number of a Python number."""
     builder = trace.builder
     find = imaginary_part if imaginary else real_part
     v = value(trace, x)

@@ -1,4 +1,4 @@
-"""Reading and writing parts of arrays: ``a[...]``, ``a[...] = v``, ``np.add.at``, with NumPy's meaning of every index."""
+"""Reading and writing parts of arrays, ``a[...]`` and ``a[...] = v``, with NumPy's meaning of every kind of index."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from .views import Part, reshape, view_of
 
 @dataclass
 class Index:
-    """An index in terms of the dimensions of an array, of which those that it makes (``np.newaxis``) are -1.
+    """An index parsed against a shape.
 
-    ``entries``: for each dimension ":", ("i", index), ("s", start, step, length) or ("a", index array).
+    ``dims`` gives for each entry the dimension of the array that it indexes, or -1 for a new one (``np.newaxis``).
+    Each of ``entries`` is ":", ("i", index), ("s", start, step, length) or ("a", index array).
     """
 
     dims: list[int]
     entries: list[Any]
     ellipsis: bool = False
-    gap: int | None = None  # where an ellipsis stands that no dimension is left for
+    gap: int | None = None  # the position of an ellipsis that covers no dimension
 
     @property
     def is_basic(self) -> bool:
@@ -38,11 +39,11 @@ class Index:
 
 
 def parse(trace: Trace, index: Any, shape: Shape) -> Index:
-    """Understand an index of an array of this shape.
+    """Parse an index into an array of this shape.
 
     Raises:
-        IndexError: too many indices, or one that is out of range.
-        BadInput: an index that is none, or a mask that is not known while compiling.
+        IndexError: there are too many indices, one is out of range, or one is not an index.
+        BadInput: an index is a bool or a mask without dimensions.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_item(trace, x) for x in items]
@@ -82,7 +83,7 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
 
 
 def _item(trace: Trace, x: Any) -> Any:
-    """Ellipsis, None, a slice, a value of integers, or a tuple of index arrays for a mask."""
+    """Convert an index item to Ellipsis, None, a slice, a value of integers, or the index arrays of a mask."""
     if x is Ellipsis or x is None or isinstance(x, slice):
         return x
     if isinstance(x, bool):
@@ -110,7 +111,7 @@ def _item(trace: Trace, x: Any) -> Any:
 
 
 class _Mask(tuple):
-    """The index arrays of a mask, and its shape."""
+    """The index arrays of a mask, with the mask's shape."""
 
     shape: Shape
 
@@ -121,7 +122,7 @@ class _Mask(tuple):
 
 
 def check_mask(trace: Trace, mask: Shape, shape: Shape, first: int) -> None:
-    """Raise, when the program runs if that is when lengths are known, if a mask does not fit the dimensions from ``first`` on."""
+    """Raise IndexError, now or at run time, if a mask does not fit the dimensions from ``first`` on."""
     text = "boolean index did not match indexed array along axis {}; size of axis is {} but size of corresponding boolean axis is {}"
     for axis, m in enumerate(mask, first):
         n = shape[axis]
@@ -150,7 +151,7 @@ def _entry(trace: Trace, x: Any, shape: Shape, d: int) -> Any:
 
 
 def _mask_of(trace: Trace, index: Any) -> Value | None:
-    """The mask, if an index is one that is known only when the program runs."""
+    """Return the mask if the index is a single mask that is known only at run time (or has no dimensions)."""
     if isinstance(index, tuple) and len(index) == 1:
         (index,) = index
     if isinstance(index, Traced) and index.type.dtype.kind == "b":
@@ -178,13 +179,11 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 
 
 def _from_container(trace: Trace, x: Any, index: Any) -> Any:
-    """An item of what is no array: of a NumPy number, or of a container at an index that has to be known."""
+    """Index a NumPy number, or a container at an index that must be known."""
     if isinstance(x, Scalar):
         if x.type.weak:
             raise TypeError(f"{str(x.type)!r} object is not subscriptable")
-        return getitem(
-            trace, trace.call(np.asarray, x), index
-        )  # NumPy's numbers are indexed as arrays of no dimensions
+        return getitem(trace, trace.call(np.asarray, x), index)  # NumPy numbers are indexed like 0-dimensional arrays
     if isinstance(index, slice):
         bounds = [trace.concrete(i, "a slice of a list") if isinstance(i, Traced) else i for i in _parts(index)]
         return x[slice(*bounds)]
@@ -196,7 +195,7 @@ def _parts(s: slice) -> tuple[Any, Any, Any]:
 
 
 def basic_view(builder: Builder, array: Array, index: Index) -> Array:
-    """The view that a basic index names."""
+    """Return the view that a basic index selects."""
     entries: list[Any] = [":"] * array.type.ndim
     dims: list[int | None] = []
     for d, entry in zip(index.dims, index.entries):
@@ -210,7 +209,7 @@ def basic_view(builder: Builder, array: Array, index: Index) -> Array:
 
 
 def advanced(builder: Builder, x: Value, index: Index) -> tuple[Value, list[Value], tuple[Any, ...], list[Any]]:
-    """The array (with new dimensions where the index makes some), the index's operands, its spec and slices' lengths."""
+    """Return the array with the index's new dimensions, the index's operands, its spec, and the slices' lengths."""
     if -1 in index.dims:
         x = reshape(builder, x, tuple(1 if d < 0 else x.type.shape[d] for d in index.dims))
     operands = [e[1] for e in index.entries if e != ":"]
@@ -219,10 +218,10 @@ def advanced(builder: Builder, x: Value, index: Index) -> tuple[Value, list[Valu
 
 
 def front_first(index: Index, spec: tuple[Any, ...], operands: list[Value], ndim: int) -> list[int]:
-    """The order of the dimensions of a part in NumPy.
+    """Return the permutation that puts an indexed part's dimensions in NumPy's order.
 
-    Index arrays with an ellipsis between them go to the front, even if no dimension is left for the ellipsis, which ``spec``
-    does not say.
+    NumPy moves the dimensions of index arrays to the front if an ellipsis separates them, even one that covers no dimension;
+    ``spec`` does not show such an ellipsis.
     """
     places = [i for i, e in enumerate(spec) if e in ("i", "a")]
     gap, together = index.gap, places == list(range(places[0], places[-1] + 1))
@@ -259,7 +258,7 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
 
 
 def _is_whole_mask(x: Array, index: Any) -> bool:
-    """Whether an index is one mask of all dimensions: NumPy writes by it without a copy of what is written."""
+    """Whether an index is one mask of all dimensions: NumPy then writes without first copying the values."""
     (mask,) = index if isinstance(index, tuple) and len(index) == 1 else (index,)
     if isinstance(mask, list):
         return x.type.ndim == 1 and all(isinstance(e, bool) for e in mask)
@@ -269,7 +268,7 @@ def _is_whole_mask(x: Array, index: Any) -> bool:
 
 
 def _check_element(x: Array, index: Any, given: ArrayType) -> None:
-    """Refuse an array that NumPy does not take for one element, in its words: which it takes depends on its version."""
+    """Refuse an array that NumPy does not accept for one element, with NumPy's message: the rule depends on its version."""
     entries = index if isinstance(index, tuple) else (index,)
     of_one = len(entries) == x.type.ndim and all(
         type(e) is int or isinstance(e, np.integer) or isinstance(e, Scalar) and e.type.dtype.kind in "iu"
@@ -284,7 +283,7 @@ def _check_element(x: Array, index: Any, given: ArrayType) -> None:
 
 
 def _is_same_part(trace: Trace, x: Array, index: Any, v: Array) -> bool:
-    """Whether ``v`` is the view ``x[index]``, as after ``x[index] += ...``: the elements are where they should be."""
+    """Whether ``v`` is the view ``x[index]``, as after ``x[index] += ...``; then nothing needs to be written."""
     found = parse(trace, index, x.type.shape)
     if not found.is_basic:
         return False
@@ -305,7 +304,7 @@ def _into_container(trace: Trace, x: Any, index: Any, v: Any) -> None:
 
 
 def update(trace: Trace, x: Array, index: Any, v: Value, add: bool = False) -> None:
-    """Replace a part of an array, or add to it (what is named twice is added twice)."""
+    """Write a part of an array, or add to it; with ``add`` an element named twice is added to twice."""
     builder = trace.builder
     found = parse(trace, index, x.type.shape)
     v = _converted(builder, v, x.type)
@@ -334,10 +333,10 @@ def _converted(builder: Builder, v: Value, kind: ArrayType) -> Value:
 
 
 def fitted(builder: Builder, v: Value, shape: Shape) -> Value:
-    """A value broadcast to the shape of what it replaces.
+    """Broadcast a value to the shape of the part that it replaces.
 
     Raises:
-        BadInput: it does not fit.
+        BadInput: the shapes do not fit.
     """
     while v.type.ndim > len(shape) and v.type.shape[0] == 1:
         v = reshape(builder, v, v.type.shape[1:])
@@ -353,12 +352,12 @@ def fitted(builder: Builder, v: Value, shape: Shape) -> Value:
 
 
 def _is_for_each(shape: Shape, rest: int) -> bool:
-    """Whether a value of this shape is written to every element where a mask holds, which has ``rest`` dimensions."""
+    """Whether a value is broadcast to the elements that a mask chooses; ``rest`` is the number of dimensions after the mask's."""
     return all(n == 1 for n in shape[: max(len(shape) - rest, 0)])
 
 
 def _write_where(trace: Trace, x: Array, mask: Value, v: Value) -> None:
-    """``x[mask] = v`` for a mask that is known only when the program runs, and a value that is the same for each element."""
+    """Write ``x[mask] = v`` for a mask known only at run time and one value that is broadcast to the chosen elements."""
     builder, shape = trace.builder, x.type.shape
     n = mask.type.ndim
     rest = shape[n:]

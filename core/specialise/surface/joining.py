@@ -1,4 +1,4 @@
-"""Arrays joined, repeated, padded and split."""
+"""Joining, repeating, padding and splitting arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def concatenate(
 
 
 def joined(trace: Trace, parts: Sequence[Value], axis: Any, dtype: Any = None) -> Value:
-    """Arrays joined along an axis, in their common dtype."""
+    """Concatenate arrays along an axis, in their common dtype."""
     builder = trace.builder
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -143,7 +143,7 @@ def append(trace: Trace, arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 def _positions(trace: Trace, x: Any, what: str) -> Any:
-    """An index that has to be known, as NumPy takes it."""
+    """Return an index that must be known, in a form that NumPy accepts."""
     if isinstance(x, Traced):
         return trace.concrete(x, what)
     if isinstance(x, slice):

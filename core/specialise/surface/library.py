@@ -1,8 +1,8 @@
-"""Functions of NumPy and SciPy that are called as they are: the types of their results are found on samples.
+"""Functions of NumPy and SciPy that the compiled program calls unchanged; calls on samples give the types of their results.
 
-The samples have the operands' dtypes and shapes; matrices are symmetric and positive definite, numbers between 1/2 and 1
-and increasing, so that every function of this kind is defined there.  What it gives, arrays or tuples of them, says what the
-call gives in the compiled program.
+The samples have the operands' dtypes and shapes.  Their square matrices are symmetric and positive definite, their other
+numbers increase from 1/2 to 1, so that every such function is defined there.  The sample's result, arrays or tuples of arrays,
+gives the structure and types of the call's result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
 
 
 def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """A call of the library in the compiled program."""
+    """Write a call of the library function into the program."""
     name = f"{function.__module__.split('.')[0]}.{function.__name__}"
     operands, constants = _operands(trace, name, function, args, kwargs)
     if function.__name__ in _BY_VALUE:
@@ -72,7 +72,7 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
 def _operands(
     trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
 ) -> tuple[list[Value], dict[str, Any]]:
-    """The arrays, which go first, and what is known, by keyword."""
+    """Split the arguments into arrays, passed first, and compile-time constants, passed by keyword."""
     try:
         signature = inspect.signature(function)
         bound = signature.bind(*args, **kwargs).arguments
@@ -105,13 +105,13 @@ _known: dict[Any, Any] = {}
 
 
 def _sampled(name: str, function: Any, operands: list[Value], constants: dict[str, Any]) -> Any:
-    """What a function gives for samples of these types; remembered where the constants can be."""
+    """Return the function's result for samples of these types; cached if the constants are hashable."""
     key: Any = (function, tuple(v.type for v in operands), tuple(sorted(constants.items())))
     try:
         is_kept = not any(v.is_constant for v in operands)
         if is_kept and key in _known:
             return _known[key]
-    except TypeError:  # a constant without a hash
+    except TypeError:  # an unhashable constant
         is_kept = False
     found: Any = None
     for scale in (1, 20):  # some functions are defined for larger numbers only
@@ -133,7 +133,7 @@ def _sampled(name: str, function: Any, operands: list[Value], constants: dict[st
 
 
 def _shell(x: Any) -> Any:
-    """A result with arrays of its dtypes and shapes that take no memory."""
+    """Replace a result's arrays by ones of the same dtype and shape that take no memory."""
     if isinstance(x, np.ndarray):
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     if isinstance(x, (tuple, list)):
@@ -143,7 +143,7 @@ def _shell(x: Any) -> Any:
 
 
 def sample_of(kind: ArrayType, scale: int = 1) -> Any:
-    """An array of a type, for which functions of linear algebra and analysis are defined: ``scale`` is its largest number."""
+    """Return a sample of a type on which linear algebra and analysis are defined; ``scale`` multiplies its floats."""
     shape, dtype = kind.bounds, kind.dtype
     if dtype.kind == "b":
         return np.ones(shape, bool)[()]
@@ -162,7 +162,7 @@ def sample_of(kind: ArrayType, scale: int = 1) -> Any:
 
 
 def _plan(name: str, sample: Any, leaves: list[Any]) -> Callable[..., Any]:
-    """How the result is made of the arrays in it."""
+    """Return the function that rebuilds the result's structure from its arrays, which are appended to ``leaves``."""
     if (
         isinstance(sample, (np.ndarray, np.generic, bool, int, float, complex))
         and np.asarray(sample).dtype.kind in "biufc"
@@ -187,7 +187,7 @@ def _type_of(x: Any) -> ArrayType:
 
 
 def library_trace(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function of a library does on traced values."""
+    """Return what a library function does on traced values: a call at run time."""
     return lambda trace, *args, **kwargs: call(trace, function, args, kwargs)
 
 
@@ -202,7 +202,7 @@ for _module, _names in (
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """What a public function of SciPy's compiled areas does on traced values."""
+    """Return what a public function of SciPy's listed modules does on traced values; None for others."""
     module = getattr(function, "__module__", None) or ""
     if not module.startswith("scipy.") or not callable(function) or isinstance(function, type):
         return None
@@ -214,7 +214,7 @@ def find(function: Any) -> Callable[..., Any] | None:
     return None
 
 
-# Functions of SciPy that are written here in NumPy's, so that back ends see through them
+# SciPy functions written here with NumPy's functions, so that the back ends can optimise them.
 
 _written: dict[str, Callable[..., Any]] = {}
 

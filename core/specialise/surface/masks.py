@@ -1,7 +1,7 @@
-"""Where a mask holds: parts of arrays whose length is known only when the program runs.
+"""Elements chosen by a mask: parts of arrays whose length is known only when the program runs.
 
-The places where a mask of n elements holds are found by counting: the i-th that holds writes its index into slot i of n + 1,
-one that does not into the last; the first ``count`` slots are the places.
+A cumulative sum of the mask counts the chosen elements.  Of n + 1 slots, the i-th chosen element writes its index into slot i,
+all others write into the last; the first ``count`` slots are the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .views import reshape
 
 
 def places(trace: Trace, mask: Value) -> Value:
-    """The indices at which a mask of one dimension holds, in order."""
+    """Return the indices at which a one-dimensional mask is true, in order."""
     return trace.builder.once(("places", mask), lambda: _counted(trace, mask))
 
 
@@ -39,7 +39,7 @@ def _counted(trace: Trace, mask: Value) -> Value:
 
 
 def index_arrays(trace: Trace, mask: Value) -> tuple[Value, ...]:
-    """The index arrays, one for each dimension, of the elements at which a mask holds; in C order."""
+    """Return the index arrays, one per dimension, of a mask's true elements in C order."""
     builder, shape = trace.builder, mask.type.shape
     if len(shape) == 1:
         return (places(trace, mask),)
@@ -91,7 +91,7 @@ def unique(trace: Trace, ar: Any, return_index: Any = False, return_inverse: Any
     x = call(np.sort, ar, axis=None)
     later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
     differs = call(operator.ne, later, earlier)
-    if value(trace, x).type.is_inexact:  # all NaNs are one
+    if value(trace, x).type.is_inexact:  # all NaNs count as one value
         both = call(operator.and_, call(np.isnan, later), call(np.isnan, earlier))
         differs = call(operator.and_, differs, call(np.logical_not, both))
     is_first = call(np.ones, 1, bool) if _has_elements(trace, x) else call(np.zeros, 0, bool)

@@ -1,4 +1,4 @@
-"""``math`` and ``cmath``: results are Python's numbers, and errors of domain and range are raised."""
+"""``math`` and ``cmath``: they return Python numbers, and raise their domain and range errors at run time."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ for _function, (_ufunc, *_checks) in _MATH.items():
 
 
 def special(name: str) -> np.ufunc:
-    """A ufunc of ``scipy.special``, imported when it is needed."""
+    """Return a ufunc of ``scipy.special``, which is imported only when needed."""
     import scipy.special
 
     return getattr(scipy.special, name)
@@ -171,7 +171,7 @@ def _hypot(trace: Trace, *coordinates: Any) -> Any:
     return trace.wrap(found)
 
 
-# A root of squares of roots has another second derivative where an inner one is zero.
+# By its tracing, as nested roots, the second derivative would be wrong where an inner root is zero.
 by_rule(math.hypot, when=lambda *coordinates: len(coordinates) > 2)
 
 

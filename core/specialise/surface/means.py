@@ -15,7 +15,7 @@ from .views import reshape
 
 
 def _count(trace: Trace, x: Value, axes: Any, where: Any, ddof: Any = 0) -> Value:
-    """How many elements there are along axes, less ``ddof``, as a number that has no dtype of its own where it is known."""
+    """Return the number of elements along axes, less ``ddof``; a known number is weakly typed."""
     builder = trace.builder
     if where is not True and where is not NOT_GIVEN:
         mask = builder.broadcast_to(value(trace, where), x.type.shape)
@@ -30,7 +30,7 @@ def _count(trace: Trace, x: Value, axes: Any, where: Any, ddof: Any = 0) -> Valu
 
 
 def mean_of(trace: Trace, x: Value, axes: Any, where: Any = True, dtype: Any = None, ddof: Any = 0) -> Value:
-    """The sum over axes over how many there are."""
+    """Return the sum along axes divided by the number of elements less ``ddof``."""
     builder, result = trace.builder, dtype
     if dtype is None:
         result = np.dtype(np.float64) if x.type.dtype.kind in "iub" else x.type.dtype
@@ -81,10 +81,10 @@ def _spread(is_root: bool) -> Callable[..., Any]:
         else:
             shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
             centre = reshape(builder, mean_of(trace, x, axes, where), shape)
-        # What is left out may be NaN: it is out before the squares, through whose derivative it would come back.
+        # Elements left out may be NaN: drop them before squaring, whose derivative would bring the NaN back.
         apart = squares(builder, kept(trace, builder.ufunc(np.subtract, x, centre), where, 0))
         found = mean_of(trace, apart, axes, where, None, correction if given(correction) else ddof)
-        if is_root and given(mean):  # the rule of np.std, which knows this kink, has no derivative for ``mean``
+        if is_root and given(mean):  # np.std has a rule for this kink, but it has no derivative for ``mean``
             zero = builder.ufunc(np.equal, found, builder.constant(0))
             root = builder.ufunc(np.sqrt, builder.where(zero, builder.constant(1.0), found))
             found = builder.where(zero, builder.constant(0.0), root)
@@ -131,7 +131,7 @@ def average(
 
 
 def _weights(trace: Trace, x: Value, w: Value, axis: Any) -> Value:
-    """Weights in the shape of x, or with an axis of length one for each along which no mean is taken."""
+    """Return weights in the shape of x, or with length 1 along each axis that is not averaged."""
     shape = x.type.shape
     if w.type.shape == shape:
         return w

@@ -1,8 +1,8 @@
 """The order in memory that NumPy gives a new array.
 
-A compiled program keeps every new array in C order.  NumPy's ufuncs and copies keep the order of their operands, and that
-decides whether a later ``reshape`` is a view or a copy.  So each new array notes the call that has made it.  Where the order
-is asked for, NumPy itself makes the call once more, on arrays that stand in memory as the operands do.
+Compiled programs keep every new array in C order.  NumPy's ufuncs and copies keep the memory order of their operands, which
+decides whether a later ``reshape`` is a view or a copy.  So each new array notes the call that made it.  When the order is
+needed, that call is repeated in NumPy on sample arrays with the operands' memory order.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .views import Derived, Part, Strided, View
 _C_FOR_MATRICES = frozenset((operator.matmul, np.matmul, np.dot))
 _KEEP = frozenset(
     (np.where, np.clip, np.copy, np.array, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.round)
-)  # functions that, as ufuncs do, make arrays in C order of arrays in C order
+)  # like ufuncs, these give C order for operands in C order
 _KEEP_METHODS = frozenset(("astype", "copy", "clip", "round", "sum", "mean", "cumsum", "conj", "conjugate"))
 _OTHER_OPERATORS = frozenset((operator.getitem, operator.matmul))
 
 
 class UnknownOrder(Exception):
-    """The order of an array is not known while compiling."""
+    """The memory order of an array is not known while compiling."""
 
 
 class Call:
-    """The call that has made a new array; ``place`` is that of the array, if the result is a tuple or a list."""
+    """The call that made a new array; ``place`` is the array's position if the result is a tuple or a list."""
 
     __slots__ = ("args", "axes", "function", "kwargs", "place")
 
@@ -41,11 +41,11 @@ class Call:
         self.args = args
         self.kwargs = kwargs
         self.place = place
-        self.axes: tuple[int, ...] | None = None  # from the slowest to the fastest, once they are known
+        self.axes: tuple[int, ...] | None = None  # from the slowest to the fastest, once known
 
 
 def note_call(found: Any, since: int, function: Any, args: Any, kwargs: Any) -> Any:
-    """Note on the arrays of a result which call has made them, if they are younger than ``since``."""
+    """Note on each array of a result created after ``since`` which call made it."""
     if isinstance(found, Array):
         if found.storage.born > since and found.storage.value.type.ndim > 1 and found.view is None:
             found.storage.made_by = Call(function, args, kwargs, None)
@@ -57,17 +57,17 @@ def note_call(found: Any, since: int, function: Any, args: Any, kwargs: Any) -> 
 
 
 def in_unknown_order(x: Value) -> Array:
-    """A new array that several calls may have made."""
+    """Wrap a value as a new array whose memory order is unknown, since several calls may have made it."""
     made = Array(Storage(x))
     made.storage.made_by = Call(None, (), {}, None)
     return made
 
 
 def layout(trace: Trace, array: Array) -> np.ndarray:
-    """An array that stands in memory as NumPy's would, its elements of no meaning.
+    """Return an array with the strides that NumPy would give this one; its elements mean nothing.
 
     Raises:
-        UnknownOrder: that is not known.
+        UnknownOrder: they are not known while compiling.
     """
     asked = _Asked(trace)
     asked.find(array.storage)
@@ -77,7 +77,7 @@ def layout(trace: Trace, array: Array) -> np.ndarray:
 
 
 def is_known_in_c_order(trace: Trace, storage: Storage) -> bool:
-    """Whether memory, of lengths that may be known only when the program runs, stands in C order for certain."""
+    """Whether memory, possibly of lengths known only at run time, is certainly in C order."""
     asked = _Asked(trace)
     try:
         asked.find(storage)
@@ -88,7 +88,7 @@ def is_known_in_c_order(trace: Trace, storage: Storage) -> bool:
 
 
 def same_order(trace: Trace, a: Array, b: Array) -> bool:
-    """Whether two arrays of one shape stand in the same order."""
+    """Whether two arrays of one shape have the same known memory order."""
     try:
         return axes_of_memory(layout(trace, a)) == axes_of_memory(layout(trace, b))
     except UnknownOrder:
@@ -96,10 +96,10 @@ def same_order(trace: Trace, a: Array, b: Array) -> bool:
 
 
 def axes_of_memory(x: np.ndarray) -> tuple[int, ...]:
-    """The axes of an array without gaps, from the slowest to the fastest.
+    """Return the axes of an array without gaps, from the slowest to the fastest.
 
     Raises:
-        UnknownOrder: it has gaps.
+        UnknownOrder: the array has gaps.
     """
     if x.flags.c_contiguous:
         return tuple(range(x.ndim))
@@ -110,7 +110,7 @@ def axes_of_memory(x: np.ndarray) -> tuple[int, ...]:
 
 
 def note_dependence(trace: Trace, storage: Storage) -> None:
-    """Note on the arguments that the order of a new array depends on how they stand in memory."""
+    """Note on the arguments that the memory order of a new array depends on theirs."""
     waiting = [storage]
     while waiting:
         s = waiting.pop()
@@ -120,19 +120,19 @@ def note_dependence(trace: Trace, storage: Storage) -> None:
 
 
 def has_order(trace: Trace, storage: Storage) -> bool:
-    """Whether the order of a storage has to be found; else it is C order, or an argument's own (``Strided``)."""
+    """Whether a storage's order has to be found; otherwise it is C order, or an argument's own (``Strided``)."""
     return storage.made_by is not None or storage.value.type.ndim > 1 and bool(_origins(trace, storage))
 
 
 def _before(trace: Trace, storage: Storage) -> list[Storage]:
-    """The storages on whose order that of another depends."""
+    """Return the storages on whose order this one's depends."""
     if storage.made_by is not None:
         return [x.storage for x in _arrays((storage.made_by.args, storage.made_by.kwargs), [])]
     return [x.storage for x in _origins(trace, storage)]
 
 
 def _origins(trace: Trace, storage: Storage) -> list[Array]:
-    """The arrays of which a branch or a loop has made one."""
+    """Return the arrays that a merged array may be: those of a branch's two paths, or of a loop's iterations."""
     numbers = getattr(trace, "numbers", None)
     whole = None if numbers is None else numbers.wholes.get(id(storage))
     return [] if numbers is None or whole is None else numbers.origins[id(whole)][1]
@@ -151,7 +151,7 @@ def _arrays(x: Any, found: list[Array]) -> list[Array]:
 
 
 class _Asked:
-    """One question, and what it has found out."""
+    """One query of memory orders: the axes found so far, by storage."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -159,7 +159,7 @@ class _Asked:
         self.storages: dict[int, Storage] = {}
 
     def find(self, storage: Storage) -> None:
-        """Find the axes of a storage and of all before it; without recursion, since a program may be long."""
+        """Find the axes of a storage and of all that it depends on; iterative, since a program may be long."""
         waiting = [storage]
         joined: list[tuple[Storage, list[Array]]] = []
         while waiting:
@@ -169,7 +169,7 @@ class _Asked:
                 continue
             self.storages[id(s)] = s
             origins = [] if s.made_by is not None else _origins(self.trace, s)
-            if origins:  # as the first of them; the others are compared below
+            if origins:  # assume the first origin's order; the others are compared below
                 needed = [origins[0].storage]
             else:
                 needed = _before(self.trace, s) if s.made_by is None or s.made_by.axes is None else []
@@ -223,9 +223,9 @@ class _Asked:
                 args, kwargs = self.sample(given)
                 found = function(*args, **kwargs)
             found = found if made_by.place is None else found[made_by.place]
-        except Exception as error:  # zeros may be singular, or an index out of bounds: there is no answer
+        except Exception as error:  # zeros may be singular, or an index out of bounds: no answer
             if kind.ndim == 2 and (getattr(function, "__module__", None) or "").startswith("numpy.linalg"):
-                return in_order  # its ufuncs have signatures, which give matrices in C order
+                return in_order  # these are gufuncs, which return matrices in C order
             raise UnknownOrder from error
         if not isinstance(found, np.ndarray) or found.shape != kind.shape:
             raise UnknownOrder
@@ -263,7 +263,7 @@ class _Asked:
 
 
 def looked_at(storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.ndarray:
-    """An array that looks into memory whose axes stand in this order, as a view does."""
+    """Return a NumPy array that looks through the view into memory whose axes have this order."""
     if isinstance(view, Strided):
         found = view.given.view()
         found.flags.writeable = False
@@ -286,7 +286,7 @@ def looked_at(storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.
 
 
 def _place(entry: Any, n: int) -> Any:
-    """A known index of the same steps as an entry of a part."""
+    """Return a concrete index with the same step and length as a part's entry."""
     if entry == ":":
         return slice(None)
     if entry[0] == "i":
@@ -298,12 +298,12 @@ def _place(entry: Any, n: int) -> Any:
 
 
 def itself(x: Any) -> Any:
-    """What a function is given: an array in the order of the one that it is called with."""
+    """The identity; it stands for the call that makes an array in an argument's memory order."""
     return x
 
 
 def is_contiguous(view: Any) -> bool:
-    """Whether a view's elements stand in memory one after another, if all of the memory does."""
+    """Whether a view's elements are contiguous, provided that the memory it looks into is."""
     if view is None:
         return True
     if isinstance(view, Derived):
@@ -322,7 +322,7 @@ def is_contiguous(view: Any) -> bool:
 
 
 def elementwise(*operands: Any) -> np.ndarray:
-    """An array as a ufunc of these operands would make it."""
+    """Return an array in the memory order that a ufunc of these operands would give."""
     flags = [*[["readonly"]] * len(operands), ["writeonly", "allocate"]]
     dtypes = [*[None] * len(operands), np.float64]
     return np.nditer([*operands, None], ["zerosize_ok"], flags, op_dtypes=dtypes).operands[-1]
@@ -330,7 +330,7 @@ def elementwise(*operands: Any) -> np.ndarray:
 
 @cache
 def _keeps_c_order(function: Any) -> bool:
-    """Whether a function makes arrays in C order of arrays in C order."""
+    """Whether a function gives arrays in C order for operands in C order."""
     if isinstance(function, np.ufunc):
         return function.signature is None
     if isinstance(function, Method):
@@ -346,7 +346,7 @@ def _keeps_c_order(function: Any) -> bool:
 
 @cache
 def _is_library(function: Any) -> bool:
-    """Whether a function can be called again: it computes its result, and does nothing else."""
+    """Whether a function can be called again: it computes its result and has no effects."""
     module = (getattr(function, "__module__", None) or "").partition(".")[0]
     known = isinstance(function, (np.ufunc, Method)) or isinstance(getattr(function, "__self__", None), np.ufunc)
     return (
@@ -357,7 +357,7 @@ def _is_library(function: Any) -> bool:
 
 
 class Method:
-    """A method of arrays, as a function of the array and its arguments."""
+    """A method of arrays as a function of the array and the method's arguments."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -368,5 +368,5 @@ class Method:
 
 @cache
 def method_named(name: str) -> Callable[..., Any]:
-    """The one object that stands for a method of this name."""
+    """Return the unique ``Method`` object of this name."""
     return Method(name)

@@ -1,4 +1,4 @@
-"""Methods and attributes of traced numbers and arrays: those of NumPy's, and of Python's numbers."""
+"""Methods and attributes of traced numbers and arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ for _name in _SAME:
 
 
 def _special(function: Any, reflected: bool = False) -> Any:
-    """A special method that is called by its name, as ``a.__setitem__(i, x)``: what the operator does."""
+    """Return what the operator does, for a special method called by its name, as in ``a.__setitem__(i, x)``."""
 
     def apply(trace: Trace, x: Any, *operands: Any) -> Any:
         if not isinstance(x, Array):

@@ -1,4 +1,4 @@
-"""Python's operators: exact on Python's numbers, NumPy's ufuncs on everything else."""
+"""Python's operators: Python's semantics on Python numbers, NumPy's ufuncs on everything else."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def _is_integer(x: Any) -> bool:
 
 
 def _as_float(x: Any, other: Any) -> Any:
-    """A Python int that int64 does not hold, beside a float."""
+    """Convert to float a Python int beyond int64 that meets an inexact operand."""
     return float(x) if type(x) is int and not fits(x) and isinstance(other, Traced) and other.type.is_inexact else x
 
 
 def _in_range(x: Any, other: Any) -> Any:
-    """A Python int that int64 does not hold, in a comparison with an integer: as good as an infinity."""
+    """Replace a Python int beyond int64 that is compared with an integer by an infinity, which compares alike."""
     if type(x) is int and not fits(x) and isinstance(other, Traced) and other.type.dtype.kind in "iub":
         if other.type.dtype == np.uint64 and 0 <= x < 1 << 64:
             return np.uint64(x)
@@ -81,12 +81,12 @@ def _in_range(x: Any, other: Any) -> Any:
 
 
 def is_of_python(a: Any, b: Any) -> bool:
-    """Whether operands are a list or a tuple and a Python number, of which NumPy makes no array."""
+    """Whether the operands are a sequence and a Python number, of which NumPy makes no array."""
     return any(isinstance(x, (list, tuple)) and isinstance(y, Scalar) and y.type.weak for x, y in ((a, b), (b, a)))
 
 
 def of_objects(trace: Trace, function: Any, a: Any, b: Any) -> Any:
-    """An operator on what NumPy makes no arrays of: raises what Python does."""
+    """Apply an operator to operands of which NumPy makes no array; raise what Python raises."""
     if isinstance(a, Text) or isinstance(b, Text):
         return function(a, b)
     if function in (operator.eq, operator.ne):
@@ -95,12 +95,12 @@ def of_objects(trace: Trace, function: Any, a: Any, b: Any) -> Any:
         return (
             holds if array is None else trace.wrap(trace.builder.full(array.type.shape, trace.builder.constant(holds)))
         )
-    function(_stand_in(a), _stand_in(b))  # raises what Python does
+    function(_stand_in(a), _stand_in(b))  # raises what Python raises
     raise BadInput(f"{function.__name__} of a {type(a).__name__} and a {type(b).__name__} cannot be compiled")
 
 
 def _stand_in(x: Any) -> Any:
-    """A number or an array of the type of a traced one."""
+    """Return a number or an array of the same type as a traced one."""
     if isinstance(x, Array):
         return np.ones((1,) * x.type.ndim, x.type.dtype)
     if isinstance(x, Scalar):
@@ -110,7 +110,7 @@ def _stand_in(x: Any) -> Any:
 
 
 def combine(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
-    """A binary operator on two values."""
+    """Apply a binary operator's ufunc to two values: with Python's checks if both are Python numbers."""
     if a.type.weak and b.type.weak:
         return _python(trace, ufunc, a, b)
     if ufunc is np.power:
@@ -119,7 +119,7 @@ def combine(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
 
 
 def _python(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
-    """On two of Python's numbers."""
+    """Apply an operator to two Python numbers, with Python's errors."""
     builder = trace.builder
     kinds = a.type.dtype.kind + b.type.dtype.kind
     if kinds == "bb" and ufunc not in _LOGIC and ufunc not in _COMPARISONS:
@@ -138,7 +138,7 @@ def _python(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
 
 
 def refuse_zero(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> None:
-    """Python's numbers are not divided by zero."""
+    """Raise ZeroDivisionError at run time if a Python number is divided by zero."""
     kinds = a.type.dtype.kind + b.type.dtype.kind
     if "c" in kinds:
         text = "complex division by zero"
@@ -152,7 +152,7 @@ def refuse_zero(builder: Builder, ufunc: np.ufunc, a: Value, b: Value) -> None:
 
 
 def python_power(trace: Trace, a: Value, b: Value) -> Value:
-    """``a ** b`` of two of Python's numbers."""
+    """``a ** b`` of two Python numbers."""
     builder = trace.builder
     kinds = a.type.dtype.kind + b.type.dtype.kind
     zero = builder.constant(0)
@@ -178,7 +178,7 @@ def python_power(trace: Trace, a: Value, b: Value) -> Value:
 
 
 def numpy_power(builder: Builder, a: Value, b: Value) -> Value:
-    """``np.power``: integers to negative powers raise."""
+    """``np.power``, which raises for integers to negative integer powers."""
     a_is_int, b_is_int = (v.type.dtype.kind in "iub" for v in (a, b))
     if a_is_int and b_is_int and b.type.dtype.kind == "i":
         if builder.integers.interval(b)[0] < 0:
@@ -190,7 +190,7 @@ def numpy_power(builder: Builder, a: Value, b: Value) -> Value:
 
 
 def power(builder: Builder, a: Value, b: Value) -> Value:
-    """``np.power``; squares, which need no logarithm, as such."""
+    """``np.power``, written as a square where the exponent is 2: a square needs no logarithm."""
     if b.is_constant and not b.type.shape and b.constant == 2 and a.type.dtype.kind in "ifc":
         if result_dtype(a.type, b.type) == a.type.dtype:
             return builder.ufunc(np.square, a)
@@ -213,7 +213,7 @@ def _in_place(function: Any) -> Callable[..., Any]:
 
 
 def stored(trace: Trace, made: Value, out: Any, what: str = "an assignment") -> Any:
-    """What a function with ``out=`` gives: ``out`` with the result written to it, or a new array or number."""
+    """Return the result of a function with ``out=``: ``out`` after the write, or a new array or number."""
     if out is None:
         return trace.wrap(made)
     out = out[0] if isinstance(out, tuple) else out
@@ -224,12 +224,12 @@ def stored(trace: Trace, made: Value, out: Any, what: str = "an assignment") -> 
 
 
 def share_memory(x: Any, y: Any) -> bool:
-    """Whether two arrays are views of the same memory."""
+    """Whether two arrays are views of the same storage."""
     return isinstance(x, Array) and isinstance(y, Array) and x.storage is y.storage
 
 
 def assign(trace: Trace, array: Array, x: Value, what: str = "an assignment") -> None:
-    """Write a result into an array, which it must fit without loss of kind and with no new dimensions."""
+    """Write a result into an array; the result must fit without a change of kind and without new dimensions."""
     dtype, builder = array.type.dtype, trace.builder
     array.check_writeable("output array is read-only")
     if not np.can_cast(x.type.dtype, dtype, "same_kind") and not x.type.weak:
@@ -265,7 +265,7 @@ for _function, _plain in _IN_PLACE.items():
 def _unary(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
     def apply(trace: Trace, x: Any) -> Any:
         if isinstance(x, (list, tuple)):
-            return function(x)  # raises what Python does
+            return function(x)  # raises what Python raises
         v = trace.value(x)
         if v.type.weak and v.type.dtype.kind == "b":
             v = weak(trace.builder, v, np.int64)
@@ -289,7 +289,7 @@ for _function, _ufunc in (
 
 
 def truth(builder: Builder, x: Value) -> Value:
-    """Whether a number, or the only element of an array, is not zero: Python's bool."""
+    """Return the truth, as a Python bool, of a number or of an array's only element."""
     if x.type.shape and x.type.bounds != (1,) * x.type.ndim:
         raise BadInput(
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(): "

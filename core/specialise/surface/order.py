@@ -1,4 +1,4 @@
-"""Sorting, searching, order statistics, differences, and picking elements by index arrays."""
+"""Sorting, searching, order statistics, and picking elements by index arrays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def digitize(trace: Trace, x: Any, bins: Any, right: bool = False) -> Any:
 
 
 def _all_axes(trace: Trace, a: Any, axis: Any) -> tuple[Any, int, tuple[int, ...]]:
-    """An array with the axes that are reduced made one, the last; its number of dimensions with them kept."""
+    """Return the array with the reduced axes merged into a last one, its number of dimensions, and the axes."""
     x = value(trace, a)
     if axis is None:
         axes = tuple(range(x.type.ndim))
@@ -113,7 +113,7 @@ def nanmedian(
 
 
 def _scalar(trace: Trace, x: Any) -> Any:
-    """NumPy's functions give a number where an array would have no dimensions."""
+    """Turn a 0-dimensional result into a number, as NumPy's functions do."""
     return trace.wrap(value(trace, x)) if isinstance(x, Array) and not x.type.shape else x
 
 
@@ -205,7 +205,7 @@ def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def value_of_memory(trace: Trace, a: Any) -> Array:
-    """An array whose elements can be written through a view of them in order."""
+    """Return the array itself, which must be in C order so that it can be written through its ravelled view."""
     from .shapes import stands_in_order
 
     if not isinstance(a, Array) or not stands_in_order(trace, a):
@@ -216,7 +216,7 @@ def value_of_memory(trace: Trace, a: Any) -> Array:
 
 
 def _grid(trace: Trace, x: Value, index: Value, axis: int) -> tuple[list[Value], tuple[str, ...]]:
-    """The index arrays that name the elements ``index`` along an axis, each in its own place in the others."""
+    """Return full index arrays for ``take_along_axis``: ``index`` along the axis, each element's own place elsewhere."""
     builder = trace.builder
     if index.type.ndim != x.type.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")

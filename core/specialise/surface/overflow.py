@@ -1,4 +1,4 @@
-"""Python's ints are exact, those of compiled code have 64 bits: where one may need more, the program checks it when it runs."""
+"""Overflow checks: Python ints are exact, compiled ints have 64 bits, so the program checks at run time where bounds leave doubt."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _quotient(builder: Builder, a: Value, b: Value) -> Value:
 
 
 def _shifted(builder: Builder, a: Value, b: Value) -> Value:
-    """Bits are lost that shifting back does not bring again."""
+    """Whether a left shift loses bits: shifting back does not restore the operand."""
     back = builder.ufunc(np.right_shift, builder.ufunc(np.left_shift, a, b), b)
     return builder.ufunc(np.not_equal, back, a)
 
@@ -56,7 +56,7 @@ _CONDITIONS: dict[np.ufunc, Callable[..., Value]] = {
 
 
 def refuse_overflow(trace: Trace, ufunc: np.ufunc, operands: Sequence[Value]) -> None:
-    """Raise when the program runs if the result of Python ints is out of the range of int64."""
+    """Raise at run time if the result of Python ints is beyond int64."""
     overflows = _CONDITIONS.get(ufunc) if trace.overflow_check else None
     if overflows is None or any(v.type.dtype.kind != "i" for v in operands):
         return
@@ -65,7 +65,7 @@ def refuse_overflow(trace: Trace, ufunc: np.ufunc, operands: Sequence[Value]) ->
 
 
 def too_large(trace: Trace) -> str:
-    """The message for an int that int64 does not hold."""
+    """Return the message for an int that is beyond int64."""
     return (
         "an int of compiled code has 64 bits, and this one needs more: compute with floats, with np.int64 (which wraps "
         f"around), or let ints wrap around by jit(f, overflow_check=False)\n  {trace.where()}"

@@ -21,7 +21,7 @@ from .views import reshape
 
 
 def inner_length(trace: Trace, what: str, n: int | Dim, m: int | Dim) -> None:
-    """The two lengths that are summed over have to be one."""
+    """Check, now or at run time, that the two lengths summed over are equal."""
     if isinstance(n, int) and isinstance(m, int):
         if n != m:
             signature = "(n?,k),(k,m?)->(n?,m?)"
@@ -34,7 +34,7 @@ def inner_length(trace: Trace, what: str, n: int | Dim, m: int | Dim) -> None:
 
 
 def matrix_product(trace: Trace, a: Value, b: Value) -> Value:
-    """``np.matmul`` of two arrays with at least one dimension."""
+    """``np.matmul`` of two arrays, which must have at least one dimension each."""
     builder = trace.builder
     for place, x in enumerate((a, b)):
         if not x.type.shape:
@@ -95,7 +95,7 @@ def left(
     subok: bool = True,
     **options: Any,
 ) -> Any:
-    """The result of a ufunc of whole arrays, with its keywords."""
+    """Return the result of a generalised ufunc, with its keyword arguments applied."""
     refuse_given(f"np.{name}", **options)
     if dtype is not None and np.dtype(dtype) != made.type.dtype:
         raise refuse(f"np.{name}(dtype={np.dtype(dtype)}) of {made.type.dtype}", "convert its arguments by astype")
@@ -160,7 +160,7 @@ def tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def contracted(trace: Trace, x: Value, y: Value, over_x: Sequence[int], over_y: Sequence[int]) -> Value:
-    """The sum over pairs of axes of two arrays; the axes that are left of the first, then of the second."""
+    """Sum over pairs of axes of two arrays; the result has the first's remaining axes, then the second's."""
     builder = trace.builder
     for i, j in zip(over_x, over_y):
         inner_length(trace, "a product", x.type.shape[i], y.type.shape[j])
@@ -201,7 +201,7 @@ def cross(trace: Trace, a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
 
     def minor(i: int, j: int) -> Any:
-        """x[i] y[j] - x[j] y[i], what is missing being zero."""
+        """x[i] y[j] - x[j] y[i]; missing components are zero."""
         terms = [
             call(operator.mul, call(operator.getitem, x, (..., p)), call(operator.getitem, y, (..., q)))
             if p < n and q < m
@@ -222,7 +222,7 @@ def cross(trace: Trace, a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc:
 
 @traces(np.linalg.multi_dot)
 def multi_dot(trace: Trace, arrays: Any, *, out: Any = None) -> Any:
-    """The neighbours whose product costs least are multiplied first."""
+    """Multiply a chain of matrices, at each step the neighbours whose product costs least."""
     parts = [value(trace, x) for x in items_of(trace, arrays)]
     while len(parts) > 1:
         costs = [_cost(a.type.bounds, b.type.bounds) for a, b in zip(parts, parts[1:])]

@@ -1,4 +1,4 @@
-"""Python's built-in functions on numbers, ``math`` and ``cmath``: results are Python's numbers, and errors are raised."""
+"""Python's built-in functions on numbers: they return Python numbers, and raise Python's errors at run time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOO_LARGE = (
 
 
 def real_number(trace: Trace, x: Any) -> Value:
-    """x as a Python float."""
+    """Return x as a Python float."""
     v = scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
@@ -55,7 +55,7 @@ def _int(trace: Trace, x: Any = 0) -> Any:
 
 
 def truncated(builder: Builder, x: Value) -> Value:
-    """A number without its fraction, as Python's int."""
+    """Truncate a number to a Python int."""
     if x.type.dtype.kind == "c":
         raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'complex'")
     if x.type.dtype.kind == "f":
@@ -99,7 +99,7 @@ def _pow(trace: Trace, base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def items_of(trace: Trace, x: Any) -> list[Any]:
-    """The items of anything that is iterated over while compiling."""
+    """Return the items of an iterable that is unrolled while compiling."""
     return list(trace.iterate(x)) if isinstance(x, Traced) else list(x)
 
 
@@ -124,7 +124,7 @@ def _least_or_greatest(of_numbers: Callable[..., Any], reduction: Callable[..., 
 
 
 def _chosen(trace: Trace, of_numbers: Callable[..., Any], items: list[Any], key: Any = None) -> Any:
-    """The first of the items that no other one (or its key) is beyond."""
+    """Return the smallest or largest item, the first of equals; if there is a ``key``, compare the keys."""
     builder, compare, chosen = trace.builder, _COMPARE[of_numbers], items[0]
     for x in items[1:]:
         keys = (x, chosen) if key is None else tuple(trace.call(key, y) for y in (x, chosen))
@@ -153,7 +153,7 @@ by_rule(*_COMPARE)
 
 
 def choose(builder: Builder, condition: Value, x: Value, y: Value) -> Value:
-    """One of two numbers; of two ints, the smaller or the larger if it is one of these."""
+    """Return x where the condition holds, else y; as a minimum or maximum if the condition compares these two ints."""
     chosen = _extreme(builder, condition, x, y)
     return chosen if chosen is not None else builder.where(condition, x, y)
 
@@ -206,7 +206,7 @@ def _sorted(trace: Trace, iterable: Any, /, *, key: Any = None, reverse: Any = F
     values = [trace.value(x) for x in items]
     if any(v.type.shape or v.type != values[0].type for v in values):
         raise BadInput("sorted of values that are not numbers of one type cannot be compiled; use np.sort of an array")
-    # Python keeps the order of equal numbers, also if it sorts them downwards.
+    # Python's sort is stable in both directions.
     array = trace.call(np.sort, trace.wrap(value(trace, items[::-1] if reverse else items)))
     found = items_of(trace, array)
     if values and values[0].type.weak:

@@ -1,4 +1,4 @@
-"""Sums, products, extremes and what is made of them, along any axes."""
+"""Sums, products, extremes, norms and related reductions, along any axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_GIVEN = np._NoValue  # type: ignore[attr-defined]
 
 
 def finish(trace: Trace, x: Value, axes: Any, reduced: Value, keepdims: Any, out: Any = None) -> Any:
-    """The result of a reduction of x: with the axes kept, written to ``out``, wrapped."""
+    """Finish a reduction of x: restore the axes if ``keepdims``, write to ``out``, wrap."""
     if keepdims is not NOT_GIVEN and keepdims:
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.type.shape))
         reduced = reshape(trace.builder, reduced, shape)
@@ -32,7 +32,7 @@ def given(x: Any) -> bool:
 
 
 def kept(trace: Trace, x: Value, where: Any, neutral: Any) -> Value:
-    """x with what ``where`` leaves out replaced by what changes nothing."""
+    """Return x with the elements that ``where`` leaves out replaced by the neutral element."""
     if where is True or where is NOT_GIVEN:
         return x
     return trace.builder.where(value(trace, where), x, trace.builder.constant(neutral, x.type.dtype))
@@ -65,7 +65,7 @@ traces(np.prod)(_totalled(np.prod, np.multiply, 1))
 
 
 def squares(builder: Builder, x: Value) -> Value:
-    """The squares of absolute values, real."""
+    """Return the squared absolute values, as reals."""
     if x.type.dtype.kind != "c":
         return builder.ufunc(np.multiply, x, x)
     return real(builder, builder.ufunc(np.multiply, x, builder.ufunc(np.conjugate, x)))
@@ -111,7 +111,7 @@ def _extreme(function: Any, ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _refuse_empty(trace: Trace, x: Value, axes: Any, ufunc: Any) -> None:
-    """What has no smallest or largest element is known to be empty only when the program runs."""
+    """Raise at run time if an axis is empty: an empty array has no extreme."""
     builder = trace.builder
     for i in axes:
         n = x.type.shape[i]
@@ -131,7 +131,7 @@ def _has_initial(
     return given(initial)
 
 
-# The initial value is one more number among the equal ones, of which there may be many.
+# The initial value shares the gradient with the elements equal to it, of which there may be many.
 by_rule(np.max, np.amax, np.min, np.amin, when=_has_initial)
 
 
@@ -148,7 +148,7 @@ def _logical(function: Any, neutral: bool) -> Callable[..., Any]:
 
 
 def truths(builder: Builder, x: Value) -> Value:
-    """Which elements are not zero."""
+    """Return which elements are nonzero."""
     if x.type.dtype.kind == "b":
         return strong(builder, x)
     return strong(builder, builder.ufunc(np.not_equal, x, builder.constant(0, x.type.dtype)))
@@ -311,7 +311,7 @@ def _where_not_nan(function: Any) -> Callable[..., Any]:
     def apply(
         trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        axis = axis if value(trace, a).type.shape else None  # NumPy takes 0 for an axis of a number here
+        axis = axis if value(trace, a).type.shape else None  # NumPy accepts axis=0 of a number here
         mask = trace.call(np.logical_not, trace.call(np.isnan, a))
         return trace.call(function, a, axis, dtype, out, *args, where=mask, **kwargs)
 
@@ -383,7 +383,7 @@ def _vector_norm(trace: Trace, size: Any, ord: Any, axes: Any, keepdims: Any) ->
 
 
 def one_axis(trace: Trace, a: Any, axis: Any, function: str) -> tuple[Value, int]:
-    """An array and one of its axes, all elements along one axis if none is named."""
+    """Return an array and its one axis; the ravelled array if the axis is None."""
     x = strong(trace.builder, value(trace, trace.call(np.ravel, a) if axis is None else a))
     if isinstance(axis, (tuple, list)):
         if len(axis) != 1:

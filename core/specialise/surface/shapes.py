@@ -1,4 +1,4 @@
-"""Shapes of arrays: views where NumPy gives views, copies where it copies."""
+"""Functions that change shapes: views where NumPy gives views, copies where it copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .views import permuted, reshaped
 
 
 def as_array(trace: Trace, x: Any) -> Array:
-    """x as an array that may be looked into."""
+    """Return x as an array."""
     return asarray(trace, x) if not isinstance(x, Array) else x
 
 
@@ -44,7 +44,7 @@ def reshape(
 
 
 def _by_its_order(trace: Trace, array: Array, shape: Shape, copy: Any) -> Any:
-    """The elements by columns, if the array stands so, and put so into the new one; else by rows."""
+    """``reshape`` with order="A": by columns if the array is in Fortran order, else by rows."""
 
     def apply(x: Array) -> Any:
         return reshape(trace, array, tuple(map(length, shape)), "C" if x is array else "F", copy=copy)
@@ -73,7 +73,7 @@ def _no_shape(size: int, items: Any) -> BadInput:
 
 
 def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
-    """The shape that ``reshape`` is asked for, -1 replaced."""
+    """Return the shape that ``reshape`` is asked for, with -1 replaced."""
     items = list(new) if isinstance(new, (tuple, list)) else [new]
     if isinstance(new, Array):
         items = [new[i] for i in range(len(new))]
@@ -105,7 +105,7 @@ def wanted_shape(trace: Trace, shape: Shape, new: Any) -> Shape:
 
 
 def shares_memory(trace: Trace, array: Array, shape: Shape) -> bool | None:
-    """Whether NumPy's reshape of an array gives a view of it; None if that is not known while compiling."""
+    """Whether NumPy's reshape of an array gives a view; None if that is not known while compiling."""
     if shape == array.type.shape or 0 in array.type.shape:
         return True
     if is_c_array(trace, array):
@@ -131,7 +131,7 @@ def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
 
 
 def in_its_order(trace: Trace, array: Array, order: str, apply: Any) -> Any:
-    """``apply`` to an array by columns, if it stands so ("A"), or with its axes as they stand in memory ("K")."""
+    """Apply a function to the array, transposed if it is in Fortran order ("A") or into its memory order ("K")."""
     if array.type.ndim < 2 or is_c_array(trace, array):
         note_view(array, False)
         return apply(array)

@@ -1,4 +1,4 @@
-"""Single indices and slices of one dimension: NumPy's wrapping of what is negative, its clamping, its errors."""
+"""Single indices and slices of one dimension, with NumPy's treatment of negative indices, clamping and errors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .arguments import integer
 
 
 def int64(builder: Builder, x: Value) -> Value:
-    """Integers as int64; a Python int is one."""
+    """Return integers as int64."""
     return x if x.type.dtype == np.int64 else builder.cast(x, np.int64)
 
 
 def length_of(builder: Builder, n: int | Dim) -> Value:
-    """A length as an int that takes the type of the index it meets, so that equal ints are one value."""
+    """Return a length as a value; a known one is weakly typed, so that it takes the index's type and equal ints are one value."""
     return n.value if isinstance(n, Dim) else builder.constant(n)
 
 
 def element(builder: Builder, i: Value, n: int | Dim, axis: int | None, text: str = "") -> Value:
-    """An index as an int64 from 0 to n - 1; checked when the program runs if it is not proved.
+    """Return an index as an int64 from 0 to n - 1; the program checks it at run time unless it is proved in range.
 
-    ``text`` is what the error says for a container of Python's, which has no ``axis``.
+    ``text`` is the error's message for a Python container, which has no ``axis``.
     """
     text = text or f"index {{}} is out of bounds for axis {axis} with size {{}}"
     if i.is_constant and isinstance(n, int):
@@ -50,7 +50,7 @@ def element(builder: Builder, i: Value, n: int | Dim, axis: int | None, text: st
 
 
 def from_end(builder: Builder, i: Value, length: Value) -> Value:
-    """A negative index counted from the end."""
+    """Return the index with the length added if it is negative."""
     integers = builder.integers
     if integers.is_at_most(Affine(0), integers.form(i)):
         return i
@@ -61,7 +61,7 @@ def from_end(builder: Builder, i: Value, length: Value) -> Value:
 
 
 def elements(builder: Builder, indices: Value, n: int | Dim, axis: int) -> Value:
-    """An array of indices as int64 from 0 to n - 1."""
+    """Return an array of indices as int64 from 0 to n - 1."""
     text = f"index {{}} is out of bounds for axis {axis} with size {{}}"
     if indices.is_constant and isinstance(n, int):
         found = np.asarray(indices.constant, np.int64)
@@ -93,7 +93,7 @@ def elements(builder: Builder, indices: Value, n: int | Dim, axis: int) -> Value
 
 
 def slice_entry(trace: Trace, s: slice, n: int | Dim) -> Any:
-    """A slice of a dimension of length n: ":" or ("s", start, step, length)."""
+    """Convert a slice of a dimension of length n to ":" or ("s", start, step, length)."""
     builder = trace.builder
     step = 1 if s.step is None else integer(trace, s.step, "the step of a slice")
     if step == 0:
@@ -132,7 +132,7 @@ def _bound(trace: Trace, x: Any) -> Value | None:
 
 
 def _clamped(builder: Builder, bound: Value, length: Value, low: Value, high: Value) -> Value:
-    """A bound of a slice, counted from the end if negative, within ``low`` and ``high``."""
+    """Return a slice's bound, counted from the end if negative, clamped to ``low`` and ``high``."""
     integers = builder.integers
     if not integers.is_at_most(Affine(0), integers.form(bound)):
         bound = builder.ufunc(np.maximum, bound, builder.ufunc(np.subtract, low, length))
@@ -142,7 +142,7 @@ def _clamped(builder: Builder, bound: Value, length: Value, low: Value, high: Va
 
 
 def _count(builder: Builder, start: Value, stop: Value, step: int) -> Value:
-    """How many elements there are from start to stop."""
+    """Return the number of elements from start to stop."""
     zero = builder.constant(0)
     span = builder.ufunc(np.subtract, stop, start) if step > 0 else builder.ufunc(np.subtract, start, stop)
     span = builder.ufunc(np.maximum, span, zero)
@@ -153,7 +153,7 @@ def _count(builder: Builder, start: Value, stop: Value, step: int) -> Value:
 
 
 def _dim(builder: Builder, count: Value, n: int | Dim, bounds: list[Value | None], step: int) -> int | Dim:
-    """The length of a slice: a number where it is proved, else a Dim."""
+    """Return a slice's length: an int if it is proved, else a Dim."""
     integers = builder.integers
     low, high = integers.interval(count)
     high = min(high, n.bound if isinstance(n, Dim) else n)

@@ -42,7 +42,7 @@ def apply(
     order: str = "K",
     subok: bool = True,
 ) -> Any:
-    """A call of a ufunc on traced values."""
+    """Write a call of a ufunc on traced values."""
     if all("O" in types for types in ufunc.types):
         raise refuse(
             f"{ufunc.__name__}, which gives arrays of Python objects,",
@@ -68,7 +68,7 @@ def apply(
 
 
 def compute(builder: Builder, ufunc: np.ufunc, values: list[Value], dtype: Any = None) -> Any:
-    """One value, or a list for a ufunc of several results; never Python numbers."""
+    """Return a ufunc's result, or a list of several, never as Python numbers."""
     if dtype is not None:
         dtype = np.dtype(dtype)
         loop = ufunc.resolve_dtypes(
@@ -86,7 +86,7 @@ def compute(builder: Builder, ufunc: np.ufunc, values: list[Value], dtype: Any =
 
 
 def _as_new(builder: Builder, found: Value) -> Value:
-    """A result as NumPy's number; one that is an older value must keep its own type."""
+    """Return a result as a NumPy number; it is cast to a new value if it may be an older one, whose type must stay."""
     return (
         as_numpy(found)
         if found.type.weak and found.type.dtype.kind not in "iub"
@@ -105,7 +105,7 @@ def _masked(trace: Trace, ufunc: np.ufunc, results: list[Value], outs: list[Any]
 
 
 def ufunc_trace(ufunc: np.ufunc) -> Callable[..., Any]:
-    """What a ufunc does on traced values."""
+    """Return what a ufunc does on traced values."""
     return lambda trace, *args, **kwargs: apply(trace, ufunc, *args, **kwargs)
 
 
@@ -134,7 +134,7 @@ def reduce_trace(ufunc: np.ufunc) -> Callable[..., Any]:
 def _folded(
     trace: Trace, ufunc: np.ufunc, array: Any, axis: Any, keepdims: bool, initial: Any, out: Any, where: Any, dtype: Any
 ) -> Any:
-    """A reduction that NumPy has no other name for: a loop along one axis, or over all elements."""
+    """Write ``ufunc.reduce``, where NumPy has no function for it, as a loop along each reduced axis in turn."""
     if where is not True or out is not None or dtype is not None:
         raise refuse(f"{ufunc.__name__}.reduce(where=, out= or dtype=)", "leave it out")
     if not _folds_from_the_left(ufunc):
@@ -154,7 +154,7 @@ def _folded(
 
 @cache
 def _folds_from_the_left(ufunc: np.ufunc) -> bool:
-    """Whether ``ufunc.reduce`` is x[0] op x[1] op ...: the vectorised loops of some (power, arctan2) differ in NumPy 2.4."""
+    """Whether ``ufunc.reduce`` is x[0] op x[1] op ...; in NumPy 2.4 some vectorised loops (power, arctan2) differ."""
     x = np.linspace(0.4, 0.9, 45).reshape(9, 5)
     with np.errstate(all="ignore"):
         lines = (ufunc.accumulate(x, axis)[(slice(None),) * axis + (-1,)] for axis in (0, 1))
@@ -162,7 +162,7 @@ def _folds_from_the_left(ufunc: np.ufunc) -> bool:
 
 
 def _along(trace: Trace, ufunc: np.ufunc, x: Value, axis: int, initial: Any) -> Value:
-    """x[0] op x[1] op ... along an axis, which goes."""
+    """Fold along an axis, x[0] op x[1] op ..., and drop the axis."""
     builder = trace.builder
     rest = (":",) * x.type.ndim
     spec = (*rest[:axis], "i", *rest[axis + 1 :])
@@ -251,7 +251,7 @@ _METHODS = {
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """What a ufunc or a method of one does on traced values, those of ``scipy.special`` too; None for anything else."""
+    """Return what a ufunc, also of ``scipy.special``, or a ufunc's method does on traced values; None for anything else."""
     if isinstance(function, np.ufunc) and function not in FUNCTIONS:
         return ufunc_trace(function)
     owner = getattr(function, "__self__", None)

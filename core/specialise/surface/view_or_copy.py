@@ -1,4 +1,4 @@
-"""Whether the elements of an array stand in memory in order, which decides whether NumPy gives a view or a copy."""
+"""Whether an array's elements are contiguous in memory: this decides whether NumPy gives a view or a copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .memory_order import UnknownOrder, has_order, is_contiguous, is_known_in_c_
 
 
 def note_view(array: Array, is_view: bool) -> bool:
-    """Note that the order of the elements in memory has decided what is a view."""
+    """Note on the storage that the memory order decided between a view and a copy."""
     if is_view:
         array.storage.is_viewed = True
     else:
@@ -19,7 +19,7 @@ def note_view(array: Array, is_view: bool) -> bool:
 
 
 def is_c_array(trace: Trace, array: Array) -> bool:
-    """Whether it is known, of an array of any lengths, that it stands in C order without gaps."""
+    """Whether an array, of any lengths, is known to be C-contiguous."""
     if not is_contiguous(array.view):
         return False
     if not has_order(trace, array.storage):
@@ -29,7 +29,7 @@ def is_c_array(trace: Trace, array: Array) -> bool:
 
 
 def known_layout(trace: Trace, array: Array) -> np.ndarray | None:
-    """An array that stands in memory as another does; None if that is not known while compiling."""
+    """Return an array with another's strides; None if they are not known while compiling."""
     if not array.type.is_static and not has_order(trace, array.storage):
         raise refuse(
             "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
@@ -44,7 +44,7 @@ def known_layout(trace: Trace, array: Array) -> np.ndarray | None:
 
 
 def maybe_copied(array: Array, copied: Array) -> Array:
-    """The copy of an array, in whose place NumPy may have a view: neither may be written to from now on."""
+    """Return the copy of an array where NumPy may give a view, and forbid later writes to either."""
     text = (
         "whether this array shares memory with another depends on the order in which NumPy would have made it, which is not known while "
         "compiling; make it by .copy() or np.ascontiguousarray before the reshape"

@@ -1,4 +1,4 @@
-"""Views: arrays that look into the memory of another through indices, slices, a permutation of axes, or a reshape."""
+"""Views: arrays that look into another's memory through indices, slices, a permutation of axes, or a reshape."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
 from ..traced import Array, View
 
-# What a view takes of each dimension of what it looks into: all of it (":"), one element ("i", index), or a slice
-# ("s", start, step, length); index and start are int64 and within the dimension.
+# What a view takes of each dimension: all of it (":"), one element ("i", index), or a slice ("s", start, step, length).
+# Index and start are int64 and within the dimension.
 Entry = Any
 
 
 class Part(View):
-    """The part of an array that ``entries`` name, with its dimensions in the order ``dims``; None is one of length 1.
+    """The part selected by ``entries``, with its dimensions in the order ``dims``; None is a new dimension of length 1.
 
-    ``outer`` is the view that the part is taken of, None for the memory itself.
+    ``outer`` is the view from which the part is taken; None is the memory itself.
     """
 
     __slots__ = ("builder", "dims", "entries", "outer", "shape")
@@ -61,12 +61,12 @@ class Part(View):
 
     @property
     def key(self) -> Any:
-        """The same for views of the same elements of the same memory."""
+        """A key that is equal for views of the same elements of the same memory."""
         outer = self.outer.key if isinstance(self.outer, Part) else self.outer
         return outer, self.spec, self.dims, tuple(map(identity, self.index)), tuple(map(dim_key, self.part_shape))
 
     def _order(self) -> list[int]:
-        """The permutation from the remaining dimensions in their own order to the part's."""
+        """Return the permutation from the remaining dimensions in their own order to the part's."""
         kept = [d for d, e in enumerate(self.entries) if e == ":" or e[0] == "s"]
         return [kept.index(d) for d in self.dims if d is not None]
 
@@ -95,7 +95,7 @@ class Part(View):
         return self.outer.write(base, v) if self.outer is not None else v
 
     def taken(self, entries: Sequence[Entry], dims: Sequence[int | None]) -> Part:
-        """The part of this part; ``entries`` and ``dims`` are in terms of this part's dimensions."""
+        """Return a part of this part; ``entries`` and ``dims`` refer to this part's dimensions."""
         found, places = list(self.entries), {}
         for position, entry in enumerate(entries):
             d = self.dims[position]
@@ -128,7 +128,7 @@ class Part(View):
 
 
 class Strided(View):
-    """All of an argument whose elements do not stand in C order; ``given`` is it, whose strides say what is a view of it."""
+    """The whole of an argument that is not in C order; the strides of ``given`` decide what is a view of it."""
 
     __slots__ = ("given",)
 
@@ -141,10 +141,10 @@ class Strided(View):
 
 
 class Derived(View):
-    """A view through any pair of functions: ``there`` from the elements looked at, ``back`` to them.
+    """A view through two functions: ``there`` reads it from the elements below, ``back`` writes it to them.
 
-    ``in_numpy`` makes it of an array; it is given the array and the lengths ``shape``.  ``is_reshape``: all elements, in the
-    same order, in the shape ``bounds``.
+    ``in_numpy`` makes the view in NumPy from an array and the lengths ``shape``.  ``is_reshape``: it has all elements in the same
+    order, in the shape ``bounds``.
     """
 
     __slots__ = ("bounds", "in_numpy", "is_read_only", "is_reshape", "outer", "shape")
@@ -172,7 +172,7 @@ class Derived(View):
         def write(base: Value, v: Value) -> Value:
             if outer is None:
                 return back(base, v)
-            x = base if is_reshape else outer.read(base)  # a reshape needs no old elements
+            x = base if is_reshape else outer.read(base)  # a reshape replaces all elements, so it needs no old ones
             return outer.write(base, back(x, v))
 
         super().__init__(read, write)
@@ -187,7 +187,7 @@ class Derived(View):
 
 
 def in_numpy(view: View) -> tuple[list[Value], Callable[[Any, Any], Any]]:
-    """A view as NumPy takes it: the indices and lengths in it, and a function of the memory and these numbers."""
+    """Return the indices and lengths in a view, and the function that makes it in NumPy from the memory and these numbers."""
     values: list[Value] = []
 
     def number(value: Value) -> Callable[[Any], int]:
@@ -206,7 +206,7 @@ def _after_run(view: View | None, number: Callable[[Value], Callable[[Any], int]
 
 
 def _range(entry: Entry, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any], Any]:
-    """The index or slice that an entry of a part is in a run."""
+    """Return the function that gives an entry's index or slice in a run."""
     if entry == ":":
         return lambda numbers: slice(None)
     at = number(entry[1])
@@ -229,7 +229,7 @@ def _only(builder: Builder, v: Value) -> Value:
 
 
 def place(builder: Builder, start: Value, offset: Value, step: int) -> Value:
-    """start + offset * step, an int64."""
+    """Return start + offset * step as an int64."""
     moved = offset if step == 1 else builder.ufunc(np.multiply, offset, builder.constant(step))
     return builder.ufunc(np.add, start, moved)
 
@@ -243,7 +243,7 @@ def dim_key(n: int | Dim) -> Any:
 
 
 def whole(builder: Builder, array: Array) -> Part:
-    """An array as a part, to be taken parts of."""
+    """Return an array as a part, of which further parts can be taken."""
     if isinstance(array.view, Part):
         return array.view
     ndim = array.type.ndim
@@ -251,7 +251,7 @@ def whole(builder: Builder, array: Array) -> Part:
 
 
 def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequence[int | None]) -> Array:
-    """A view of an array; a dimension of length 1 may be left out of ``dims``."""
+    """Return a view of an array; ``dims`` may leave out dimensions of length 1."""
     zero = builder.constant(0)
     entries = list(entries)
     for d, entry in enumerate(entries):
@@ -265,7 +265,7 @@ def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequ
 
 
 def permuted(builder: Builder, array: Array, axes: Sequence[int | None]) -> Array:
-    """A view with axes in another order, axes of length 1 left out or (None) put in."""
+    """Return a view with permuted axes; axes of length 1 may be left out, and None adds one."""
     return view_of(builder, array, [":"] * array.type.ndim, axes)
 
 
@@ -276,7 +276,7 @@ def derived(
     back: Callable[[Value, Value], Value],
     in_numpy: Callable[[Any, tuple[int, ...]], Any],
 ) -> Array:
-    """A view through functions."""
+    """Return a view through a pair of functions (``Derived``)."""
     return Array(array.storage, Derived(array.view, there, back, in_numpy, kind), kind)
 
 
@@ -288,7 +288,7 @@ def read_only(
     there: Callable[[Value], Value],
     in_numpy: Callable[[Any, tuple[int, ...]], Any],
 ) -> Array:
-    """A view that NumPy does not let be written to, as a broadcast array or a diagonal."""
+    """Return a view that NumPy marks read-only, such as a broadcast array or a diagonal."""
 
     def back(old: Value, v: Value) -> Value:
         raise AssertionError("a read-only view is written to")
@@ -301,7 +301,7 @@ def read_only(
 
 
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
-    """A view of all elements in C order."""
+    """Return a view of all elements in C order in another shape."""
     before = array.type.shape
     kind = ArrayType(array.type.dtype, tuple(shape))
     view = Derived(
@@ -316,7 +316,7 @@ def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
 
 
 def reshape(builder: Builder, x: Value, shape: Shape) -> Value:
-    """The elements in C order in another shape, that of a number too."""
+    """Return the elements in C order in another shape; a number is accepted too."""
     if not x.type.shape and shape:
         return builder.full(shape, x)
     return builder.reshape(x, tuple(shape)) if shape else _only(builder, x) if x.type.shape else x
