@@ -1,1 +1,1 @@
-"""The tape of a run, and what each operation of Python does on it."""
+"""The tape of a run, and the recorded form of each operation of Python."""

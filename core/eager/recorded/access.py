@@ -1,7 +1,7 @@
-"""Subscripts, attributes, iteration and unpacking of recorded code.
+"""Subscripts, attribute loads, iteration and unpacking in recorded code.
 
-On arrays these are operations of the tape; containers only move references; for objects of a class they follow Python's
-protocol into the class's own methods.
+On arrays these are operations on the tape.  Containers only move references.  For other objects they follow Python's
+protocol and record the methods of the class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .tape import Cotangents, Record, Tape, snapshot
 
 Operation = Callable[..., Any]
 INDICES = PLAIN | {slice, tuple, list, np.ndarray}
-"""Classes of indices of an array that are no objects with an ``__index__`` in Python."""
+"""Classes of array indices that NumPy can use without calling an ``__index__`` written in Python."""
 
 
 class _Structure(ctypes.Structure):
@@ -61,7 +61,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
         return getitem(tape, part, ()) if part.ndim == 0 and part.dtype.kind != "V" else part if part.ndim else a[i]
     if isinstance(a, np.nditer):
         return visited(tape, a[i], a.operands)
-    if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a number of NumPy
+    if isinstance(a, np.inexact):  # x[()], x[...], x[None] of a NumPy scalar
         return getitem(tape, tape.call(np.asarray, a), i)
     if isinstance(a, dict):
         return entry_of(tape, a, i)
@@ -78,12 +78,12 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
 
 
 def _entry(tape: Tape, a: np.ndarray, i: Any) -> Any:
-    """An entry of an array as a Python number."""
+    """Return an entry of an array as a Python number."""
     return tape.call(np.ndarray.item, getitem(tape, a, i))
 
 
 def place(tape: Tape, i: Any) -> Any:
-    """An index as C takes it: of an object with ``__index__`` in Python, what that gives."""
+    """Convert an index for C code: call ``__index__`` written in Python on the tape, also in a slice."""
     kind = type(i)
     if kind is slice:
         parts = i.start, i.stop, i.step
@@ -95,14 +95,14 @@ def place(tape: Tape, i: Any) -> Any:
 
 
 def hashed_or_counted(tape: Tape, function: Operation, a: Any, i: Any, *v: Any) -> Any:
-    """``a[i]`` and its like where ``i`` may be an object of a class: a key, or an index that is not yet a number."""
+    """Access an item of a container where ``i`` may be an object: a key to hash, or an index to convert."""
     if isinstance(a, dict):
         return hashed(tape, function, i, a, i, *v)
     return function(a, place(tape, i), *v)
 
 
 def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
-    """``dict.__getitem__`` of a subclass: what it calls for a key that it does not have is recorded."""
+    """Do ``dict.__getitem__`` of a subclass, with the calls for a missing key recorded."""
     missing = special(type(a), "__missing__")
     if missing is not None and not hashed(tape, dict.__contains__, i, a, i):
         return tape.call(missing, a, i)
@@ -131,7 +131,7 @@ def _getitem_back(table: Cotangents, record: Record) -> None:
 
 
 def iterate(tape: Tape, x: Any) -> Any:
-    """What a ``for`` loop, a call's ``*args`` or a built-in function runs over in place of ``x``."""
+    """Return the iterable over which a ``for`` loop, a call's ``*args`` or a built-in runs in place of ``x``."""
     kind = type(x)
     if kind is list or kind is tuple or kind is range or kind is dict or kind is str:
         return x
@@ -166,7 +166,7 @@ def iterate(tape: Tape, x: Any) -> Any:
 
 
 def visited(tape: Tape, y: Any, operands: tuple[np.ndarray, ...]) -> Any:
-    """What ``np.nditer`` hands out: views of its operands, or of a buffer, which are not looked into."""
+    """Return the values of ``np.nditer`` as views of its operands; note views of a buffer as opaque."""
     if isinstance(y, tuple):
         return tuple(visited(tape, e, operands) for e in y)
     view = rebased(y, operands)
@@ -220,12 +220,12 @@ def _by_index(tape: Tape, x: Any) -> Iterator[Any]:
 
 
 def unpack(tape: Tape, x: Any) -> Iterable[Any]:
-    """The right side of ``a, b = x``."""
+    """Return the entries of the right side of ``a, b = x``."""
     return iterate(tape, x)
 
 
 def mapping(tape: Tape, x: Any) -> Any:
-    """What ``**x`` unpacks; of a class derived from ``dict`` Python reads the entries past its methods."""
+    """Return the mapping that ``**x`` unpacks; for a subclass of ``dict`` Python mostly ignores overridden methods."""
     if isinstance(x, dict) and special(type(x), "__iter__") is None:
         return x
     if special(type(x), "__getitem__") is not None or special(type(x), "keys") is not None:
@@ -239,7 +239,7 @@ def call_keys(tape: Tape, x: Any) -> Any:
 
 
 def pairs(tape: Tape, x: Any) -> Any:
-    """What ``dict(x)`` and ``update(x)`` read: a mapping, or pairs."""
+    """Return the entries that ``dict(x)`` and ``update(x)`` read: a mapping, or pairs."""
     return mapping(tape, x) if hasattr(x, "keys") else iterate(tape, x)
 
 
@@ -262,7 +262,7 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
         raw = class_attribute(_after(x.__self_class__, x.__thisclass__), name)
         if (
             is_property(raw, "__get__") and x.__self__ is x.__self_class__
-        ):  # in a method of the class: the property itself
+        ):  # ``super()`` in a class method gives the property itself
             return raw
         return _from_class(tape, x, name, x.__self__, raw)
     if kind in PROXIES:
@@ -313,7 +313,7 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
 
 
 def _is_numpys(kind: type, name: str) -> bool:
-    """Whether a class of arrays or of NumPy's numbers leaves an attribute to NumPy."""
+    """Whether a class of arrays or NumPy scalars inherits an attribute from NumPy."""
     if kind.__module__ == "numpy" and issubclass(kind, np.generic) and kind is not np.record:
         return True
     raw = class_attribute(kind.__mro__, name)
@@ -321,27 +321,27 @@ def _is_numpys(kind: type, name: str) -> bool:
 
 
 FIELDS = (GetSetDescriptorType, MemberDescriptorType, type(_Structure.field))
-"""Descriptors of what objects of classes written in C hold."""
+"""Descriptors of the fields of objects whose classes are written in C."""
 
 
 def _after(cls: type, base: type) -> tuple[type, ...]:
-    """The classes among which ``super(base, instance of cls)`` looks."""
+    """Return the classes that ``super(base, instance of cls)`` searches."""
     return cls.__mro__[cls.__mro__.index(base) + 1 :]
 
 
 def load_attribute(tape: Tape, x: Any, name: str, plainly: Any = object.__getattribute__) -> Any:
-    """``object.__getattribute__``, past what the class itself does about missing attributes."""
+    """Do ``object.__getattribute__``, which ignores the class's own ``__getattribute__`` and ``__getattr__``."""
     raw = class_attribute(type(x).__mro__, name)
     return plainly(x, name) if raw is MISSING else _from_class(tape, x, name, x, raw, plainly)
 
 
 def is_property(raw: Any, method: str) -> bool:
-    """Whether a descriptor is a property, or of a class derived from it that leaves a method to it."""
+    """Whether a descriptor is a property, or of a subclass that inherits ``method``."""
     return isinstance(raw, property) and getattr(type(raw), method) is getattr(property, method)
 
 
 def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly: Any = getattr) -> Any:
-    """``x.name``, for which a class of ``x`` has the attribute ``raw``."""
+    """Return ``x.name``, where ``raw`` is the class attribute of that name."""
     kind = type(raw)
     if is_property(raw, "__get__"):
         return tape.call(raw.fget, instance) if raw.fget is not None else plainly(x, name)

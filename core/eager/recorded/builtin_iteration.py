@@ -1,4 +1,4 @@
-"""Built-in functions that iterate, test, compare or hash entries: ``map``, ``filter``, ``all``, ``set``, ``itertools``, heaps."""
+"""Handlers for built-ins that iterate, test, compare or hash: ``map``, ``filter``, ``all``, ``set``, ``itertools``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def filter_(tape: Tape, function: Any, iterable: Any) -> Iterator[Any]:
 
 
 def _test(tape: Tape, function: Any) -> Any:
-    """What ``filter`` is given to ask whether an entry stays."""
+    """Return the recorded test for ``filter``; None tests the truth of an entry."""
     if function is None:
         return functools.partial(holds, tape)
     return functools.partial(_passes, tape, recording(tape, function))
@@ -52,7 +52,7 @@ def accumulate_(tape: Tape, iterable: Any, func: Any = None, *, initial: Any = N
 
 
 def _calling_back(function: Any) -> Any:
-    """Iterators whose first argument is a test."""
+    """Return a handler of an iterator whose first argument is a test."""
     return lambda tape, test, iterable: function(_test(tape, test), iterate(tape, iterable))
 
 
@@ -88,7 +88,7 @@ def count_(tape: Tape, start: Any = 0, step: Any = 1) -> Iterator[Any]:
 
 
 class _Key:
-    """A key in the hands of ``groupby``: compared on the tape."""
+    """A key given to ``groupby``, compared on the tape."""
 
     __slots__ = ("tape", "x")
 
@@ -109,7 +109,7 @@ def groupby_(tape: Tape, iterable: Any, key: Any = None) -> Any:
 
 
 def _iterating(function: Any) -> Any:
-    """Containers and iterators that are made of other iterables."""
+    """Return a handler of an iterator over other iterables."""
     return lambda tape, *iterables, **kwargs: function(*(iterate(tape, i) for i in iterables), **kwargs)
 
 
@@ -140,7 +140,7 @@ for _function in (set, frozenset):
 
 
 def _asking(function: Any) -> Any:
-    """``all`` and ``any``."""
+    """Return a handler of ``all`` or ``any``."""
 
     def handler(tape: Tape, iterable: Any) -> bool:
         entries = iterate(tape, iterable)

@@ -1,4 +1,4 @@
-"""How a call is made while a tape records: by handler, by rule, or by recording the callee's own source."""
+"""Recorded calls: by a handler, by a rule, or by recording the callee's source."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ call = Tape.call
 
 
 def caller(function: Any) -> Handler:
-    """``call`` of any callable object, before its arguments are known."""
+    """Return the recorded form of any callable object."""
     if type(function) is MethodType and type(function.__func__) is FunctionType:
         method, x = function.__func__, function.__self__
         return lambda tape, /, *args, **kwargs: known.functions[method](tape, x, *args, **kwargs)
@@ -54,7 +54,7 @@ def caller(function: Any) -> Handler:
 
 
 def method_caller(name: str) -> Handler:
-    """``call_method`` of a name, before the object and its arguments are known."""
+    """Return the recorded form ``(tape, x, ...)`` of a call of the method ``name``."""
     found = _method_callers.get(name)
     if found is None:
         found = _method_callers[name] = lambda tape, x, /, *a, **named: call_method(tape, x, name, *a, **named)
@@ -65,16 +65,16 @@ _method_callers: dict[str, Handler] = {}
 
 
 def bound(tape: Tape, x: Any, name: str) -> Callable[..., Any]:
-    """``x.name``, to be called as it stands."""
+    """Return the recorded ``x.name``, called without a tape argument."""
     return lambda *args, **kwargs: call_method(tape, x, name, *args, **kwargs)
 
 
 def _how(function: Any) -> Handler:
-    """How a function or a class is called, whatever its arguments."""
+    """Return the recorded form of a function or a class, for any arguments."""
     if function in HANDLERS:
         return HANDLERS[function]
     rule = find_rule(function)
-    if function in HANDLERS:  # of a library whose handlers were read just now
+    if function in HANDLERS:  # ``find_rule`` may have loaded the handlers of a library
         return HANDLERS[function]
     if rule is not None:
         if isinstance(function, type):
@@ -97,7 +97,7 @@ def _how(function: Any) -> Handler:
 
 
 def _of_zero(rule: Any) -> Handler:
-    """A call of a function whose derivative is zero: of plain numbers there is nothing to record."""
+    """Return the recorded form of a function whose derivative is zero: plain numbers need no record."""
 
     def call_zero(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
@@ -111,9 +111,9 @@ def _of_zero(rule: Any) -> Handler:
 
 
 def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of what is neither a function written in Python nor a method of an object."""
+    """Call something that is neither a Python function nor a bound Python method."""
     if type(type(function).__hash__) is FunctionType and not any(f is function for f in ADJOINTS):
-        return _call_object(tape, function, args, kwargs)  # its hash is code of the program, which is not to run here
+        return _call_object(tape, function, args, kwargs)  # its ``__hash__`` is user code, which must not run here
     try:
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object
@@ -151,7 +151,7 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-    """``x.name(*args, **kwargs)``, recorded on ``tape``."""
+    """Call ``x.name(*args, **kwargs)``, recorded on ``tape``."""
     kind = type(x)
     in_c = METHODS_IN_C.get(kind)
     if in_c is not None and name != "__class__":
@@ -165,7 +165,7 @@ def call_method(tape: Tape, x: Any, name: str, /, *args: Any, **kwargs: Any) -> 
         if found is not None and name not in getattr(x, "__dict__", ()):
             return known.functions[found](tape, x, *args, **kwargs)
     if name == "__class__" or isinstance(x, np.ndarray) and not hasattr(np.ndarray, name):
-        return call(tape, get_attribute(tape, x, name), *args, **kwargs)  # no method, or one of a subclass's own
+        return call(tape, get_attribute(tape, x, name), *args, **kwargs)  # not a method, or only a subclass's
     if isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, name, args, kwargs)
     if isinstance(x, np.ufunc):
@@ -189,11 +189,11 @@ METHODS_IN_C: dict[type, Handler] = {
     **{kind: array_method if issubclass(kind, (np.ndarray, np.generic)) else number_method for kind in NUMBERS},
     **dict.fromkeys((list, dict, set, tuple, str), _of_container),
 }
-"""How the methods of built-in classes are called: ``handler(tape, x, name, args, kwargs)``."""
+"""Handlers of the methods of built-in classes: ``handler(tape, x, name, args, kwargs)``."""
 
 
 def _class_method(cls: type, name: str) -> Any:
-    """``cls.name`` where that is a function written in Python, to be called as it is."""
+    """Return ``cls.name`` if it is a Python function that needs no binding, else None."""
     raw = class_attribute(cls.__mro__, name)
     function = raw.__func__ if type(raw) is staticmethod else raw
     if type(function) is not FunctionType:
@@ -219,7 +219,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
                     y, saved = call_on(tape.parent, compiled.forward, *values)
                     fits = compiled.fits(y)
                 except Exception:
-                    fits = False  # the recorded form raises it again, on the user's lines
+                    fits = False  # the recorded form raises the error again, on the user's lines
                 if fits:
                     if any(type(x) is Int for x in values):
                         y = enlist_all(tape, y, function)
@@ -237,12 +237,12 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
     except InIntegers:
         return call_opaque(tape, function, args, kwargs)
     except NoSource:
-        # Its source is not looked for again in this run.
+        # Do not search for its source again in this run.
         if function in known.functions:
             known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
         return _call_unread(tape, function, args, kwargs)
     if known.runs:
-        # What has no compiled form for one call has none for the next.
+        # A function without a compiled form for this call is recorded in all later calls too.
         known.functions.settle(function, recorded, template_of(function).is_current)
     if is_raised():
         return recorded(tape, *args, **kwargs)
@@ -266,15 +266,15 @@ def _call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
 
 
 def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:
-    """A call of a compiled function, which asks for its types again only where an argument is no real number.
+    """Return the recorded form of a compiled function that checks types again only if an argument is not a real number.
 
-    After the ``given`` arguments it takes ``rest``, defaults that are no numbers.
+    It passes ``rest``, the values of the parameters after the first ``given``.
     """
     whole = connected.body(function, _call_python, given)
     if whole is not None:
         return whole
     forward = compiled.forward
-    several = compiled.result.kind == "tuple"  # or a list, which the program may change afterwards
+    several = compiled.result.kind == "tuple"  # includes lists, which the program may change afterwards
 
     def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
@@ -286,7 +286,7 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
                         tape.records.append((_pull_compiled, kept, compiled, saved, (*args, *rest), function))
                         return y
                 except Exception:
-                    pass  # the recorded form raises it again, on the user's lines
+                    pass  # the recorded form raises the error again, on the user's lines
         return _call_python(tape, function, args, kwargs)
 
     return call_compiled
@@ -295,7 +295,7 @@ def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[A
 def parameters(
     function: FunctionType, args: Sequence[Any], kwargs: dict[str, Any] | None = None
 ) -> tuple[Any, ...] | None:
-    """The arguments of a call, defaults and the contents of the closure, or None if they do not fit one to one."""
+    """Return the arguments of a call with defaults and closure contents, or None if they do not match one to one."""
     code = function.__code__
     missing = code.co_argcount - len(args)
     if missing or kwargs:
@@ -340,13 +340,13 @@ def _pull_compiled(table: Cotangents, record: Record) -> None:
 
 
 def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any, ...], dy: Any) -> None:
-    """The pullback of a compiled call by recording it again: the tape knows what to do at an infinite slope."""
+    """Pull back a compiled call by recording it again, because the tape treats infinite slopes."""
     args = values[: function.__code__.co_argcount]
     pull_again(table, lambda again: instrument(function)(again, *args), dy)
 
 
 def _is_as_it_was(function: FunctionType, values: tuple[Any, ...]) -> bool:
-    """Whether the closure of a compiled function holds what it held when it was called."""
+    """Whether the closure of a compiled function is unchanged since the call."""
     now = parameters(function, values[: function.__code__.co_argcount])
     return now is not None and all(a is b for a, b in zip(values, now))
 
@@ -364,7 +364,7 @@ def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A method written in C of the object ``x``; ``super()`` gives those that a class in Python overrides."""
+    """Call a C method bound to ``x``; ``super()`` gives one that a Python class overrides."""
     kind = type(x)
     name = function.__name__
     handler = HANDLERS.get(getattr(kind, name, None))
@@ -419,11 +419,11 @@ PAST_THE_CLASS: dict[tuple[Any, str], Handler] = {
     (type, "__getattribute__"): lambda tape, cls, name: load_attribute(tape, cls, name, type.__getattribute__),
     **{(property, name): method for name, method in PROPERTY.items()},
 }
-"""What ``super()`` gives of the methods by which Python gets and sets attributes, by class and name."""
+"""Handlers of the attribute methods that ``super()`` reaches, by class and name."""
 
 
 def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``float.__mul__(a, b)``, ``list.append(l, x)``, ``np.ndarray.sum(a)``."""
+    """Call an unbound C method, as in ``float.__mul__(a, b)``, ``list.append(l, x)``, ``np.ndarray.sum(a)``."""
     x, *rest = args
     cls = function.__objclass__
     if cls is property and isinstance(x, property) and function.__name__ in PROPERTY and not kwargs:
@@ -441,7 +441,7 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def enter(tape: Tape, manager: Any) -> Any:
-    """The context manager of a ``with`` statement, its methods recorded if they are Python."""
+    """Return the context manager of a ``with`` statement, its methods recorded if they are Python."""
     if special(type(manager), "__enter__") is not None or type(manager).__exit__ in HANDLERS:
         return _Entered(tape, manager)
     return manager

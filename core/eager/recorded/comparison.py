@@ -1,7 +1,7 @@
-"""Order and equality of objects whose classes define them in Python, where C code would compare.
+"""Comparisons by methods written in Python, where C code would call them unrecorded.
 
-Sorting, ``min`` and ``max`` are handed stand-ins that compare on the tape; tuples, lists and deques are compared and
-searched entry by entry, and heaps and bisections run from the standard library's own Python source.
+Sorting, ``min`` and ``max`` get stand-ins that compare on the tape.  Tuples, lists and deques are compared and searched
+entry by entry.  Heaps and bisections run from the standard library's own Python source.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OPERATORS = {method: getattr(operator, method.strip("_")) for method in REFLECTE
 
 
 def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
-    """``a < b`` and its like; a method written in Python may return or store what it has computed."""
+    """Compare ``a`` and ``b`` by the special method ``method``; a method written in Python is recorded."""
     ka, kb = type(a), type(b)
     if ka in PLAIN and kb in PLAIN:
         return OPERATORS[method](a, b)
@@ -66,7 +66,7 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
 
 
 class _Negated:
-    """``object.__ne__`` of a class with an ``__eq__`` in Python."""
+    """The inherited ``object.__ne__`` of a class with an ``__eq__`` in Python."""
 
     def __init__(self, own: Any) -> None:
         self.own = own
@@ -89,7 +89,7 @@ def _not_implemented(x: Any, other: Any) -> Any:
 
 
 def _in_turn(tape: Tape, method: str, a: Any, b: Any) -> Any:
-    """The comparison of two lists or two tuples: that of their first entries that differ, then of their lengths."""
+    """Compare two lists or two tuples by their first entries that differ, else by their lengths."""
     if len(a) != len(b) and method in ("__eq__", "__ne__") and isinstance(a, list):
         return method == "__ne__"
     for x, y in zip(a, b):
@@ -99,12 +99,12 @@ def _in_turn(tape: Tape, method: str, a: Any, b: Any) -> Any:
 
 
 def equal(tape: Tape, x: Any, y: Any) -> bool:
-    """Whether containers take two entries for the same."""
+    """Whether containers treat two entries as equal: by identity, else by ``==``."""
     return x is y or holds(tape, compare(tape, "__eq__", x, y))
 
 
 def holds(tape: Tape, x: Any) -> bool:
-    """``bool(x)``."""
+    """Return ``bool(x)``, recorded."""
     kind = type(x)
     if kind in PLAIN:
         return bool(x)
@@ -113,11 +113,11 @@ def holds(tape: Tape, x: Any) -> bool:
 
 
 HASHED = {dict, set, frozenset, str}
-"""Containers that do not compare what they look for with each entry."""
+"""Containers whose ``in`` does not compare entry by entry."""
 
 
 class Ordered:
-    """An object in the hands of code that sorts: compared on the tape."""
+    """A stand-in for an object that is sorted, compared on the tape."""
 
     __slots__ = ("tape", "x")
 
@@ -132,7 +132,7 @@ class Ordered:
 
 
 def sorting(tape: Tape, values: Iterable[Any], key: Any) -> Callable[[Any], Any] | None:
-    """The key by which C code may sort some values: recorded, and in a form whose comparisons are recorded."""
+    """Return the key function for sorting in C: a recorded key, whose results are compared on the tape."""
     if key is None:
         return functools.partial(Ordered, tape) if calls_back(values) else None
     recorded = Recording(tape, key)
@@ -145,7 +145,7 @@ def sorting(tape: Tape, values: Iterable[Any], key: Any) -> Callable[[Any], Any]
 
 
 def contains(tape: Tape, x: Any, container: Any) -> bool:
-    """``x in container``."""
+    """Return ``x in container``, recorded."""
     kind = type(container)
     if kind in HASHED and type(x) in PLAIN:
         return x in container
@@ -166,7 +166,7 @@ def contains(tape: Tape, x: Any, container: Any) -> bool:
 
 
 def search(tape: Tape, name: str, container: Any, x: Any, *bounds: Any) -> Any:
-    """``index``, ``count`` and ``remove`` of a list, a tuple or a deque, where entries are compared on the tape."""
+    """Do ``index``, ``count`` or ``remove`` of a list, tuple or deque with recorded comparisons."""
     if name == "count":
         return sum(equal(tape, e, x) for e in container)
     places = range(*slice(*(*bounds, None)[:2] if bounds else (None,)).indices(len(container)))
@@ -181,7 +181,7 @@ def search(tape: Tape, name: str, container: Any, x: Any, *bounds: Any) -> Any:
 
 @functools.cache
 def in_python(module: ModuleType) -> dict[str, FunctionType]:
-    """The functions of a module of the standard library from its Python source, also those that C takes the place of."""
+    """Return a standard library module's functions in Python, including those that have a C version."""
     tree = parse(inspect.getsource(module))
     tree.body = [s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.Assign))]
     namespace: dict[str, Any] = {"__name__": module.__name__}
@@ -194,7 +194,7 @@ BISECTIONS = (bisect.bisect_left, bisect.bisect_right, bisect.insort_left, bisec
 
 
 def heap_operation(function: Any) -> Callable[..., Any]:
-    """A function of a list and perhaps of an item, as recorded code calls it."""
+    """Return the handler of a function of ``heapq`` or ``bisect``."""
     module = heapq if function in HEAPS else bisect
 
     def handler(tape: Tape, entries: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Making instances: of classes written in Python, of built-in containers and iterators, of subclasses of numbers."""
+"""Makes instances of Python classes, built-in containers and iterators, and subclasses of numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ITERATING = {"itertools", "collections", "_collections"}
 
 
 def maker(cls: type) -> Callable[..., Any]:
-    """What is called to make an instance of ``cls``."""
+    """Return the function that makes an instance of ``cls``, with a shortcut for plain classes."""
     init = getattr(cls, "__init__", None)
     plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
     plain = plain and not is_mortal(cls)
@@ -44,7 +44,7 @@ def maker(cls: type) -> Callable[..., Any]:
 
 
 def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Make an instance of a class, its ``__new__`` and ``__init__`` recorded."""
+    """Make an instance of a class, with ``__call__`` of its metaclass, ``__new__`` and ``__init__`` recorded."""
     meta_call = getattr(type(cls), "__call__", None)
     if isinstance(meta_call, FunctionType):
         return tape.call(meta_call, cls, *args, **kwargs)
@@ -52,7 +52,7 @@ def construct(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``type.__call__``."""
+    """Do ``type.__call__`` with ``__new__`` and ``__init__`` recorded."""
     recorded = getattr(cls, "__morula_construct__", None)
     if recorded is not None:
         return recorded(tape, *args, **kwargs)
@@ -67,7 +67,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             return call_opaque(tape, cls, args, kwargs)
         return watch_over(tape, over_iterables(tape, cls, args, kwargs))
     if isinstance(new, FunctionType) and issubclass(cls, tuple) and new.__code__.co_filename.startswith("<"):
-        x = new(cls, *args, **kwargs)  # the constructor of a named tuple, which has no source, stores its arguments
+        x = new(cls, *args, **kwargs)  # a named tuple's constructor, without source, stores its arguments
     elif isinstance(new, FunctionType):
         x = tape.call(new, cls, *args, **kwargs)
     elif new is object.__new__:
@@ -84,7 +84,7 @@ def make(tape: Tape, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A new object of a class derived from ``float`` or ``complex`` carries on the value that it was made from."""
+    """Make an instance of a class derived from ``float`` or ``complex``; it gets the derivative of its value."""
     base = next((b for b in cls.__mro__ if b in NUMBERS and issubclass(b, (float, complex, np.inexact))), None)
     if base is None or not any(type(a) not in PASSIVE for a in (*args, *kwargs.values())):
         return call_on(tape.parent, make, *args, **kwargs)
@@ -95,7 +95,7 @@ def number_subclass(tape: Tape, cls: type, make: Any, args: tuple[Any, ...], kwa
 
 
 def _reading(cls: type) -> Any:
-    """How a built-in container reads what it is made of."""
+    """Return the function by which a built-in container iterates over its source."""
     return listed if issubclass(cls, (list, tuple)) else iterate
 
 
@@ -104,18 +104,18 @@ ONE_ITERABLE.add(itertools.combinations_with_replacement)
 
 
 def _iterables(cls: type, function: Any) -> tuple[int, int]:
-    """Where the arguments of a container's or an iterator's class begin and end that it iterates."""
+    """Return the range of positions of the arguments that a container's or iterator's class iterates."""
     if function is cls:
         first = 1 if issubclass(cls, defaultdict) else 0
     elif function.__name__ == "__new__":
         first = 1
     else:
-        return 0, 1  # ``fromkeys`` and ``from_iterable``: the value for every key is not iterated
+        return 0, 1  # ``fromkeys`` and ``from_iterable``; the second argument, a value, is not iterated
     return first, first + (0 if cls is itertools.repeat else 1 if cls in ONE_ITERABLE or first else 64)
 
 
 def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A built-in container or iterator, over arguments whose entries are on the tape and functions that record."""
+    """Make a built-in container or iterator from recorded iterables and functions that record."""
     cls = function if isinstance(function, type) else getattr(function, "__self__", None)
     if isinstance(cls, type) and (
         cls.__module__ in ITERATING or issubclass(cls, CONTAINERS) and not issubclass(cls, BaseException)
@@ -126,7 +126,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     if not isinstance(cls, type):
         return plainly(tape, function, *args, **kwargs)
     if issubclass(cls, weakref.ref):
-        given = 1 if function is cls else 2  # the object that is referred to is itself, though it be a function
+        given = 1 if function is cls else 2  # do not wrap the referent, even if it is a function
         called = (
             Recording(tape, a) if special(type(a), "__call__") is not None else callback(tape, a) for a in args[given:]
         )
@@ -138,11 +138,11 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     if cls.__module__ == "itertools" and cls is not itertools.repeat:
         args = tuple([callback(tape, a) for a in args])
         kwargs = {name: callback(tape, a) for name, a in kwargs.items()}
-    return plainly(tape, function, *args, **kwargs)  # the others only hold what they are given
+    return plainly(tape, function, *args, **kwargs)  # the other classes only store their arguments
 
 
 def give_back(tape: Tape) -> None:
-    """At the end of a run: what calls a function of the user's calls it without recording, and holds it as it was."""
+    """End the recording of callbacks at the end of a run, and restore the hooks and functions that were replaced."""
     for x in tape.lent:
         if isinstance(x, Recording):
             x.tape = tape.parent
@@ -154,9 +154,9 @@ def give_back(tape: Tape) -> None:
 
 
 def class_made(tape: Tape, cls: Any, *written: str) -> Any:
-    """A class that has been made: numbers that a hook, called from C, has put into it are not looked into.
+    """Return a new class; note numbers that hooks called from C have put into it, as results of an opaque call.
 
-    ``written`` are the names that the body of the class assigns, with the tape looking on.
+    ``written`` are the names that the body of the class assigns; these assignments are recorded.
     """
     if isinstance(cls, type) and _has_hooks(cls):
         found = [x for name, x in vars(cls).items() if name not in written and differentiable(x)]
@@ -166,7 +166,7 @@ def class_made(tape: Tape, cls: Any, *written: str) -> Any:
 
 
 def _has_hooks(cls: type) -> bool:
-    """Whether a metaclass, a base or an attribute takes part in making the class by a method in Python."""
+    """Whether a metaclass, a base or an attribute of a class runs a Python method when the class is made."""
     kind: Any = type(cls)
     metaclasses = [m for m in kind.__mro__ if m.__module__ not in ("builtins", "abc", "enum", "typing")]
     if any(name in vars(m) for m in metaclasses for name in ("__new__", "__init__", "__prepare__", "__call__")):
@@ -180,13 +180,13 @@ def _has_hooks(cls: type) -> bool:
 
 
 def initialise_dataclass(tape: Tape, init: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The ``__init__`` that ``@dataclass`` made: it stores its arguments, then calls ``__post_init__``.
+    """Run the ``__init__`` that ``@dataclass`` made: store the arguments, then call ``__post_init__``.
 
-    A descriptor or a ``__setattr__`` of the class may compute with what is stored.
+    The stores are recorded, because a descriptor or a ``__setattr__`` of the class may compute.
     """
     x: Any = args[0]
     passed: list[Any] = []
-    # The generated code, which has no source, is run on a stand-in that only collects what it would store.
+    # The generated code has no source: run it on a stand-in that collects what it would store.
     stand_in = type("stand_in", (), {"__post_init__": lambda self, *init_only: passed.extend(init_only)})
     blank: Any = stand_in()
     init.__get__(blank)(*args[1:], **kwargs)

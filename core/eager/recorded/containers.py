@@ -1,4 +1,4 @@
-"""Built-in containers: their methods and displays, which hash, compare and iterate in C."""
+"""Methods and displays of built-in containers, which hash, compare and iterate in C."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ITERATING = {"extend", "update", "union", "intersection", "extendleft", "__init_
 ITERATING |= {"difference_update", "intersection_update", "symmetric_difference", "symmetric_difference_update"}
 ITERATING |= {"isdisjoint", "issubset", "issuperset", "__iadd__"}
 ENTERING = {"append", "appendleft"}
-"""Methods of lists that ask nothing of what they are given."""
+"""Methods of lists that call no method of their argument."""
 KEYED = {"add", "discard", "get", "pop", "remove", "setdefault", "__contains__", "__getitem__", "__setitem__"}
-"""Methods of sets and dicts that hash and compare their first argument, and ask nothing of another."""
+"""Methods of sets and dicts that hash and compare their first argument, and call no method of another."""
 
 MOVING = (
     *HOLDING,
@@ -40,11 +40,11 @@ MOVING = (
     zip,
     enumerate,
 )
-"""Classes whose methods call nothing but the methods of what they hold or are given, or code that records."""
+"""Classes whose methods call only methods of their entries and arguments, or code that records."""
 
 
 def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A method of a built-in container or iterator: it moves references, and what it is given is iterated here."""
+    """Call a method of a built-in container or iterator, with iteration, comparison and hashing recorded."""
     container, name = getattr(function, "__self__", None), function.__name__
     if isinstance(container, str) and name in ("format", "format_map"):
         return format_method(tape, container, name, args, kwargs)
@@ -73,7 +73,7 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
         return hashed(tape, function, args[0], *args)
     if not isinstance(container, MOVING) and (
         kwargs or not runs_no_python(function, args)
-    ):  # an object in C, which may have kept what it calls now
+    ):  # an object in C, which may call functions that it was given earlier
         return watched(tape, function, *args, **kwargs)
     if isinstance(container, (list, tuple, str)) and name != "append":
         args = tuple(a if type(a) in PLAIN else place(tape, a) for a in args)
@@ -81,12 +81,12 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
 
 
 def entries_of(tape: Tape, x: Any) -> Any:
-    """What an iterator gives, so that it is known before it is hashed; a mapping as it is."""
+    """Return an iterator's entries as a list, so that all exist before any is hashed; containers as they are."""
     return x if type(x) in PLAIN or isinstance(x, (*HOLDING, MappingProxyType)) else list(x)
 
 
 def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:
-    """A display ``{key: value, **mapping}`` or a comprehension of a dict, from pairs and from mappings alone."""
+    """Make a dict for a display ``{key: value, **mapping}`` or a comprehension, from pairs and 1-tuples of mappings."""
     for key, *value in items:
         if not value or type(key) not in PLAIN:
             break
@@ -102,5 +102,5 @@ def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:
 
 
 def set_of(tape: Tape, entries: Any) -> set[Any]:
-    """A display ``{entry}`` or a comprehension of a set."""
+    """Make a set for a display ``{entry}`` or a comprehension."""
     return plainly(tape, set, list(entries))

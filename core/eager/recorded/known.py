@@ -1,10 +1,11 @@
-"""What runs have found out about the functions and classes that they meet.
+"""Caches what runs learn about functions and classes.
 
-How a call or an attribute is recorded depends on rules, handlers and class dictionaries.  Nothing of these
-changes for most of a program, and asking anew each time would cost more than the operations themselves.
+How a call or an attribute is recorded depends on rules, handlers and class dictionaries.  These rarely change, and
+looking them up each time would cost more than the operations themselves.
 
-A run takes over what earlier ones have found about classes of modules if all of these are as they were (``versions``), and
-about a function if that is as it was.  What belongs to a class or a function that may go is forgotten at the end of the run.
+Later runs reuse the entries about classes of modules if all these classes are unchanged (``versions``), and the entry
+about a function if the function is unchanged.  Entries about classes and functions that may be garbage-collected are
+dropped at the end of the run.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from ...values.passing import is_class_of_module, is_of_module
 from ...values.versions import HEAP_TYPE, Versions
 
 HASHABLE = {FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum)}
-"""Classes of callable objects that are equal only to themselves."""
+"""Classes of callables that compare by identity, and so are safe as keys of ``functions``."""
 
 SEQUENCES = {list, tuple, dict}
-"""Classes whose items are loaded without running code written in Python."""
+"""Classes whose items are loaded without running Python code."""
 
 CHANGED = {list, dict}
-"""Classes in which an item is stored so."""
+"""Classes whose items are stored without running Python code."""
 
 CONTAINERS = {list, tuple, dict, set, str, deque}
 """Classes whose methods only move references."""
@@ -37,12 +38,12 @@ MOST_LASTING = 4096
 
 
 class Functions(dict[Any, Callable[..., Any]]):
-    """function -> what is called in its place, with the tape before its arguments."""
+    """Maps a function to its recorded form, which takes the tape before the arguments."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lasting: dict[FunctionType, Any] = {}  # what earlier runs have found, to be looked over in each
-        self.passing: list[Any] = []  # what is to be forgotten at the end of the run
+        self.lasting: dict[FunctionType, Any] = {}  # entries of earlier runs, checked again in each run
+        self.passing: list[Any] = []  # functions to be dropped at the end of the run
 
     def __missing__(self, function: Any) -> Callable[..., Any]:
         entry = self.lasting.get(function) if type(function) is FunctionType else None
@@ -63,13 +64,13 @@ class Functions(dict[Any, Callable[..., Any]]):
         return found
 
     def enter(self, function: Any, found: Callable[..., Any]) -> None:
-        """Call ``found`` in place of ``function`` until the end of the run."""
-        self.passing.append(function)  # before, since an interrupt may come at any point
+        """Use ``found`` as the recorded form of ``function`` until the end of the run."""
+        self.passing.append(function)  # before, because an interrupt may come at any point
         self[function] = found
-        self.passing.append(function)  # after, since the run of another thread may have ended in between
+        self.passing.append(function)  # again after, because another thread's run may have ended in between
 
     def settle(self, function: FunctionType, found: Callable[..., Any], is_current: Callable[[], bool]) -> None:
-        """From now on ``found`` is called in place of ``function``, in later runs too as long as it ``is_current``."""
+        """Use ``found`` as the recorded form of ``function``, also in later runs while ``is_current()`` holds."""
         self.enter(function, found)
         if function.__closure__ is None and "<locals>" not in function.__qualname__ and is_of_module(function):
             if len(self.lasting) > MOST_LASTING:
@@ -78,7 +79,7 @@ class Functions(dict[Any, Callable[..., Any]]):
             self.lasting[function] = code, defaults, named, is_current, found
 
     def forget(self) -> None:
-        """Forget what is not known for good."""
+        """Drop the entries that do not outlast a run."""
         passing, self.passing = self.passing, []
         for function in passing:
             self.pop(function, None)
@@ -86,54 +87,52 @@ class Functions(dict[Any, Callable[..., Any]]):
 
 functions = Functions()
 _by_name: dict[tuple[str, str], Any] = {}
-_filled: dict[int, Any] = {}  # what is to be cleared when a class has been changed, by identity
-_passing: list[
-    tuple[Any, type]
-] = []  # what is to be forgotten at the end of a run: of which class, and where it stands
-_versions = Versions()  # of the classes of which something lasts
+_filled: dict[int, Any] = {}  # by identity: the sets and dicts to be cleared when a class has been changed
+_passing: list[tuple[Any, type]] = []  # entries to be dropped at the end of a run: (the set or dict, the class)
+_versions = Versions()  # versions of the classes whose entries outlast a run
 MOST_CLASSES = 256
-"""Of which something lasts: looking them over at the start of a run takes some microseconds."""
+"""The most classes whose entries outlast a run: checking their versions at the start takes some microseconds."""
 
 slotted: set[type] = set()
-"""Classes whose instances have no dict, which could hide a method."""
+"""Classes whose instances have no ``__dict__``, so no instance attribute can hide a method."""
 
 
 def classes(kind: str, name: str) -> set[Any]:
-    """A set that rewritten code asks before it does a thing as Python does.
+    """Return the set of classes for which rewritten code may access the attribute ``name`` directly.
 
-    ``load``: classes of which an attribute is loaded without running code written in Python; ``store``: in which one is
-    stored so; ``own``: classes whose own attribute is loaded so.
+    No Python code runs when the attribute is loaded from an instance (kind ``load``), stored in an instance
+    (``store``), or loaded from the class itself (``own``).
     """
     found = _by_name.get((kind, name))
     return _by_name.setdefault((kind, name), set()) if found is None else found
 
 
 class Methods(dict[type, Any]):
-    """class -> its method of one name, a function written in Python, which an attribute of the instance may hide."""
+    """Maps a class to its Python method of one name; an attribute of an instance may still hide it."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
     def __missing__(self, cls: type) -> Any:
-        return getattr(cls, self.name)  # the run of another thread has ended since it was found here
+        return getattr(cls, self.name)  # another thread's run has ended, and dropped the entry after the test for it
 
 
 def methods(name: str) -> Methods:
-    """The methods of that name."""
+    """Return the cached methods of that name, by class."""
     found = _by_name.get(("method", name))
     return _by_name.setdefault(("method", name), Methods(name)) if found is None else found
 
 
 def is_plain(kind: str, cls: type, name: str, raw: Any = MISSING) -> None:
-    """Enter a class into one of the sets; ``raw`` is what it has under the name."""
+    """Add a class to one of the sets of ``classes``; ``raw`` is its attribute of that name, not bound."""
     found = classes(kind, name)
     if cls not in found:
         _enter(found, cls, True, _lasts(cls) and not type(raw).__flags__ & HEAP_TYPE)
 
 
 def enter(name: str, cls: type, method: Any) -> None:
-    """Enter a method of a class into one of the dicts."""
+    """Cache a method of a class."""
     lasts = _lasts(cls)
     _enter(methods(name), cls, method, lasts)
     if not cls.__dictoffset__:
@@ -141,23 +140,23 @@ def enter(name: str, cls: type, method: Any) -> None:
 
 
 def enter_answers(cls: type, found: bool) -> None:
-    """Enter a class into ``answering``."""
+    """Cache the result of ``watched.answers`` for a class."""
     _enter(answering, cls, found, _lasts(cls))
 
 
 def _lasts(cls: type) -> bool:
-    """Whether what is found about a class may serve later runs."""
+    """Whether entries about a class may serve later runs."""
     return not cls.__flags__ & HEAP_TYPE or cls in _versions.classes or is_class_of_module(cls)
 
 
 def _enter(into: Any, cls: type, found: Any, lasts: bool) -> None:
-    """Enter a class into a set or a dict, for good or for this run."""
-    _note(into, cls, lasts)  # before, since an interrupt may come at any point
+    """Enter a class into a set or a dict, permanently or for this run."""
+    _note(into, cls, lasts)  # before, because an interrupt may come at any point
     if isinstance(into, dict):
         into[cls] = found
     else:
         into.add(cls)
-    _note(into, cls, lasts)  # after, since another thread may have forgotten in between
+    _note(into, cls, lasts)  # again after, because another thread may have dropped it in between
 
 
 def _note(into: Any, cls: type, lasts: bool) -> None:
@@ -167,24 +166,24 @@ def _note(into: Any, cls: type, lasts: bool) -> None:
 
 
 answering: dict[type, bool] = {}
-"""Classes, and whether C code that compares, hashes, shows or iterates an instance may run code written in Python."""
+"""Whether C code that compares, hashes, prints or iterates an instance may run Python code, by class."""
 
 hashing: dict[type, Callable[[Any], Any]] = {}
-"""Classes, and how the hash of an instance is found without running code of the class; see ``keys``."""
+"""The function that finds the hash of an instance without running code of its class, by class; see ``keys``."""
 
 
 def forget_classes() -> None:
-    """When a class has been changed: it may have a property or a method now."""
+    """Drop all entries about classes, because a class has been changed: it may have a new property or method."""
     _versions.clear()
     hashing.clear()
     for key, found in _filled.copy().items():
-        found.clear()  # before, since an interrupt may come at any point
+        found.clear()  # before, because an interrupt may come at any point
         _filled.pop(key, None)
-        found.clear()  # after, since another thread may have entered a class in between
+        found.clear()  # again after, because another thread may have entered a class in between
 
 
 def forget() -> None:
-    """At the end of a run: what was made in it can go."""
+    """Drop the entries of a run at its end, so that the objects made in it can be freed."""
     functions.forget()
     hashing.clear()
     while _passing:
@@ -193,18 +192,18 @@ def forget() -> None:
 
 
 runs: set[Any] = set()
-"""The runs of all threads that have begun and not ended.  Outside of a run nothing may be entered about a function: nobody forgets it."""
+"""The running runs of all threads.  Entries about functions are made only during a run, whose end drops them."""
 
 
 def begin() -> None:
-    """At the start of a run, or of a backward sweep: what may have been changed since the last one is found out anew."""
+    """Start a run or a backward sweep: drop the entries that may have become outdated since the last one."""
     forget()
     if len(_versions) > MOST_CLASSES or not _versions.hold():
         forget_classes()
 
 
 def forget_all() -> None:
-    """When a function is given a derivative of its own."""
+    """Drop everything, because a function was given a custom derivative."""
     functions.lasting.clear()
     functions.clear()
     forget()

@@ -1,7 +1,8 @@
-"""What the operators of recorded Python code do.
+"""The operators of recorded code.
 
-Instrumented code calls these with its tape where the source has an operator.  On numbers and arrays they compute, and
-record the operands with the rule; on objects of a class they follow Python's protocol into the class's own methods.
+Instrumented code calls these functions with its tape in place of operators.  On numbers and arrays they compute the
+result and record the operands with the rule.  For other objects they follow Python's protocol and record the methods of
+the class.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Operation = Callable[..., Any]
 
 @functools.cache
 def of_real_numbers(function: Operation) -> Callable[..., Any]:
-    """The operation on two real numbers, compiled when it is first met."""
+    """Return the fused form of an operation on two real numbers, compiled at its first use."""
     return connected.site(call(function, leaf(0), leaf(1)), 2)
 
 
@@ -58,7 +59,7 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
                 if y is not AGAIN:
                     return y
             if (ka is np.ndarray and a.dtype is OBJECT or kb is np.ndarray and b.dtype is OBJECT) and (
-                calls_back(a) or calls_back(b)  # the operators of their classes are called on the tape
+                calls_back(a) or calls_back(b)  # record the operators that the entries' classes define
             ):
                 return tape.call(OPERATOR_UFUNCS[method], a, b)
             if ka in PASSIVE and kb in PASSIVE and (tape.integers is None or not carries(tape, (a, b))):
@@ -91,7 +92,7 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
 def _binary_protocol(
     tape: Tape, operation: Operation, function: Operation, method: str, reflected: str, a: Any, b: Any
 ) -> Any:
-    """Python's protocol for ``a op b``: the right operand first if its class is derived from the left one's."""
+    """Follow Python's protocol for ``a op b``: the right operand first if its class is derived from the left's."""
     ka, kb = type(a), type(b)
     forward, backward = special(ka, method), special(kb, reflected)
     if forward is backward is None or is_exact(ka) or is_exact(kb):
@@ -114,7 +115,7 @@ def _binary_protocol(
         elif isinstance(x, np.ndarray) and computes(other):
             y = by_entries(tape, function, (a, b))
         else:
-            # A sequence is joined and repeated only after the other operand has been asked.
+            # Python concatenates and repeats sequences only after the other operand's method has been tried.
             y = NotImplemented if isinstance(x, SEQUENCES) else getattr(type(x), name, _not_implemented)(x, other)
             if isinstance(y, np.ndarray) and y.dtype.kind == "O":
                 y = record_objects(tape, y, RULES[function], (a, b), NO_KEYWORDS)
@@ -124,12 +125,12 @@ def _binary_protocol(
 
 
 def is_sequence(x: Any) -> bool:
-    """Whether NumPy makes an array of an object because its class has entries, by methods in Python."""
+    """Whether NumPy converts an object to an array as a sequence, by methods that its class has in Python."""
     return special(type(x), "__len__") is not None and special(type(x), "__getitem__") is not None
 
 
 def _gives_way(a: Any, b: Any) -> bool:
-    """Whether NumPy leaves ``a op b`` to the class of ``b``, which has no base in common with that of ``a``."""
+    """Whether NumPy's ``a op b`` defers to the class of ``b``, which is not derived from that of ``a``."""
     if hasattr(type(b), "__array_ufunc__"):
         own = type(b).__array_ufunc__
         return own is None or own is np.ndarray.__array_ufunc__ and not isinstance(a, np.ndarray)
@@ -146,7 +147,7 @@ SEQUENCES = (list, tuple, bytes, bytearray)
 
 
 def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: Any, b: Any) -> Any:
-    """``a op b`` where no class in Python has a say: subclasses of numbers and arrays, sequences, objects of C code."""
+    """Do ``a op b`` where no Python class defines it: subclasses of numbers and arrays, sequences, C objects."""
     if function is operator.mod and isinstance(a, (str, bytes)):
         return percent(tape, a, b)
     if type(a) in PROXIES or type(b) in PROXIES:
@@ -164,7 +165,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, tape.call(np.asarray, a), b)
     if isinstance(a, VALUES) and isinstance(b, VALUES) and function in RULES:
         return apply_rule(tape, RULES[function], (a, b), NO_KEYWORDS)
-    if isinstance(a, (float, complex)) and isinstance(b, Rational):  # a Fraction, which becomes a float
+    if isinstance(a, (float, complex)) and isinstance(b, Rational):  # a Fraction: it is converted to float
         return operation(tape, a, tape.call(float, b))
     if isinstance(b, (float, complex)) and isinstance(a, Rational):
         return operation(tape, tape.call(float, a), b)
@@ -187,7 +188,7 @@ def _comparison(function: Operation, method: str) -> Operation:
 
 
 def truth(tape: Tape, x: Any) -> Any:
-    """What stands in for ``x`` where Python asks whether it is true."""
+    """Return a value with the truth of ``x``, found on the tape."""
     kind = type(x)
     if kind in PASSIVE or kind in NUMBERS:
         return x
@@ -196,7 +197,7 @@ def truth(tape: Tape, x: Any) -> Any:
 
 
 class Truth:
-    """An operand of ``and`` or ``or``, with its truth as the tape has found it."""
+    """An operand of ``and`` or ``or`` with its truth value, found on the tape."""
 
     __slots__ = ("holds", "x")
 
@@ -208,13 +209,13 @@ class Truth:
 
 
 def operand(tape: Tape, x: Any) -> Any:
-    """``x`` as an operand of ``and`` or ``or``, which is asked for its truth."""
+    """Return ``x`` as an operand of ``and`` or ``or``, wrapped if its class defines its truth."""
     asked = truth(tape, x)
     return x if asked is x else Truth(x, asked)
 
 
 def chosen(tape: Tape, x: Any) -> Any:
-    """The operand that ``and`` or ``or`` has chosen."""
+    """Unwrap the operand that ``and`` or ``or`` has chosen."""
     return x.x if type(x) is Truth else x
 
 
@@ -267,7 +268,7 @@ def _in_place(plain: Operation, function: Operation, method: str) -> Operation:
 
 
 def _takes_over(b: Any, method: str) -> bool:
-    """Whether ``b`` has an operator for a list at its left, which Python asks before it extends or repeats the list."""
+    """Whether ``b`` has a reflected operator, which Python tries before it extends or repeats a list in place."""
     return isinstance(b, (np.ndarray, np.generic)) or special(type(b), method.replace("__i", "__r")) is not None
 
 
@@ -275,7 +276,7 @@ COMPARISONS = {m.strip("_"): _comparison(getattr(operator, m.strip("_")), m) for
 """The recorded form of each comparison, by the name of its function in ``operator``."""
 
 OPERATORS: dict[str, tuple[Operation, Operation]] = {}
-"""The recorded form of each operator, by the name of its function in ``operator``, beside that function."""
+"""(recorded form, function) of each operator, by the function's name in ``operator``."""
 
 for _name, _symbol in (
     *(("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "truediv"), ("floordiv", "floordiv")),

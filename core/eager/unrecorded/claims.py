@@ -1,8 +1,9 @@
-"""Runs of several threads that differentiate the same list, dict or object: one after the other.
+"""Serialises runs in several threads that differentiate the same list, dict or object.
 
-While a run differentiates a container or an object, its entries are equal numbers and arrays of the run's own.  Another
-run that entered it then would take these for the caller's.  So a run claims what it enters, and another thread's run waits
-until it has left.  All claims of a run are made at once or not at all, and a run whose waiting could never end is refused.
+While a run differentiates a container or an object, its entries are replaced by equal numbers and arrays of that run.
+Another run that entered the container then would mistake these for the caller's.  So a run claims the containers that
+it enters, and another thread's run waits until it has left.  A run makes all its claims at once or none; a run that
+would wait forever is refused.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ INTERVAL = 0.1
 lock: Any = one_at_a_time
 """Held while arguments are entered and left."""
 
-_waiting: dict[int, Claim] = {}  # by thread: what its run waits for
+_waiting: dict[int, Claim] = {}  # by thread: the claim that its run waits for
 
 
 class Claim:
-    """A container or an object that is differentiated, by which thread, and in which of its nested runs."""
+    """A container or an object that a thread differentiates, with the nested runs of that thread that entered it."""
 
     __slots__ = ("gate", "holder", "root", "tapes", "thread")
 
@@ -37,7 +38,7 @@ class Claim:
         self.holder, self.root = holder, root
         self.thread = threading.get_ident()
         self.tapes: set[Tape] = set()
-        self.gate: Any = None  # for those that wait: a lock, open when nobody differentiates the holder any more
+        self.gate: Any = None  # a lock for waiting runs, released when no run differentiates the holder any more
 
 
 _claims: dict[int, Claim] = {}
@@ -50,19 +51,19 @@ def _root(tape: Tape) -> Tape:
 
 
 def of_others(tape: Tape, arguments: Sequence[Any]) -> Claim | None:
-    """A claim of another thread's run on anything in ``arguments``; with the ``lock`` held."""
+    """Return a claim of another thread's run on anything in ``arguments``, or None.  The ``lock`` must be held."""
     return _of_others(_root(tape), arguments) if _claims else None
 
 
 def claim(tape: Tape, holder: Any) -> None:
-    """Claim a container or an object, with the ``lock`` held."""
+    """Claim a container or an object.  The ``lock`` must be held."""
     found = _claims.get(id(holder)) or Claim(holder, _root(tape))
     found.tapes.add(tape)
     _claims[id(holder)] = found
 
 
 def release(tape: Tape, claimed: list[Any]) -> None:
-    """Give up, with the ``lock`` held, what a run has claimed; what it has given up already is passed over."""
+    """Release the claims of a run, except those released already.  The ``lock`` must be held."""
     for holder in claimed:
         found = _claims.get(id(holder))
         if found is not None and tape in found.tapes:
@@ -75,9 +76,9 @@ def release(tape: Tape, claimed: list[Any]) -> None:
 
 
 def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
-    """A claim of another thread's run on anything that ``arguments`` hold."""
+    """Return a claim of another thread's run on anything that ``arguments`` hold, or None."""
     thread = threading.get_ident()
-    # A copy, since the collector may call a ``__del__`` that differentiates in the midst of this.
+    # Copy, because the garbage collector may call a ``__del__`` that differentiates during the iteration.
     others = {key: claim for key, claim in _claims.copy().items() if claim.thread != thread and claim.root is not root}
     stack, seen = list(arguments) if others else [], set()
     while stack:
@@ -94,10 +95,10 @@ def _of_others(root: Tape, arguments: Sequence[Any]) -> Claim | None:
 
 
 def wait(claim: Claim) -> None:
-    """Wait until some run has left; refuse to if the one that holds ``claim`` waits for this one."""
+    """Wait until the run that holds ``claim`` has left; refuse if that run waits for this thread."""
     thread = threading.get_ident()
-    # A ``__del__`` that the collector calls may differentiate in the midst of what the lock guards, and so may a function that
-    # is being compiled.  The lock cannot be given up then, and the other run may need it to go on.
+    # A ``__del__`` called by the garbage collector, or a function being compiled, may differentiate inside a section
+    # that the lock guards.  The lock cannot be released then, and the other run may need it to go on.
     is_held = lock._is_owned()
     try:
         _waiting[thread] = claim
@@ -123,9 +124,9 @@ def wait(claim: Claim) -> None:
 
 
 def _is_blocked(thread: int) -> bool:
-    """Whether a thread waits for another: a lock, an event, a result, the end of a thread."""
+    """Whether a thread waits for another one: for a lock, an event, a result or the end of a thread."""
     frame = sys._current_frames().get(thread)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):  # what records its waiting
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):  # frames that record the wait
         frame = frame.f_back
     return thread not in _waiting and frame is not None and frame.f_code.co_filename == threading.__file__
 

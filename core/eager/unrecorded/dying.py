@@ -1,7 +1,7 @@
-"""``__del__`` of objects that a run has made, which Python calls from C at any time: called on the tape.
+"""Records the ``__del__`` of objects that a run has made, which Python calls from C at any time.
 
-While a run lasts that has made an instance of a class with a ``__del__`` in Python, the class holds a hook in its place,
-which calls it as it is for all other instances, of other threads too.
+After a run has made an instance of a class with a ``__del__`` in Python, and until the run ends, a hook replaces that
+``__del__`` in the class.  For all other instances, including those of other threads, the hook calls the original.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..recorded.tape import Tape
 
 
 class Hook:
-    """In the place of the ``__del__`` of a class."""
+    """Replaces the ``__del__`` of a class."""
 
     def __init__(self, owner: type) -> None:
         self.owner, self.original = owner, owner.__dict__["__del__"]
-        self.tapes: dict[int, Tape] = {}  # by the identity of an object that a run has made
+        self.tapes: dict[int, Tape] = {}  # by the identity of an object: the tape of the run that made it
         self.runs: set[Tape] = set()
 
     def __get__(self, x: Any, kind: type | None = None) -> Any:
@@ -34,7 +34,7 @@ class Hook:
 
 
 class Dying:
-    """The ``__del__`` of one object."""
+    """The bound ``__del__`` of one object."""
 
     def __init__(self, hook: Hook, x: Any) -> None:
         self.hook, self.x = hook, x
@@ -55,7 +55,7 @@ def is_mortal(cls: type) -> bool:
 
 
 def watch_over(tape: Tape, x: Any) -> Any:
-    """``x``, which the run has made, and whose ``__del__`` belongs to the run."""
+    """Return ``x``, which the run has made, after arranging that its ``__del__`` is recorded on ``tape``."""
     if not is_mortal(type(x)):
         return x
     owner = next(cls for cls in type(x).__mro__ if "__del__" in cls.__dict__)
@@ -63,7 +63,7 @@ def watch_over(tape: Tape, x: Any) -> Any:
         hook = class_attribute((owner,), "__del__")
         hook = hook if type(hook) is Hook else Hook(owner)
         if tape not in hook.runs:
-            tape.lent.append(hook)  # first, so that an interrupted run lets it go
+            tape.lent.append(hook)  # first, so that an interrupted run still releases the hook
             hook.runs.add(tape)
         if owner.__dict__["__del__"] is not hook:
             type.__setattr__(owner, "__del__", hook)
@@ -72,7 +72,7 @@ def watch_over(tape: Tape, x: Any) -> Any:
 
 
 def let_go(tape: Tape, hook: Hook) -> None:
-    """At the end of a run: the class has its own ``__del__`` back when no other run needs the hook."""
+    """Release a hook at the end of a run; the class gets its ``__del__`` back when no other run needs the hook."""
     with one_at_a_time:
         hook.runs.discard(tape)
         if not hook.runs and hook.owner.__dict__.get("__del__") is hook:

@@ -1,8 +1,7 @@
-"""Frames that run outside of the tape: generators, iterators and threads that were started before the derivative was taken.
+"""Frames that run unrecorded: generators, iterators and threads that were started before the derivative was taken.
 
-Code that is recorded runs in a form that was rewritten; a frame that was running already is not.  What comes out of such
-a frame is a constant, unless what it can reach depends on what is differentiated: then it is refused as soon as a cotangent
-arrives.
+Recorded code is rewritten code; a frame that was already running executes the original.  Its results are constants,
+unless it can reach values that depend on the inputs: then a cotangent that arrives at a result is refused.
 """
 
 from __future__ import annotations
@@ -25,30 +24,30 @@ from .opaque import Recording, note
 OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
 
 BY_INDEX = {reversed, type(iter(type("Indexed", (), {"__getitem__": lambda self, i: i})()))}
-"""Iterators that ask a class in Python for one item after the other."""
+"""Iterators that call ``__getitem__`` of a class in Python."""
 
 LAZY: set[type] = {GeneratorType, map, filter, zip, enumerate, type(iter(int, 1)), *BY_INDEX}
 LAZY |= {x for x in OF_ITERTOOLS if hasattr(x, "__next__")}
-"""Generators, and the iterators written in C that run code of others or take from iterators that do."""
+"""Generators, and iterators in C that call functions or take from other iterators."""
 
 CALCULATING = (itertools.accumulate,)
-"""Those that compute without being given a function."""
+"""Iterators that compute even if they are given no function."""
 
 RECORDED = "generators that record"
-"""In the memory of a tape: references to them, by identity."""
+"""Key in a tape's memory for weak references to such generators, by identity."""
 
 REWRITTEN = object()
-"""Among the constants of each generator's code in a recorded function: what moves values only does not name the tape."""
+"""A constant in the code of recorded generators, which identifies those that only move values and name no tape."""
 
 MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
-"""Classes that give back a number, or hold what they are given."""
+"""Classes whose call only converts to a number or stores its arguments."""
 
 
 def is_recorded(tape: Tape, x: Any) -> bool:
-    """Whether what ``x``, an iterator or a function that one calls, computes goes on ``tape``."""
+    """Whether the computations of ``x``, an iterator or a function that it calls, are recorded on ``tape``."""
     kind = type(x)
     if kind is GeneratorType:
-        return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # or it has ended
+        return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # without a frame it has ended
     if kind is CoroutineType:
         return False
     if kind is Recording:
@@ -67,7 +66,7 @@ def is_recorded(tape: Tape, x: Any) -> bool:
 
 
 def runs_recorded(tape: Tape, frame: FrameType) -> bool:
-    """Whether the code of a frame was rewritten to record on ``tape``, which is then one of its variables."""
+    """Whether a frame runs code that was rewritten to record on ``tape``, which is then one of its variables."""
     code = frame.f_code
     entry = _named_like_tapes.get(id(code))
     names = _names_like_tapes(code) if entry is None else entry[1]
@@ -84,7 +83,7 @@ MOST_CODES = 4096
 
 
 def _names_like_tapes(code: CodeType) -> list[str]:
-    """The variables of a piece of code that may be the tape on which it records."""
+    """Return the names of variables that may hold the tape on which code records."""
     if len(_named_like_tapes) >= MOST_CODES:
         _named_like_tapes.clear()
     found = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape")]
@@ -93,7 +92,7 @@ def _names_like_tapes(code: CodeType) -> list[str]:
 
 
 def _parts(x: Any) -> list[Any]:
-    """What an iterator written in C calls and takes from."""
+    """Return the functions that an iterator in C calls and the iterators that it takes from."""
     parts = referents(x)
     if type(x) is not itertools.chain:
         return parts
@@ -110,7 +109,7 @@ _of_tuple, _of_list = type(iter(())), type(iter([]))
 
 
 def leads_to(own: Any, tape: Tape) -> bool:
-    """Whether what is recorded on ``own``, a tape or none, is on ``tape`` as well."""
+    """Whether ``tape`` is ``own`` or encloses it, so that records on ``own`` also appear on ``tape``."""
     while type(own) is Tape:
         if own is tape:
             return True
@@ -119,7 +118,7 @@ def leads_to(own: Any, tape: Tape) -> bool:
 
 
 def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any:
-    """What ``step(*sent)`` takes out of an iterator; where the iterator runs outside of a tape it is noted there."""
+    """Return ``step(*sent)``, a step of an iterator; note the result on each tape on which it is not recorded."""
     seen = tape.memory.get(RECORDED)
     if seen is not None:
         reference = seen.get(id(iterator))
@@ -138,7 +137,7 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
             note(enclosing, y, iterator, reached, says)
 
     try:
-        y = connected.advanced(tape, says, step, *sent)  # which notices what the frame stores
+        y = connected.advanced(tape, says, step, *sent)  # notes what the frame stores
     except StopIteration as end:
         come_out(end.value)
         raise
@@ -147,7 +146,7 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
 
 
 def followed(tape: Tape, x: Any) -> Any:
-    """What is iterated over in place of an iterator ``x``."""
+    """Return the iterator to use in place of ``x``: one that notes each value if ``x`` runs unrecorded."""
     return x if all(is_recorded(enclosing, x) for enclosing in enclosing_tapes(tape)) else _taken(tape, x)
 
 

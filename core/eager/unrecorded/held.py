@@ -1,7 +1,8 @@
-"""The arrays that a pullback reads and that others hold as well, as the run left them.
+"""Keeps the contents of arrays that a pullback reads and that code outside of it also holds.
 
-A pullback may be called long after its run, and more than once.  What the program or its caller has written in between
-into an array that both know (a global, an attribute, a buffer that was returned) is set aside while it works.
+A pullback may be called long after its run, and more than once.  The program or its caller may have written into a
+shared array (a global, an attribute, a returned buffer) in between.  While the pullback works, such arrays hold again
+what they held at the end of the run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .opaque import Opaque
 
 
 class Held:
-    """Some arrays with copies of what they hold now."""
+    """Arrays with copies of their contents at the time of construction."""
 
     def __init__(self, parent: Tape | None, arrays: Iterable[np.ndarray]) -> None:
         plain = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
@@ -31,7 +32,7 @@ class Held:
 
     @contextmanager
     def restored(self, parent: Tape | None) -> Iterator[None]:
-        """The arrays hold what they held, for the time of a ``with`` statement."""
+        """Restore the kept contents of the arrays for the duration of a ``with`` statement."""
         ending: list[Any] = []
         try:
             for a, was in self.arrays:
@@ -52,16 +53,16 @@ def _write(a: np.ndarray, values: np.ndarray) -> None:
 
 
 def globals_of(compiled: Compiled) -> Iterator[np.ndarray]:
-    """The global arrays that a compiled function reads."""
+    """Return the global arrays that a compiled function reads."""
     return (found for _, _, found in compiled.guards if isinstance(found, np.ndarray))
 
 
 def exposed(tape: Tape, inputs: int) -> list[np.ndarray]:
-    """The arrays with memory of their own on a tape to which there are references from elsewhere.
+    """Return the arrays on a tape that own their memory and are referenced from outside of the tape.
 
-    ``inputs`` references to each of the tape's inputs are not counted.  What is not understood counts as elsewhere.
+    ``inputs`` is the number of the engine's own references to each input.  Unknown references count as outside.
     """
-    found: dict[int, list[Any]] = {}  # an array, and how many references to it are known
+    found: dict[int, list[Any]] = {}  # an array, and the number of known references to it
     always: dict[int, np.ndarray] = {}
     seen: set[int] = set()
 

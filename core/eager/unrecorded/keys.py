@@ -1,8 +1,8 @@
-"""Keys of dicts and sets that are hashed in Python, and with which no other entry is compared.
+"""Finds whether looking up a key with ``__hash__`` in Python compares it with other entries of a dict or set.
 
-A key of a class with ``__hash__`` and ``__eq__`` in Python is compared with another one only if both have the same hash.  Where
-``__hash__`` only reads an attribute, or asks for the identity, the hashes of all entries of a small container are found without
-running it.  As Python demands, an entry has the hash that it had when it was entered.
+A key of a class with ``__hash__`` and ``__eq__`` in Python is compared with an entry only if both have the same hash.
+Where ``__hash__`` only reads an attribute or uses the identity, the hashes of all entries of a small container are
+found without running it.  This relies on Python's rule that the hash of an entry does not change.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..recorded import known
 from .unasking import PLAIN, is_hashed_in_c
 
 MOST_ENTRIES = 8
-"""In a container whose entries are looked through."""
+"""Containers with more entries are not searched."""
 
 Hash = Callable[[Any], int | None]
 
 
 def meets_no_other(container: Any, key: Any) -> bool:
-    """Whether to look for a key in a dict or a set runs nothing written in Python: no other entry has its hash."""
+    """Whether looking up a key in a dict or set runs no Python code that matters, as no other entry has its hash."""
     if len(container) > MOST_ENTRIES:
         return False
     own = hash_of(key)
@@ -40,7 +40,7 @@ def meets_no_other(container: Any, key: Any) -> bool:
 
 
 def hash_of(x: Any) -> int | None:
-    """The hash of an object, if that is found without running code of its class."""
+    """Return the hash of an object if it can be found without running code of its class, else None."""
     kind = type(x)
     if kind in PLAIN:
         return hash(x)
@@ -78,11 +78,11 @@ SILENT = {"RESUME", "PRECALL", "PUSH_NULL", "NOP", "CACHE"}
 
 
 def _of_integer(x: Any) -> int | None:
-    """The hash that Python makes of what ``__hash__`` gives: the integer itself, if it fits into a word."""
+    """Return the hash that Python derives from the result of ``__hash__``: the integer itself if it fits a word."""
     if type(x) is not int:
         return None
     return hash(x) if x == -1 or not -sys.maxsize - 1 <= x <= sys.maxsize else x
 
 
 def _unknown(x: Any) -> None:
-    """The hash is found by running code of the class."""
+    """Return None: the hash can only be found by running code of the class."""

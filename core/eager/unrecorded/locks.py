@@ -1,11 +1,11 @@
-"""Locks: what a thread from before the run leaves in lists, dicts and attributes is not taken for a constant.
+"""Locks: values that unrecorded threads leave in lists, dicts and attributes are not treated as constants.
 
-Events, conditions, barriers, semaphores and ``join`` are made of locks, so every wait ends with a lock that is acquired, and
-every signal is a lock that is released.  At each of these, what the threads that do not record can reach is taken down.  A
-number or an array that was not there the time before has been computed by such a thread, perhaps from what the run has shown
-to it: a cotangent that arrives there is refused, unless the object is one that the tape knows.
+Events, conditions, barriers, semaphores and ``join`` are built on locks: every wait ends with an acquired lock, and
+every signal is a released lock.  At each of these, the values reachable by threads that do not record are listed.  A
+number or an array that was not in the previous list was computed by such a thread, perhaps from values of this run.  A
+cotangent that arrives there is refused, unless the tape knows the object.
 
-A lock that other threads cannot reach, as those of libraries are, needs no look as long as none of them has run.
+A lock that other threads cannot reach, such as a library's own, needs no check while none of them has run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .opaque import Opaque, Recording, note, note_overwritten
 
 
 class Shared(Reach):
-    """What threads can reach, without following it into installed packages."""
+    """The objects that threads can reach, not followed into installed packages."""
 
     @staticmethod
     def is_elsewhere(module: str | None) -> bool:
@@ -50,15 +50,15 @@ def _is_installed(module: str) -> bool:
 
 
 class Shown:
-    """What other threads could reach, and what this one could, when a run last acquired or released a lock."""
+    """The values that other threads and this one could reach when a run last acquired or released a lock."""
 
     def __init__(self, tape: Tape, others: list[FrameType], before: Shown | None, worked: Any) -> None:
         own = list(_program_frames(sys._getframe(1)))
         held = () if before is None else before.held
         variables = {} if before is None else before.variables
         roots = (held, *(tuple(entries_of(x).values()) for x in variables.values()), *_roots(others))
-        # First what this thread can reach: what others leave meanwhile is then new.
-        self.alive = Shared(roots, *_roots(own)).values  # kept, so that no other object gets one of their identities
+        # List what this thread can reach first, so that values that others add meanwhile count as new.
+        self.alive = Shared(roots, *_roots(own)).values  # kept alive, so that their ids are not reused
         self.known = {*map(identity, self.alive)}
         self.known.update(id(x) for frame in (*others, *own) for x in _literals(frame.f_code))
         self.since = len(tape.records)
@@ -75,14 +75,14 @@ class Shown:
         ]
 
     def is_current(self, lock: Any, worked: Any) -> bool:
-        """Whether no other thread has run since, and none reaches a lock of which these are the times ``worked``."""
+        """Whether no other thread can reach ``lock``, and none has run since: their times ``worked`` are unchanged."""
         return (
             worked is not None and worked == self.worked and self.reached is not None and id(lock) not in self.reached
         )
 
 
 def _worked(threads: Iterable[int]) -> list[tuple[int, int]] | None:
-    """How long each thread has run, in nanoseconds of the processor; None where the system does not tell."""
+    """Return the processor time of each thread in nanoseconds, or None where the system does not provide it."""
     try:
         return [(t, time.clock_gettime_ns(time.pthread_getcpuclockid(t))) for t in threads]
     except (AttributeError, OSError):
@@ -94,9 +94,9 @@ def _is_writeable(x: Any) -> bool:
 
 
 def look(tape: Tape, lock: Any) -> None:
-    """Note, on each enclosing tape, what threads that do not record there have left since the last time.
+    """Note on each enclosing tape the values that threads not recording there have left since the last check.
 
-    ``lock`` is what is acquired or released, or a thread that is joined.
+    ``lock`` is the lock that is acquired or released, or the thread that is joined.
     """
     if not _thread._count() and tape.parent is None and Shown not in tape.memory:
         return  # there is no other thread
@@ -118,7 +118,7 @@ def look(tape: Tape, lock: Any) -> None:
 
 
 def _note_new(tape: Tape, before: Shown, now: Shown) -> None:
-    """Note what is new, and the arrays that hold other numbers though nobody has recorded a write."""
+    """Note new values, and arrays whose contents have changed without a recorded write."""
     says = functools.partial(_refused, user_frame())
     taken = taken_from(tape)
     written = {id(owner(r[1])) for r in tape.records[before.since :] if isinstance(r[1], np.ndarray)}
@@ -139,7 +139,7 @@ def _refused(where: tuple[str, int]) -> str:
 
 
 def _records(frame: FrameType | None, tape: Tape) -> bool:
-    """Whether a thread, of which this is the innermost frame, records on ``tape``."""
+    """Whether the thread with this innermost frame records on ``tape``."""
     while frame is not None:
         code = frame.f_code
         names = [n for n in (*code.co_varnames[:1], *code.co_freevars) if n.endswith("tape") or n == "self"]
@@ -151,7 +151,7 @@ def _records(frame: FrameType | None, tape: Tape) -> bool:
 
 
 def _program_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a thread that run the program, and those of ``threading``, which hold what a thread will run."""
+    """Yield the frames of a thread that run the program, and those of ``threading``, which hold the thread's target."""
     while frame is not None:
         if frame.f_globals.get("__name__") == "threading" or not (
             is_of_library(frame.f_code.co_filename) or is_of_engine(frame.f_globals.get("__name__"))
@@ -161,13 +161,13 @@ def _program_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _roots(frames: list[FrameType]) -> Iterator[Any]:
-    """What frames see: their variables, and the global variables that their code names."""
+    """Yield the roots that frames can reach: their variables, and the globals that their code names."""
     for frame in frames:
         code, scope = frame.f_code, frame.f_globals
         if code.co_flags & inspect.CO_OPTIMIZED:
             yield tuple([x for x in frame.f_locals.values() if not _is_engine(x)])
         if not is_of_library(code.co_filename):
-            # A function of that code, which is never called, stands for what the code names.
+            # A function made from the code, never called, stands for the globals that the code names.
             yield FunctionType(code.replace(co_freevars=(), co_flags=code.co_flags & ~inspect.CO_NESTED), scope)
 
 
@@ -177,7 +177,7 @@ def _is_engine(x: Any) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _literals(code: CodeType) -> list[Any]:
-    """The numbers that code is written with."""
+    """Return the numeric literals of code, including nested functions."""
     found, waiting = [], list(code.co_consts)
     while waiting:
         x = waiting.pop()
@@ -216,6 +216,6 @@ for _lock in (_thread.LockType, _thread.RLock):
     for _name in ("release", "release_lock", "__exit__", "_release_save"):
         if hasattr(_lock, _name):
             _releasing(getattr(_lock, _name))
-_handle: Any = getattr(_thread, "_ThreadHandle", None)  # by which ``Thread.join`` waits from Python 3.13 on
+_handle: Any = getattr(_thread, "_ThreadHandle", None)  # ``Thread.join`` waits by it from Python 3.13 on
 if _handle is not None:
     _acquiring(_handle.join)

@@ -1,9 +1,9 @@
-"""Functions without rule or source, and objects that keep values where Python code cannot see them.
+"""Opaque calls: functions without rule or source, and objects that keep values inside C code.
 
-They are run, and what comes out is recorded with what went in.  It is an error only if a cotangent reaches what came out
-and that depends on an argument of the derivative.  Both are known once the run is over: the dependence is then found from
-the tape, which holds what every operation took and gave.  An object that was seen before it came out (a queue that gives
-back what was put into it) has only been moved, and its cotangent passes.
+They run, and the tape records their results together with their inputs.  An error is raised only if a cotangent reaches
+a result that depends on a differentiated argument.  The dependence is found after the run from the tape, which holds
+the inputs and results of every operation.  A result that existed before the call (a queue returns what was put into it)
+has only been moved, and its cotangent passes.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ RANDOM = ("random", "_random", "numpy.random")
 
 
 INSTEAD: dict[Any, str] = {}
-"""For functions that cannot be differentiated: what computes the same and can."""
+"""For functions that cannot be differentiated: a differentiable function that computes the same, for the message."""
 
 
 class Recording:
-    """A Python function handed to code written in C: calling it records on the tape, until the run is over."""
+    """A Python function handed to C code: calling it records on the tape, until the run is over."""
 
     __slots__ = ("__weakref__", "caller", "function", "tape")
 
     def __init__(self, tape: Tape, function: Any, caller: tuple[Any, Any] | None = None) -> None:
         self.tape: Tape | None = tape
         self.function = function
-        self.caller = caller  # what calls back with values of its own making, and what it was given
+        self.caller = caller  # the C function that calls back with values that it has made, and its inputs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tape = self.tape
@@ -54,9 +54,9 @@ class Recording:
         return unwatched(call_on, tape, self.function, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        """Called by recorded code, which may be that of an enclosing derivative, or of a later run."""
+        """Do a call from recorded code, which may belong to an enclosing derivative or a later run."""
         own = inner = self.tape
-        if tape.over and own is not None and not own.over:  # by a thread that an earlier run has started
+        if tape.over and own is not None and not own.over:  # the caller is a thread that an earlier run has started
             tape = own
         while inner is not None and inner is not tape:
             inner = inner.parent
@@ -71,7 +71,7 @@ CALLABLE = (FunctionType, MethodType, functools.partial, functools._lru_cache_wr
 
 
 def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
-    """``x``, recording if it is a function in Python that code written in C may call."""
+    """Return ``x``, wrapped to record if it is a Python function that C code may call."""
     if not isinstance(x, CALLABLE):
         return x
     recording = Recording(tape, x, caller)
@@ -80,7 +80,7 @@ def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
 
 
 class Opaque:
-    """One call that was not looked into: what it took, and what the tape tells of it afterwards."""
+    """One opaque call: its inputs, and what ``judge`` finds out about it from the tape."""
 
     __slots__ = ("active", "depends", "function", "inputs", "later", "moved", "overwrites", "says", "shown", "where")
 
@@ -93,18 +93,16 @@ class Opaque:
         later: tuple[Any, ...] = (),
     ) -> None:
         self.function, self.inputs = function, inputs
-        self.later = (
-            later  # what it may have depended on, though it may be the result of a call that is recorded after it
-        )
+        self.later = later  # further values on which it may depend, perhaps results of calls that are recorded after it
         self.overwrites = (
-            overwrites  # all memory of an argument, so that even an entry that is as it was may be another
+            overwrites  # whether it overwrites all memory of an argument, so that unchanged entries may be new too
         )
-        self.says = says  # gives the text of the error, where it is not that of a call
-        self.shown: Any = None  # what holds the memory that the call shows as bytes
+        self.says = says  # returns the error's text where the default, for a call, does not fit
+        self.shown: Any = None  # the owner of the memory that the call shows as bytes
         self.where = user_frame()
-        self.depends = True  # on an argument of the derivative
-        self.active = False  # whether what it gave depended on one before the call
-        self.moved: set[int] | None = None  # which of its results are objects that existed before; None: not asked yet
+        self.depends = True  # whether it depends on a differentiated argument
+        self.active = False  # whether its results depended on one before the call
+        self.moved: set[int] | None = None  # results that are objects from before the call; None: not judged yet
 
 
 def runs_text(function: Any) -> bool:
@@ -112,24 +110,24 @@ def runs_text(function: Any) -> bool:
 
 
 class Unrecorded:
-    """Python code that C called where nobody recorded it, in the place of an opaque function."""
+    """Python code that C called unrecorded, used as the function of an ``Opaque``."""
 
     __slots__ = ("__code__", "__name__", "caller", "is_called")
 
     def __init__(self, code: types.CodeType, caller: Any) -> None:
         self.__code__, self.__name__, self.caller = code, code.co_qualname, caller
-        self.is_called = runs_text(caller) or getattr(caller, "__code__", None) is code  # by the program itself
+        self.is_called = runs_text(caller) or getattr(caller, "__code__", None) is code  # called by the program itself
 
 
 def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function without rule or source, and record what it took and gave, and what it left in its arguments."""
+    """Run a function without rule or source; record its inputs, its result and what it stored in its arguments."""
     if any(isinstance(x, dict) or hasattr(x, "__dict__") for x in (*args, *kwargs.values()) if not _is_code(x)):
         return call_within_reach(tape, function, function, args, kwargs, lambda: (args, kwargs))
     return _run(tape, function, args, kwargs, (*args, *kwargs.values()))
 
 
 def call_past_the_class(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``super().__call__(*args, **kwargs)``, where a class in Python overrides the ``__call__`` of its base class in C."""
+    """Call ``super().__call__(*args, **kwargs)`` where a Python class overrides the ``__call__`` of a C base class."""
     x = function.__self__
     if isinstance(x, functools.partial):
         return tape.call(x.func, *x.args, *args, **{**x.keywords, **kwargs})
@@ -143,7 +141,7 @@ def _is_code(x: Any) -> bool:
 def call_within_reach(
     tape: Tape, function: Any, form: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reach: Any, constants: Any = ()
 ) -> Any:
-    """Run a ``form`` of a function that may leave what it computes in anything that ``reach()`` holds."""
+    """Run a ``form`` of a function that may store computed values in anything that ``reach()`` holds; note these."""
     known: set[int] = set()
     values: list[Any] = []
     reached(reach(), known, values=values)
@@ -152,7 +150,7 @@ def call_within_reach(
     arrays = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in arrays]
     before = [call_on(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
-    # What the arguments hold by now, as they may hold more once the run is over.
+    # List what the arguments hold now, because they may hold more at the end of the run.
     inputs = *values, *constants, *_defaults((*args, *kwargs.values()))
     y = _run(tape, form(inputs) if form is not function else function, args, kwargs, inputs)
     recorded = _written_since(tape, first)
@@ -167,7 +165,7 @@ def call_within_reach(
 
 
 def _defaults(objects: tuple[Any, ...]) -> Iterator[Any]:
-    """The numbers that the classes of some objects hold as defaults of their fields."""
+    """Yield the numbers that are defaults of fields in the classes of some objects."""
     classes = {cls for x in objects if hasattr(x, "__dict__") and not _is_code(x) for cls in type(x).__mro__}
     for attribute in (a for cls in classes for a in vars(cls).values()):
         for field in attribute.values() if isinstance(attribute, dict) else (attribute,):
@@ -175,7 +173,7 @@ def _defaults(objects: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _written_since(tape: Tape, first: int) -> set[int]:
-    """Arrays that what was called back has written to, on the tape."""
+    """Return the ids of the arrays' owners to which callbacks have written, recorded on the tape."""
     return {id(owner(r[1])) for r in tape.records[first:] if isinstance(r[1], np.ndarray)}
 
 
@@ -217,7 +215,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if not (getattr(function, "__module__", None) or type(bound).__module__ or "").startswith(RANDOM):
             y = lose(tape, y, function, given)
     note(tape, (y, bound) if keeps else y, function, inputs)
-    if y is None:  # it was called for what it does to its arguments
+    if y is None:  # it was called for its effect on its arguments
         note(tape, tuple(a for a in args if is_foreign(type(a))), function, inputs)
     if not holds_values(y) and any(map(_may_hold_numbers, inputs)) and is_about_memory(function, inputs):
         note_given(tape, function, inputs)
@@ -225,7 +223,7 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
-    """An iterator, with what is taken out of it."""
+    """Yield from an iterator, and append each value to ``drawn``."""
     for x in iterator:
         drawn.append(x)
         yield x
@@ -239,7 +237,7 @@ def note(
     says: Callable[[], str] | None = None,
     later: tuple[Any, ...] = (),
 ) -> None:
-    """Record that ``y`` came out of ``function``, if it is anything that can hold a derivative."""
+    """Record ``y`` as a result of ``function``, if it can hold a derivative."""
     if isinstance(y, np.ndarray) and y.dtype.kind == "V":
         y = tuple(numeric_fields(y))
     elif is_foreign(type(y)) and getattr(y, "__dict__", None):
@@ -255,7 +253,7 @@ def _may_hold_numbers(x: Any) -> bool:
 
 
 def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = None) -> Opaque:
-    """Record that ``function`` was given numbers, though nothing came out that can hold a derivative."""
+    """Record that ``function`` was given numbers, although its result cannot hold a derivative."""
     opaque = Opaque(function, snapshot(inputs))
     opaque.shown = shown
     tape.records.append((nothing, (), opaque))
@@ -273,16 +271,16 @@ def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
 
 
 def nothing(table: Cotangents, record: Record) -> None:
-    """No cotangent reaches a result that holds no number."""
+    """Do nothing: a result that holds no number has no cotangent."""
 
 
 def exposed(tape: Tape) -> list[np.ndarray]:
-    """The arrays of which code in C knows the address: it can write to them without being given them."""
+    """Return the arrays whose address C code knows: it can write to them without being given them."""
     return tape.memory.get(exposed, [])
 
 
 def as_view(y: Any, inputs: Any) -> Any:
-    """``y``, an array that C code has made on the memory of an array among ``inputs``, as a view of that one."""
+    """Return ``y``, an array that C code made on the memory of an array in ``inputs``, as a view of that array."""
     if not isinstance(y, np.ndarray) or y.base is None or isinstance(y.base, np.ndarray) or owner(y) is not y:
         return y
     values: list[Any] = []
@@ -293,8 +291,8 @@ def as_view(y: Any, inputs: Any) -> Any:
 def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque, surely: bool = True) -> None:
     """Record that a call wrote into the array ``a``, which held ``old``.
 
-    An entry that is as it was may still have been written: nought times something is added to nought.  Where no entry
-    has changed it is not even sure that there was a write, and an array that carries a derivative is taken to keep it.
+    An unchanged entry may have been written too: zero times something may have been added to zero.  If no entry has
+    changed, ``surely`` is False: there may have been no write, and an array that carries a derivative keeps it.
     """
     if surely:
         tape.written.add(id(owner(a)))
@@ -310,7 +308,7 @@ def holds_values(y: Any) -> bool:
 
 
 def _keeps(kind: type) -> bool:
-    """Whether an object may keep in C the values that it is given; a random generator keeps its state only."""
+    """Whether an object may keep given values inside C code; a random generator keeps only its state."""
     return is_foreign(kind) and not (kind.__module__ or "").startswith(RANDOM)
 
 
@@ -331,7 +329,7 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
         for e, de in zip(y, dy):
             _pass_on(table, e, de, opaque)
     elif opaque.moved and identity(y) in opaque.moved:
-        if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # of memory that is no array's
+        if isinstance(dy, np.ndarray) and dy.dtype == np.uint8:  # for memory that no array owns
             table.arrays[id(y)] = dy
         else:
             table.add(y, dy)
@@ -340,7 +338,7 @@ def _pass_on(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
 
 
 def refuse(table: Cotangents, y: Any, dy: Any, opaque: Opaque) -> None:
-    """Refuse the cotangent ``dy`` of ``y``, which an opaque call gave, if ``y`` may depend on an argument."""
+    """Refuse the cotangent ``dy`` of ``y``, the result of an opaque call, if ``y`` may depend on an argument."""
     if opaque.depends:
         raise refusal(opaque)
     if type(opaque.function) is not Unrecorded and is_about_memory(opaque.function, (*opaque.inputs, y)):
@@ -353,7 +351,7 @@ def _not_zero(g: Any) -> bool:
 
 
 def _overwritten(table: Cotangents, record: Record) -> None:
-    """What a function wrote into an array: undone, like every write; there is no derivative of it."""
+    """Undo the write of an opaque function into an array, and refuse a cotangent of the written contents."""
     _, a, old, surely, opaque = record
     if surely:
         table.redo.append((a, ..., table.run(np.copy, a)))
@@ -371,7 +369,7 @@ def _overwritten(table: Cotangents, record: Record) -> None:
 
 
 def refusal(opaque: Opaque) -> NoDerivative:
-    """The error for a cotangent that has reached the result of an opaque function."""
+    """Return the error for a cotangent that has reached the result of an opaque function."""
     if opaque.says is not None:
         return NoDerivative(opaque.says())
     function = opaque.function
@@ -410,7 +408,7 @@ def _refusal_of_unrecorded(function: Unrecorded, where: tuple[str, int]) -> NoDe
 
 
 def _entries(y: Any) -> Iterator[Any]:
-    """What lists and tuples in each other hold."""
+    """Yield the entries of nested lists and tuples."""
     if isinstance(y, (tuple, list)):
         for e in y:
             yield from _entries(e)
@@ -419,13 +417,13 @@ def _entries(y: Any) -> Iterator[Any]:
 
 
 def judge(tape: Tape | None) -> None:
-    """Find of each opaque call on a tape whether it depends on the tape's inputs, and what of its result is not new."""
+    """Determine for each opaque call on a tape whether it depends on the inputs, and which of its results are old."""
     if tape is None:
         return
     known: set[int] = set()
     reached(tape.inputs or (), known)
     active = set(known)
-    produced = set(known)  # the inputs, and what operations have given
+    produced = set(known)  # the inputs and the results of operations
     for _, y, *saved in tape.records:
         taken: set[int] = set()
         opaque = next((s for s in saved if type(s) is Opaque), None)
@@ -439,16 +437,16 @@ def judge(tape: Tape | None) -> None:
             depends = not later.isdisjoint(active)
         if opaque is not None:
             opaque.depends, opaque.active = depends, not given.isdisjoint(active)
-            # What a container among the inputs holds by now may have been made by the call.
+            # The call may have made what a container among the inputs holds now, so count only direct inputs.
             handed = {id(x) for x in opaque.inputs if type(x) in NUMBER_TYPES}
             handed |= {id(owner(x)) for x in opaque.inputs if isinstance(x, np.ndarray)}
-            # What such code reaches by the end of the run, it has perhaps made itself.
+            # Unrecorded code may have made a known value itself, so only inputs and recorded results count as old.
             opaque.moved = given & (produced if type(opaque.function) is Unrecorded else known | handed)
-            # An object of C code may have kept what the call gave it.
+            # An object of C code may have stored what the call gave it, so it counts as changed.
             keeping = {id(x) for x in _entries(y) if _keeps(type(x))}
             given -= opaque.moved - keeping if not isinstance(y, np.ndarray) else set()
         elif isinstance(y, (tuple, list)):
-            given -= known | taken  # views of what was there before
+            given -= known | taken  # these are views of older values
         if depends:
             active |= given
         known |= taken | given
@@ -457,13 +455,13 @@ def judge(tape: Tape | None) -> None:
 
 
 def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[str, Any], *args: Any) -> Any:
-    """``eval`` or ``exec`` in the scope of the caller: what it computes is not looked into."""
+    """Run ``eval`` or ``exec`` in the scope of the caller, as an opaque call."""
     source, *given = args
     scopes = given or [names, scope]
     before = {name: id(value) for name, value in scopes[-1].items()}
     code = source if isinstance(source, types.CodeType) else compile(source.strip(), "<text>", function.__name__)
     used = [s[name] for name in _names(code) for s in scopes if name in s]
-    values: list[Any] = []  # what these hold by now: the text may store something else
+    values: list[Any] = []  # what these hold now: the text may store other values
     reached(used, set(), values=values)
     y = connected.run_opaque(tape, function, source, *scopes)
     made = [value for name, value in scopes[-1].items() if before.get(name) != id(value) and name != "__builtins__"]
@@ -472,6 +470,6 @@ def evaluate_text(tape: Tape, function: Any, names: dict[str, Any], scope: dict[
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that a piece of code looks up in its scope."""
+    """Return the names that code, including nested code, looks up in its scope."""
     inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
     return {*code.co_names}.union(*inner)

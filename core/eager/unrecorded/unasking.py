@@ -1,6 +1,6 @@
-"""Calls of code in C that run nothing written in Python, though the objects in them have methods written in Python.
+"""Recognises calls of C code that run no Python code, although their operands have methods written in Python.
 
-They move references, compare by identity or by numbers, or hash what is equal only to itself.  Nobody needs to look on.
+Such calls move references, compare by identity or by numbers, or hash by identity.  They need not be watched.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ...values.numbers import NUMBERS, PASSIVE
 from ...values.program_state import referents
 
 PLAIN = (PASSIVE | NUMBERS) - {np.ndarray, slice}
-"""Classes of objects from which C calls nothing that is written in Python."""
+"""Classes of objects on which C code calls no method written in Python."""
 
 REFLECTED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
 REFLECTED |= {"__eq__": "__eq__", "__ne__": "__ne__"}
 COMPARISONS = {getattr(operator, method.strip("_")): method for method in REFLECTED}
 
 BY_THEMSELVES = {object, NoneType, int, float, complex, str, bytes}
-"""Classes in C whose comparisons look at nothing but the identity or the value of the two objects."""
+"""Classes in C whose comparisons use only the identity or the value of the two objects."""
 
 MOVED = {list, tuple, str, bytes}
-"""Sequences in C, whose entries are moved without being asked anything."""
+"""Sequences in C whose entries are moved without calling their methods."""
 
 MRO = vars(type)["__mro__"]
 
@@ -49,7 +49,7 @@ BOUND_BY_TYPE = {MemberDescriptorType, WrapperDescriptorType, MethodDescriptorTy
 
 
 def compares_alone(method: str, a: Any, b: Any) -> bool:
-    """Whether a comparison runs nothing written in Python; ``method`` is that of ``a``."""
+    """Whether a comparison, by the special method ``method`` of ``a``, runs no Python code."""
     own, other = compared_by(type(a), method), compared_by(type(b), REFLECTED[method])
     if own in BY_THEMSELVES and other in BY_THEMSELVES:
         return True
@@ -57,21 +57,21 @@ def compares_alone(method: str, a: Any, b: Any) -> bool:
 
 
 def compared_by(kind: type, method: str) -> Any:
-    """The class in C that compares the instances of a class; None if it is none in C."""
+    """Return the C class whose comparison method the instances of a class use, or None."""
     found = getattr(class_attribute(kind.__mro__, method), "__objclass__", None)
-    # The inequality of ``object`` asks the equality of the class.
+    # ``object.__ne__`` calls ``__eq__`` of the class.
     return compared_by(kind, "__eq__") if found is object and method == "__ne__" else found
 
 
 def _is_type_of_numbers(x: Any) -> bool:
-    """Whether NumPy compares a dtype with an object without asking it."""
+    """Whether NumPy compares a dtype with an object without calling the object's methods."""
     if isinstance(x, type):
         return x in PLAIN
     return isinstance(x, np.dtype) or type(x) in (str, NoneType)
 
 
 def runs_no_python(function: Any, args: tuple[Any, ...]) -> bool:
-    """Whether ``function(*args)`` is known to run nothing written in Python; ``function`` is written in C."""
+    """Whether ``function(*args)``, a call of a C function, is known to run no Python code."""
     kind = type(function)
     if kind is MethodWrapperType or kind is BuiltinFunctionType and not isinstance(function.__self__, _MODULE):
         asks_nothing = METHODS.get(function.__name__)
@@ -89,7 +89,7 @@ def _moves(*args: Any) -> bool:
 
 
 def is_plain_key(key: Any) -> bool:
-    """Whether C code hashes and compares a key without Python code: by identity, as a number or text, or a tuple of such."""
+    """Whether C code hashes and compares a key without Python code: by identity, number or text, or tuples of these."""
     kind = type(key)
     if kind in PLAIN:
         return True
@@ -104,7 +104,7 @@ def is_hashed_in_c(kind: type) -> bool:
 
 
 MEMBERS_HASH = vars(enum.Enum)["__hash__"]
-"""That of the members of an enumeration, which is written in Python and hashes their name."""
+"""The ``__hash__`` of enumeration members: written in Python, but it only hashes their name."""
 
 
 def _holds_plain_keys(*args: Any) -> bool:
@@ -115,7 +115,7 @@ KEEPING = {list, tuple, dict, set, frozenset}
 
 
 def _is_of_class(*args: Any) -> bool:
-    """Whether ``super(cls, x)`` finds the class among those of ``x``, before it asks for its ``__class__``."""
+    """Whether ``super(cls, x)`` finds ``cls`` in the MRO of ``x``, and so does not read ``x.__class__``."""
     if len(args) != 2:
         return False
     cls, x = args
@@ -140,7 +140,7 @@ def _binds(function: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _makes(function: Any, args: tuple[Any, ...]) -> bool:
-    """``object.__new__`` of any class, and ``tuple.__new__`` of entries that are there already."""
+    """Whether the call is ``object.__new__``, or ``tuple.__new__`` of an existing sequence."""
     return function.__self__ is object or function.__self__ is tuple and _moves(*args[1:])
 
 
@@ -149,7 +149,7 @@ def _of_object(function: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _of_proxy(function: Any, args: tuple[Any, ...]) -> bool:
-    """The views of a mapping that only shows a dict."""
+    """Whether the call makes a view of a mapping proxy of a dict."""
     return type(function.__self__) is MappingProxyType and _is_mapping(*referents(function.__self__))
 
 

@@ -1,10 +1,10 @@
-"""Python code that code written in C calls back: where it cannot be recorded, what it has stored is noticed.
+"""Watches Python code that C code calls back unrecorded, to detect the values that it stores.
 
-Most of what C calls is called by the engine instead, on the tape.  What is left (keys of dicts and sets, extensions,
-``pickle``, ``exec``) runs as it is, while a profile function looks on.  Code that by its bytecode (``effects``) stores nothing but
-attributes of its arguments costs a look at these.  From the first line on that may store anything else, what such
-frames reach by their arguments, variables and globals is compared before and after: a new number comes from an opaque
-function, and a cotangent that arrives there is refused.
+Most callbacks of C code are called by the engine instead, on the tape.  The rest (keys of dicts and sets, extensions,
+``pickle``, ``exec``) run unmodified under a profile function.  For code whose bytecode (``effects``) stores only
+attributes of its arguments, just these attributes are compared before and after.  From the first line on that may store
+anything else, everything that such frames reach by arguments, variables and globals is compared.  A new number counts
+as the result of an opaque function, and a cotangent that arrives there is refused.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ HOLDING = (list, tuple, set, frozenset, dict, deque)
 
 
 def answers(kind: type) -> bool:
-    """Whether C code that compares, hashes, shows or iterates an instance of a class may run code written in Python."""
+    """Whether C code that compares, hashes, prints or iterates an instance of a class may run Python code."""
     found = known.answering.get(kind)
     if found is None:
         found = kind not in PLAIN and any(
@@ -97,7 +97,7 @@ def answers(kind: type) -> bool:
 
 
 def calls_back(x: Any, depth: int = 3) -> bool:
-    """Whether ``answers`` holds for an object, or for what containers hold."""
+    """Whether ``answers`` holds for the class of an object or of anything in a container, to the given depth."""
     kind = type(x)
     if kind in PLAIN:
         return False
@@ -121,7 +121,7 @@ def _any_calls_back(entries: Any, depth: int) -> bool:
 
 
 def is_data(x: Any, depth: int = 3) -> bool:
-    """Whether nothing that an object holds is a function, or an object of a class, that C code could call."""
+    """Whether an object holds no function, and no object of a Python class, that C code could call."""
     kind = type(x)
     if kind in DATA:
         return True
@@ -138,7 +138,7 @@ def is_data(x: Any, depth: int = 3) -> bool:
 
 
 def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
-    """``function(*args)``, which looks for a key, or enters it."""
+    """Call ``function(*args)``, which looks up or inserts ``key``; watch it if that may run Python code."""
     if is_plain_key(key) or not calls_back(key):
         return function(*args)
     container = getattr(function, "__self__", None)
@@ -152,11 +152,11 @@ def hashed(tape: Tape, function: Any, key: Any, /, *args: Any) -> Any:
 
 LOOKED_UP = {dict, set, frozenset}
 PAST_THE_FACTORY = {operator.contains, operator.setitem, dict.__contains__, dict.__getitem__, dict.__setitem__}
-"""Functions by which a ``defaultdict`` is asked only for keys that it has, or is given one."""
+"""Operations of a ``defaultdict`` that do not call its factory; missing keys have been inserted before ``getitem``."""
 
 
 def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)`` of a function that nothing is known of."""
+    """Call an unknown function, watched unless its arguments are data that it cannot call back."""
     bound = getattr(function, "__self__", None)
     quiet = not runs_text(function) and (bound is None or is_data(bound) or isinstance(bound, (type, ModuleType)))
     called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
@@ -167,20 +167,20 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     y = _run(watch, args, kwargs)
     if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
         called = watch.noted is watch.first or runs_text(function)
-        if not called and not _is_numeric(y):  # what it gives is noted by the caller
+        if not called and not _is_numeric(y):  # the caller notes other results
             watch.given_back(y)
     return y
 
 
 def _is_numeric(y: Any) -> bool:
-    """Whether a result is a number or an array, or a tuple of such."""
+    """Whether a result is a number, an array or a tuple of these."""
     if isinstance(y, np.ndarray):
         return y.dtype.kind != "O"
     return type(y) in NUMBER_TYPES or type(y) is tuple and all(map(_is_numeric, y))
 
 
 def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, with what unrecorded Python code stores meanwhile noted on the tape."""
+    """Call ``function(*args, **kwargs)``, and note on the tape the values that unrecorded Python code stores."""
     watch = Watch(tape, function, (args, kwargs))
     y = _run(watch, args, kwargs)
     if watch.first is not None:
@@ -189,26 +189,26 @@ def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def advanced(tape: Tape, says: Callable[[], str], step: Any, /, *args: Any) -> Any:
-    """``step(*args)`` of a frame that already runs; ``says`` gives the error where a cotangent reaches what it has stored."""
+    """Advance a frame that already runs by ``step(*args)``; note what it stores, with ``says`` for the error's text."""
     watch = Watch(tape, step, (args, {}))
     watch.says = says
     return _run(watch, args, {})
 
 
 def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call that is watched."""
+    """Make the watched call."""
     enclosing = sys.getprofile()
     watch.outer = outer = innermost.onlooker
     if enclosing is None or callable(enclosing):
         install, before = sys.setprofile, enclosing
-    else:  # a profiler written in C, which only it can start: the other hook is taken
+    else:  # a profiler written in C could not be reinstalled, so use the trace hook
         install, before = sys.settrace, sys.gettrace()
     watch.enclosing, watch.sees_calls = before, install is sys.setprofile
     parent = None if runs_text(watch.function) else watch.tape.parent
     try:
         innermost.onlooker = watch
-        install(watch.event)  # within, since a signal may raise as soon as that is done
-        # Called from here: a frame of the engine in between would hide those that it calls.
+        install(watch.event)  # inside ``try``, because a signal may raise right afterwards
+        # Call from this frame: another frame of the engine in between would hide the frames below it.
         return watch.function(*args, **kwargs) if parent is None else parent.call(watch.function, *args, **kwargs)
     finally:
         install(before)
@@ -218,7 +218,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)`` of a function in C that only compares, hashes, shows or moves what it is given."""
+    """Call a C function that only compares, hashes, prints or moves its arguments; watch it if these may call back."""
     for x in (*args, *kwargs.values()) if kwargs else args:
         if type(x) not in PLAIN and calls_back(x):
             if not kwargs and runs_no_python(function, args):
@@ -233,52 +233,52 @@ DATA |= {re.Pattern, re.Match, ContextVar, Token, type(np.zeros(1).flags), type(
 CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
 CALLED |= {type(re.compile("").match)}
 KEEPING_DATA = (*RANDOM, "_hashlib", "_blake2", "_md5", "_sha")
-"""Modules of objects that keep data in C and call nothing."""
+"""Modules whose objects keep data inside C code and call nothing."""
 CALCULATING = ("numpy.random", "pandas._libs.lib")
-"""Modules of functions that are compiled from Cython and call nothing but what they are given."""
+"""Modules of functions compiled from Cython that call only what they are given."""
 
 
 HOLDING_NOTHING = PASSIVE - NUMBER_TYPES - {bytes, FunctionType, type, ModuleType} | {type(NotImplemented)}
 
 
 def may_hold(x: Any) -> bool:
-    """Whether what Python code has stored or returned may hold what it has computed."""
+    """Whether an object that Python code has stored or returned may hold a computed value."""
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
 STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
-"""Packages whose functions store nothing but in objects that they make, a cached property aside."""
+"""Packages whose functions store only into objects that they make, except for cached properties."""
 
 
 class Watch(Onlooker):
-    """What unrecorded Python code does during one call.
+    """Watches the unrecorded Python code that runs during one call.
 
-    As long as the frames that are entered are known to store nothing but attributes of their arguments, only these are compared.
-    From the first line, call or result on that may leave more behind, everything that the frames reach is.
+    As long as the frames are known to store only attributes of their arguments, only these attributes are compared.
+    From the first line, call or result on that may store more, everything that the frames reach is compared.
     """
 
     def __init__(self, tape: Tape, function: Any, given: Any) -> None:
         self.tape, self.function = tape, function
-        self.says: Callable[[], str] | None = None  # the text of the error, where it is not that of a call
+        self.says: Callable[[], str] | None = None  # returns the error's text where the default does not fit
         self.given = getattr(function, "__self__", None), given
         self.begun = len(tape.records)
-        self.noted: CodeType | None = None  # code, the result of which is noted by the caller
-        self.sees_calls = True  # whether the hook is told of returns, and of calls of functions in C
-        self.inside: FrameType | None = None  # a frame of the engine, or of recorded code, that is running
-        self.running: list[FrameType] = []  # those that nobody records
-        self.followed: list[FrameType] = []  # those the lines of which are followed
-        self.entered: list[tuple[FrameType, list[Any]]] = []  # each of them, with the values of its variables
-        # The attributes that they may store, with the code that C called and what these held.
+        self.noted: CodeType | None = None  # the code whose result the caller notes
+        self.sees_calls = True  # whether the hook gets returns and calls of C functions
+        self.inside: FrameType | None = None  # the running frame of the engine or of recorded code
+        self.running: list[FrameType] = []  # the running frames that are not recorded
+        self.followed: list[FrameType] = []  # frames whose lines are traced
+        self.entered: list[tuple[FrameType, list[Any]]] = []  # unrecorded frames with the values of their variables
+        # Attributes that they may store: (the code that C called, object, name, value before).
         self.stores: list[tuple[CodeType, Any, str, Any]] = []
-        self.first: CodeType | None = None  # the first code called from C that may have left something behind
-        self.roots: list[Callable[[], Any]] = []  # what such frames see
+        self.first: CodeType | None = None  # the first code called from C that may have stored something
+        self.roots: list[Callable[[], Any]] = []  # return the objects that such frames can reach
         self.codes: set[CodeType] = set()
-        self.variables: set[tuple[int, str]] = set()  # global ones, by their scope
-        self.made: dict[int, Any] = {}  # objects that such frames have made, as far as that is known
+        self.variables: set[tuple[int, str]] = set()  # global variables, by the id of their scope
+        self.made: dict[int, Any] = {}  # objects known to be made by such frames
         self.known: set[int] = set()
         self.seen: set[int] = set()
         self.values: list[Any] = []
-        self.later: list[Any] = []  # what frames were given that others have preceded: it may be new itself
+        self.later: list[Any] = []  # numbers given to later frames, which earlier frames may have computed
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
 
     def event(self, frame: FrameType, event: str, arg: Any) -> Any:
@@ -291,7 +291,7 @@ class Watch(Onlooker):
             module = frame.f_globals.get("__name__") or ""
             if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
-                return self.event  # a trace function is told of the return only if it asks
+                return self.event  # a trace function must return itself to get the return event
             if module.partition(".")[0] not in STORING_NOTHING or frame.f_code is CACHED_PROPERTY:
                 self.enter(frame)
         elif self.running and frame is self.running[-1]:
@@ -300,13 +300,13 @@ class Watch(Onlooker):
                 if not self.running and may_hold(arg):
                     self.made[id(arg)] = arg
                 if self.first is None and not self.running and frame.f_code is not self.noted and may_hold(arg):
-                    self.search(frame.f_code)  # which C may store
+                    self.search(frame.f_code)  # C code may store the result
             elif event == "c_call" and self.first is None and not changes_nothing(arg):
                 self.search(self.running[0].f_code)
         return None
 
     def enter(self, frame: FrameType) -> None:
-        """Take down what a frame reaches, before it stores anything; or what it stores, if that is known."""
+        """List what a frame can reach before it stores anything, or only the attributes that it is known to store."""
         code, variables = frame.f_code, frame.f_locals
         self.running.append(frame)
         if self.first is None and self.sees_calls and code.co_name != "__init__":
@@ -322,7 +322,7 @@ class Watch(Onlooker):
             self.take_down_frame(frame, local, self.add_later)
             return
         self.entered.append((frame, [*local]))
-        # A debugger, or whatever else traces the thread, goes on doing so.
+        # Do not replace another trace function, e.g. a debugger's.
         by_lines = self.sees_calls and (sys.gettrace() is None or self.follows)
         loud = loud_lines(frame)
         stored_in = attributes_stored(frame, by_lines) if self.sees_calls else None
@@ -343,7 +343,7 @@ class Watch(Onlooker):
         return self.line
 
     def search(self, code: CodeType) -> None:
-        """Take down all that there was before: apart from attributes of arguments nothing has been stored yet."""
+        """List everything that existed before the call; so far only attributes of arguments have been stored."""
         changed = self.changed()
         self.first = changed[0][0] if changed else code
         held: dict[int, dict[str, Any]] = {}
@@ -354,13 +354,13 @@ class Watch(Onlooker):
             self.seen.add(id(x))
             self.roots.append(lambda x=x, old=old: [x, *(attribute(x, name) for name in old)])
             self.take_down([*contents(x), *old.values(), *(v for name, v in attributes(x) if name not in old)])
-        if not runs_text(self.function):  # which are given all variables of the caller
+        if not runs_text(self.function):  # eval and exec get all variables of the caller
             self.add(self.given)
         for i, (frame, local) in enumerate(self.entered):
             self.take_down_frame(frame, local, self.add_later if i else self.add)
 
     def changed(self) -> list[tuple[CodeType, Any, str, Any]]:
-        """The attributes that frames have stored, with the code and what was there before."""
+        """Return the entries of ``stores`` whose attributes have been stored."""
         return [s for s in self.stores if attribute(s[1], s[2]) is not s[3]]
 
     def take_down_frame(self, frame: FrameType, local: Iterable[Any], add: Callable[[Any], None]) -> None:
@@ -383,13 +383,13 @@ class Watch(Onlooker):
                 for own in () if Reach.is_elsewhere(x.__name__) else code.co_names:
                     self.add_variable(vars(x), own, own in stores.attributes)
             elif add == self.add_later and not code.co_flags & inspect.CO_OPTIMIZED:
-                add(x)  # a text, for which those before it may have made the variables
+                add(x)  # the code of a text, whose globals earlier code may have made
                 self.roots.append(lambda name=name: [space.get(name)])
             else:
                 self.add_variable(space, name, name in stores.globals)
 
     def add_variable(self, space: dict[str, Any], name: str, is_stored: bool) -> None:
-        """A global variable, which is taken down once: it may hold another value by the time of the next frame."""
+        """Add a global variable, once: a later frame may find another value in it."""
         if (type(space.get(name)) not in PASSIVE or is_stored) and (id(space), name) not in self.variables:
             self.variables.add((id(space), name))
             self.enter_root(lambda: [space.get(name)])
@@ -412,7 +412,7 @@ class Watch(Onlooker):
             self.take_down(x)
 
     def add_later(self, x: Any) -> None:
-        """A variable of a frame that others have preceded, which may have computed and made what it is given."""
+        """Add a variable of a later frame: earlier frames may have made its value."""
         if type(x) in NUMBER_TYPES:
             self.later.append(x)
             return
@@ -423,7 +423,7 @@ class Watch(Onlooker):
             return
         held: list[Any] = []
         reached(x, set(), None, held)
-        self.later += held  # not known, but what is stored may depend on it
+        self.later += held  # not known from before the call, but stored values may depend on it
         self.copy(a for a in held if isinstance(a, np.ndarray) and id(owner(a)) not in self.known)
         if not isinstance(x, np.ndarray):
             self.roots.append(lambda: x)
@@ -434,15 +434,15 @@ class Watch(Onlooker):
         self.copy(a for a in self.values[first:] if isinstance(a, np.ndarray))
 
     def copy(self, arrays: Iterable[np.ndarray]) -> None:
-        """Keep what arrays hold that could be overwritten."""
+        """Keep copies of the arrays that could be overwritten."""
         for a in arrays:
             if a.dtype.kind in "fc" and a.flags.writeable:
                 a = a if type(a) is np.ndarray else a.view(np.ndarray)
                 self.arrays.append((a, call_on(self.tape.parent, np.copy, a)))
 
     def end(self) -> None:
-        """Note what has been stored, and written into arrays."""
-        for frame in self.followed:  # of generators, which may go on later
+        """Note the values that have been stored, and the writes into arrays."""
+        for frame in self.followed:  # frames of generators may go on later
             frame.f_trace = None
         if self.first is None:
             left_behind = [s for s in self.changed() if may_hold(attribute(s[1], s[2]))]
@@ -459,13 +459,13 @@ class Watch(Onlooker):
         self.note(left)
 
     def given_back(self, y: Any) -> None:
-        """Note the result of the call, where nobody else does."""
+        """Note the result of the call where the caller does not."""
         left: list[Any] = []
         reached(y, set(), None, left)
         self.note(left)
 
     def note(self, values: list[Any]) -> None:
-        """Note those numbers and arrays that were not there before."""
+        """Note the numbers and arrays that did not exist before the call."""
         made = [x for x in values if identity(x) not in self.known]
         for tape, opaque in self.origins() if made else ():
             note(tape, made, opaque.function, opaque.inputs, self.says, later=opaque.later)
@@ -473,7 +473,7 @@ class Watch(Onlooker):
                 lose(tape, [x for x in made if isinstance(x, (np.ndarray, np.integer))], opaque.function)
 
     def origins(self) -> Iterator[tuple[Tape, Opaque]]:
-        """The tapes that record the call, each with the code that it called as the origin of what is new."""
+        """Yield the tapes that record the call, each with an ``Opaque`` that stands for the unrecorded code."""
         assert self.first is not None
         function, inputs = Unrecorded(self.first, self.function), snapshot(tuple(self.values))
         later = snapshot(tuple(self.later))
@@ -483,7 +483,7 @@ class Watch(Onlooker):
             yield parent, Opaque(function, inputs, says=self.says, later=later)
             parent = parent.parent
         outer = self.outer
-        while isinstance(outer, Watch):  # the run of an inner derivative, whose operations this tape records
+        while isinstance(outer, Watch):  # a call of an inner derivative's run, made on this tape too
             if outer.tape is not self.tape:
                 yield outer.tape, Opaque(function, inputs, says=self.says, later=later)
             outer = outer.outer

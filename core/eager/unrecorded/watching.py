@@ -1,6 +1,6 @@
-"""The hook by which a thread is watched while code in C runs, laid aside where that calls recorded code.
+"""The profile hook that watches a thread while C code runs, suspended where that code calls recorded code.
 
-The hook is told of every call and return, also of those of the engine, which needs no watching.
+The hook gets every call and return, including those of the engine, which need no watching; hence the suspension.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any
 
 
 class Onlooker:
-    """What is told of the events of a thread by its method ``event``."""
+    """A profile hook: its method ``event`` gets the events of a thread."""
 
     enclosing: Any = None  # the hook that was installed before
-    outer: Onlooker | None = None  # the one during the call of which this one began
-    follows = False  # whether it is told of the lines of some frames
+    outer: Onlooker | None = None  # the onlooker during whose call this one began
+    follows = False  # whether it traces the lines of some frames
 
     def event(self, frame: FrameType, event: str, arg: Any) -> Any:
         raise NotImplementedError
 
     def line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Told of each line of a frame before it runs, if this is the frame's trace function."""
+        """Get each line of a frame before it runs, as the frame's trace function."""
         raise NotImplementedError
 
     def pass_over(self, frame: FrameType, event: str, arg: Any) -> None:
-        """The trace function of the thread, without which frames have no lines: it looks at none by itself."""
+        """Ignore an event; as the thread's trace function this only enables the trace functions of frames."""
 
     def follow(self, frame: FrameType) -> None:
-        """From now on ``line`` is told of the lines of a frame."""
+        """Start to pass the lines of a frame to ``line``."""
         if not self.follows:
             self.follows = True
             sys.settrace(self.pass_over)
         frame.f_trace = self.line
 
     def leave(self) -> None:
-        """Follow no line until ``follow`` is called again."""
+        """Suspend the tracing of lines."""
         if self.follows and sys.gettrace() == self.pass_over:
             sys.settrace(None)
 
@@ -47,11 +47,11 @@ class _Innermost(threading.local):
 
 
 innermost = _Innermost()
-"""The onlooker that has begun last in this thread, be its hook laid aside or not."""
+"""The onlooker that began last in this thread, even if its hook is suspended."""
 
 
 def unwatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)`` of a function of the engine, under the hook of before."""
+    """Call a function of the engine with the onlooker's hook suspended, under the hook that was installed before."""
     hook = sys.getprofile()
     onlooker = hook.__self__ if isinstance(hook, MethodType) else None
     if not isinstance(onlooker, Onlooker):
