@@ -1,8 +1,8 @@
 """What functions, methods, operators and indices of Python, NumPy and SciPy do on traced values.
 
-Each file covers one area and registers its functions in the tables of ``core/specialise/traced.py``.  A body takes the trace
-and then the function's own arguments: any mix of traced values, numbers, arrays and lists.  It gets their IR values with
-``arguments.value``, writes typed IR with ``trace.builder``, and wraps the results.
+Each file covers one area and registers its functions in the tables of ``core/specialise/traced.py``.  A body takes the
+trace and then the function's own arguments: any mix of traced values, numbers, arrays and lists.  It gets their IR
+values with ``arguments.value``, writes typed IR with ``trace.builder``, and wraps the results.
 
     arguments         conversion of arguments: numbers, axes, shapes
     operators         Python's operators
@@ -12,7 +12,7 @@ and then the function's own arguments: any mix of traced values, numbers, arrays
     slices, indexing  a[...] and a[...] = v;  views: arrays that share another array's memory
     masks             a[a > 0], nonzero: parts whose length is known only when the program runs
     creation, shapes, joining, reductions, order, calculus, products, contractions (einsum)
-    library           other functions of NumPy or SciPy: called at run time, their result types found by calling them on samples
+    library           other functions of NumPy or SciPy, called at run time; samples give their result types
     methods           methods and attributes of arrays
 """
 

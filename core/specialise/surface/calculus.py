@@ -93,7 +93,7 @@ def gradient(trace: Trace, f: Any, *varargs: Any, axis: Any = None, edge_order: 
 
 
 def _derivative(trace: Trace, f: Any, h: Any, axis: int, order: int) -> Any:
-    """Differentiate along one axis by NumPy's formulas: central differences inside, one-sided differences at the ends."""
+    """Differentiate along one axis by NumPy's formulas: central differences inside, one-sided ones at the ends."""
     call, x = trace.call, value(trace, f)
     n = x.type.shape[axis]
     if isinstance(n, Dim) or n < order + 1:

@@ -126,7 +126,7 @@ def _single(trace: Trace, x: Value, s: str) -> tuple[Value, str]:
 
 
 def _next_pair(terms: list[tuple[Value, str]], output: str) -> tuple[int, int]:
-    """Choose the next two operands to contract: those whose product is smallest, compared with the operands themselves."""
+    """Choose the next two operands to contract: those whose product adds the fewest elements."""
     if len(terms) == 2:
         return 0, 1
     sizes = {c: b for x, s in terms for c, b in zip(s, x.type.bounds)}

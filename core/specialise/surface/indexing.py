@@ -220,8 +220,8 @@ def advanced(builder: Builder, x: Value, index: Index) -> tuple[Value, list[Valu
 def front_first(index: Index, spec: tuple[Any, ...], operands: list[Value], ndim: int) -> list[int]:
     """Return the permutation that puts an indexed part's dimensions in NumPy's order.
 
-    NumPy moves the dimensions of index arrays to the front if an ellipsis separates them, even one that covers no dimension;
-    ``spec`` does not show such an ellipsis.
+    NumPy moves the dimensions of index arrays to the front if an ellipsis separates them, even one that covers no
+    dimension; ``spec`` does not show such an ellipsis.
     """
     places = [i for i, e in enumerate(spec) if e in ("i", "a")]
     gap, together = index.gap, places == list(range(places[0], places[-1] + 1))
@@ -268,7 +268,7 @@ def _is_whole_mask(x: Array, index: Any) -> bool:
 
 
 def _check_element(x: Array, index: Any, given: ArrayType) -> None:
-    """Refuse an array that NumPy does not accept for one element, with NumPy's message: the rule depends on its version."""
+    """Refuse an array that NumPy does not accept for one element, in NumPy's words: the rule depends on its version."""
     entries = index if isinstance(index, tuple) else (index,)
     of_one = len(entries) == x.type.ndim and all(
         type(e) is int or isinstance(e, np.integer) or isinstance(e, Scalar) and e.type.dtype.kind in "iu"
@@ -352,12 +352,12 @@ def fitted(builder: Builder, v: Value, shape: Shape) -> Value:
 
 
 def _is_for_each(shape: Shape, rest: int) -> bool:
-    """Whether a value is broadcast to the elements that a mask chooses; ``rest`` is the number of dimensions after the mask's."""
+    """Whether a value of this shape is broadcast to a mask's elements, which have ``rest`` dimensions."""
     return all(n == 1 for n in shape[: max(len(shape) - rest, 0)])
 
 
 def _write_where(trace: Trace, x: Array, mask: Value, v: Value) -> None:
-    """Write ``x[mask] = v`` for a mask known only at run time and one value that is broadcast to the chosen elements."""
+    """Write ``x[mask] = v`` for a mask known only at run time and a value broadcast to the chosen elements."""
     builder, shape = trace.builder, x.type.shape
     n = mask.type.ndim
     rest = shape[n:]

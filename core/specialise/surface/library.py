@@ -1,8 +1,8 @@
-"""Functions of NumPy and SciPy that the compiled program calls unchanged; calls on samples give the types of their results.
+"""Functions of NumPy and SciPy that the compiled program calls unchanged; samples give the types of their results.
 
-The samples have the operands' dtypes and shapes.  Their square matrices are symmetric and positive definite, their other
-numbers increase from 1/2 to 1, so that every such function is defined there.  The sample's result, arrays or tuples of arrays,
-gives the structure and types of the call's result.
+The samples have the operands' dtypes and shapes.  Their square matrices are symmetric and positive definite, their
+other numbers increase from 1/2 to 1, so that every such function is defined there.  The sample's result, arrays or
+tuples of arrays, gives the structure and types of the call's result.
 """
 
 from __future__ import annotations

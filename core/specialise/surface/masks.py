@@ -1,7 +1,7 @@
 """Elements chosen by a mask: parts of arrays whose length is known only when the program runs.
 
-A cumulative sum of the mask counts the chosen elements.  Of n + 1 slots, the i-th chosen element writes its index into slot i,
-all others write into the last; the first ``count`` slots are the result.
+A cumulative sum of the mask counts the chosen elements.  Of n + 1 slots, the i-th chosen element writes its index into
+slot i, all others write into the last; the first ``count`` slots are the result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The order in memory that NumPy gives a new array.
 
-Compiled programs keep every new array in C order.  NumPy's ufuncs and copies keep the memory order of their operands, which
-decides whether a later ``reshape`` is a view or a copy.  So each new array notes the call that made it.  When the order is
-needed, that call is repeated in NumPy on sample arrays with the operands' memory order.
+Compiled programs keep every new array in C order.  NumPy's ufuncs and copies keep the memory order of their operands,
+which decides whether a later ``reshape`` is a view or a copy.  So each new array notes the call that made it.  When the
+order is needed, that call is repeated in NumPy on sample arrays with the operands' memory order.
 """
 
 from __future__ import annotations

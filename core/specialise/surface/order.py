@@ -216,7 +216,7 @@ def value_of_memory(trace: Trace, a: Any) -> Array:
 
 
 def _grid(trace: Trace, x: Value, index: Value, axis: int) -> tuple[list[Value], tuple[str, ...]]:
-    """Return full index arrays for ``take_along_axis``: ``index`` along the axis, each element's own place elsewhere."""
+    """Return full index arrays for ``take_along_axis``: ``index`` along the axis, an iota along each other."""
     builder = trace.builder
     if index.type.ndim != x.type.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")

@@ -1,4 +1,4 @@
-"""Overflow checks: Python ints are exact, compiled ints have 64 bits, so the program checks at run time where bounds leave doubt."""
+"""Run-time overflow checks: Python ints are exact, those of compiled code have 64 bits."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def int64(builder: Builder, x: Value) -> Value:
 
 
 def length_of(builder: Builder, n: int | Dim) -> Value:
-    """Return a length as a value; a known one is weakly typed, so that it takes the index's type and equal ints are one value."""
+    """Return a length as a value; a known one is weakly typed, so that it takes the type of the index it meets."""
     return n.value if isinstance(n, Dim) else builder.constant(n)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's and SciPy's ufuncs, with ``out=``, ``where=`` and ``dtype=``, and their methods reduce, accumulate, outer, at."""
+"""Ufuncs of NumPy and SciPy (``out=``, ``where=``, ``dtype=``) and their methods reduce, accumulate, outer, at."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ _METHODS = {
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """Return what a ufunc, also of ``scipy.special``, or a ufunc's method does on traced values; None for anything else."""
+    """Return what a ufunc (also of ``scipy.special``) or its method does on traced values; None for anything else."""
     if isinstance(function, np.ufunc) and function not in FUNCTIONS:
         return ufunc_trace(function)
     owner = getattr(function, "__self__", None)

@@ -55,10 +55,7 @@ def maybe_copied(array: Array, copied: Array) -> Array:
 
 
 def stands_in_order(trace: Trace, array: Array, order: str = "C") -> bool | None:
-    """Whether the elements of an array stand in memory one after another, by rows ("C") or by columns ("F").
-
-    None if that is not known while compiling.
-    """
+    """Whether an array is contiguous by rows ("C") or by columns ("F"); None if that is not known while compiling."""
     if 0 in array.type.shape:
         return True
     if is_c_array(trace, array) and (order == "C" or array.type.ndim < 2):

@@ -143,8 +143,8 @@ class Strided(View):
 class Derived(View):
     """A view through two functions: ``there`` reads it from the elements below, ``back`` writes it to them.
 
-    ``in_numpy`` makes the view in NumPy from an array and the lengths ``shape``.  ``is_reshape``: it has all elements in the same
-    order, in the shape ``bounds``.
+    ``in_numpy`` makes the view in NumPy from an array and the lengths ``shape``.  ``is_reshape``: it has all elements
+    in the same order, in the shape ``bounds``.
     """
 
     __slots__ = ("bounds", "in_numpy", "is_read_only", "is_reshape", "outer", "shape")
@@ -187,7 +187,7 @@ class Derived(View):
 
 
 def in_numpy(view: View) -> tuple[list[Value], Callable[[Any, Any], Any]]:
-    """Return the indices and lengths in a view, and the function that makes it in NumPy from the memory and these numbers."""
+    """Return a view's indices and lengths, and the function that makes it in NumPy from the memory and these."""
     values: list[Value] = []
 
     def number(value: Value) -> Callable[[Any], int]:
