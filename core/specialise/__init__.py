@@ -1,22 +1,22 @@
-"""A Python function and the types of its arguments -> a typed program.
+"""Specialisation: a Python function and the types of its arguments -> a typed program.
 
-The user's syntax tree is interpreted once.  What is known while compiling (containers, functions, shapes, strings, numbers
-that do not depend on an argument) is handled by Python itself; numbers and arrays that are not known are ``traced``
-values, and what is done with them is written as typed IR.
+The syntax tree is interpreted once on abstract values.  Whatever is known while compiling (containers, functions,
+shapes, strings, numbers that do not depend on an argument) is handled by Python itself; unknown numbers and arrays are
+*traced* values, and operations on them are recorded as typed IR.
 
     arguments     Python arguments <-> the parameters and results of a typed function
-    state         what a region of the program has changed, so that it can be undone, merged and carried
+    state         changes made by a region of the program, so that they can be undone, merged and carried
     expressions   expressions
-    statements    statements, and how ``return``, ``break`` and ``continue`` pass through traced conditions
-    branches      ``if`` on traced conditions;  merging: one outcome of two;  loops: what they carry
-    ways          what follows a condition, interpreted for each way, where the two cannot be merged
+    statements    statements; ``return``, ``break`` and ``continue`` under traced conditions
+    branches      ``if`` on traced conditions;  merging: one object for the two of a branch;  loops: carried variables
+    ways          forks: the rest of a body interpreted once for each branch, where the two cannot be merged
     scopes        names
-    sequences     what a loop can walk by index: ranges, arrays, zip, enumerate, reversed
+    sequences     what a loop can index instead of iterating: ranges, arrays
     objects       objects of classes written in Python
     matching      ``match``
-    calls         calls: Python functions are interpreted in their turn, classes instantiated, NumPy's looked up;  uninterpreted: functions of C
-    outside       what is read from outside of the function: guards, and arrays that become inputs
-    program       the whole
+    calls         calls: of Python functions, of classes, of traced functions;  uninterpreted: C functions
+    outside       reads from outside of the function: guards, and arrays that become inputs
+    program       the whole program
 """
 
 from __future__ import annotations

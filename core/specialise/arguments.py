@@ -1,7 +1,7 @@
-"""Python arguments and results <-> the flat numbers and arrays that a typed function takes and gives.
+"""Python arguments and results <-> the flat numbers and arrays that a typed function takes and returns.
 
-The numbers and arrays in an argument are *leaves*; the containers and objects around them, and everything else in them, are
-known while compiling.
+The numbers and arrays in an argument are its *leaves*; the containers and objects around them, and all other contents,
+are compile-time constants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype
 
 
 def type_of(x: Any) -> ArrayType | None:
-    """The type of a number or an array; None for anything else."""
+    """Return the type of a number or an array; None for anything else."""
     kind = type(x)
     if kind is np.ndarray:
         return (
@@ -38,14 +38,14 @@ def type_of(x: Any) -> ArrayType | None:
 
 
 def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
-    """What stands for a leaf."""
+    """Return the traced value for a leaf."""
     if not isinstance(x, np.ndarray):
         return Scalar(parameter)
     return Array(Storage(parameter, is_read_only), None if x.flags.c_contiguous else Strided(x))
 
 
 def has_traced(x: Any, depth: int = 4) -> bool:
-    """Whether a traced number or array is in an argument."""
+    """Whether an argument is or contains a traced value."""
     if isinstance(x, (Traced, Text)):
         return True
     if depth and isinstance(x, (list, tuple, deque)):

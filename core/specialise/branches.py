@@ -1,4 +1,4 @@
-"""Conditions on traced values: both branches are interpreted, and what they have changed is merged."""
+"""Conditions on traced values: both branches are interpreted, and their changes are merged."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from .ways import Fork, Ways, reachable
 
 @dataclass
 class Jump:
-    """How control leaves a list of statements: for each kind (return, break, continue) on which condition.
+    """How control leaves a list of statements: the condition of each kind of jump (return, break, continue).
 
-    ``True`` is a certain one.  ``dead``: it does not go on at all, since an exception was raised.
+    ``True`` is an unconditional jump.  ``dead``: an exception was raised, so control does not go on at all.
     """
 
     conditions: dict[str, Any] = field(default_factory=dict)
     value: Any = UNBOUND
     dead: bool = False
-    covers: bool = False  # one of the conditions holds, whichever
+    covers: bool = False  # one of the conditions always holds
 
     @property
     def is_taken(self) -> bool:
-        """Whether it is taken on every path: what follows is not reached."""
+        """Whether a jump is taken on every path, so that what follows is unreachable."""
         return self.certain or self.covers
 
     @property
@@ -49,43 +49,43 @@ class Jump:
 
 
 class NotKnownYet(BaseException):
-    """What a recursive call returns is not known yet: the branch that makes it says nothing of the outcome."""
+    """A recursive call's result is not known yet, so the branch that makes it does not contribute to the outcome."""
 
 
 class Branches(Raising):
-    """The part of the interpreter that runs regions."""
+    """The part of the interpreter that runs regions and branches."""
 
-    memory_policy: Any  # of loops, for their adjoints: the callee of their operations
+    memory_policy: Any  # how loops save memory in their adjoints; the callee of their operations
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
     disordered: dict[int, Any]
-    """Dicts whose keys are in one of two orders."""
+    """Dicts with two possible orders of their keys."""
     candidates: dict[int, Candidates]
     """The objects that each merged object may be."""
     scopes: list[Scope]
     called_back: dict[int, Any]
-    """Objects that special methods which are called by C change."""
+    """Objects that special methods called by C may change."""
     seen_outside: dict[int, tuple[Any, Any]]
-    """What such methods can change outside, with what it held."""
+    """Outside holders that such methods can change, with their contents before."""
     owners: dict[int, Any]
-    """The objects whose ``__dict__`` the program has taken, by the identity of that: a change of one is a change of the other."""
+    """The owners of the ``__dict__``s that the program has taken, by the dict's id: both change together."""
     suspended: list[Any]
-    """The generators that do something when they are closed."""
+    """The generators that have something to run when they are closed."""
     outside: Outside
     given_arrays: list[Array]
     given_objects: dict[int, Any]
-    """The containers and objects of the arguments, which the caller has, too."""
+    """The containers and objects of the arguments, which the caller also holds."""
     stops: list[int]
-    """The number of regions around each ``__next__`` of the user's that is being run."""
+    """The number of regions around each of the user's ``__next__`` calls in progress."""
     called: list[Any]
     may_fork: bool
     ways: Ways | None
-    """Of the statement that is interpreted, where its body may fork."""
+    """The conditions of the current statement, if its body may fork."""
     forks: int
     """How many more times this trace may fork."""
     is_uneven: bool
-    """Whether two branches have left behind what cannot be one object."""
+    """Whether two branches have left objects that cannot be merged into one."""
     numbers: Numbers
 
     @property
@@ -93,7 +93,7 @@ class Branches(Raising):
         return self.scopes[-1]
 
     def go_to(self, node: ast.stmt | ast.expr) -> None:
-        """What is written from here on comes from the line of a statement or an expression."""
+        """Set the source line of the operations recorded from here on."""
         scope = self.scope
         self.builder.line = Line.of(node.lineno, scope.filename, scope.own_name, scope.caller)
 
@@ -104,7 +104,7 @@ class Branches(Raising):
         raise NotImplementedError
 
     def touch(self, holder: Any) -> None:
-        """To be called before anything that can hold values changes."""
+        """Save a holder's content and refuse the change if it is not allowed; to be called before every change."""
         holder = self.owners.get(id(holder), holder)
         self.outside.refuse_change(holder)
         if id(holder) in self.tied:
@@ -112,7 +112,7 @@ class Branches(Raising):
         self.save(holder)
 
     def refuse_unknown_entries(self, holder: Any, order: bool = True) -> None:
-        """Refuse to read a whole dict where its keys depend on a traced condition, or, if it counts, their ``order``."""
+        """Refuse to read a whole dict whose keys, or if ``order`` matters their order, depend on a traced condition."""
         if isinstance(holder, VIEWS):
             (holder,) = gc.get_referents(holder)
         self.outside.read_whole(holder)
@@ -124,7 +124,7 @@ class Branches(Raising):
         number = (
             next((e for e in holder if isinstance(e, Traced)), None) if isinstance(holder, (set, frozenset)) else None
         )
-        if number is not None:  # others may be equal to it
+        if number is not None:  # others may equal it
             raise NeedsConcrete(self.value(number), "an element of a set that is not known while compiling")
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in held.items() if isinstance(x, Late)), None)
@@ -135,17 +135,17 @@ class Branches(Raising):
             )
 
     def save(self, holder: Any) -> None:
-        """Note what is held before a change, also of what the program itself may no longer change."""
+        """Save a holder's content before a change, also of a holder that the program may no longer change."""
         holder = self.owners.get(id(holder), holder)
         if self.changes and self.made_in(holder) is not self.region:
             self.changes[-1].touch(holder)
 
     def made_in(self, x: Any) -> Any:
-        """The region in which a storage or an object was made."""
+        """Return the region in which a storage or an object was made."""
         return self.resolved(x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1])
 
     def resolved(self, region: Any) -> Any:
-        """The region that a region has become a part of."""
+        """Return the region that a region has become a part of."""
         while region is not None and region.part_of is not region:
             region = region.part_of
         return region
@@ -161,12 +161,12 @@ class Branches(Raising):
                     self.seen_outside.setdefault(id(held), (held, content(held)))
 
     def new(self, x: Any) -> Any:
-        """Note that an object was made here."""
+        """Note that an object was made in this region, and return it."""
         self.note_made(x, self.region)
         return x
 
     def run_region(self, run: Callable[[Region], Any]) -> Region:
-        """Interpret something apart and take its changes back; ``commit`` does what it did, and raises what it raised."""
+        """Interpret something in a new region and undo its changes; ``commit`` redoes them and raises its error."""
         changes = Changes()
         outer = self.region
         self.changes.append(changes)
@@ -188,7 +188,7 @@ class Branches(Raising):
                 finally:
                     self.drop_guards(guards)
                     del self.frames[frames:], self.handled[handled:], self.scopes[scopes:]
-        except BaseException:  # it is given up, and perhaps run in another way
+        except BaseException:  # given up, and perhaps interpreted in another way
             del self.suspended[suspended:]
             raise
         finally:
@@ -201,7 +201,7 @@ class Branches(Raising):
         return made
 
     def assuming(self, condition: Value, holds: bool, way: Callable[[], Any]) -> Callable[[Region], Any]:
-        """A branch, in which it is known of integers what its condition says."""
+        """Return the run of a branch in which its condition's bounds on integers are assumed."""
 
         def run(_: Region) -> Any:
             self.builder.integers.assume(condition, holds)
@@ -210,7 +210,7 @@ class Branches(Raising):
         return run
 
     def commit(self, region: Region) -> None:
-        """Let a region have been run here."""
+        """Append a region's operations and redo its changes."""
         self.builder.out += region.block.operations
         for holder, held in region.after.values():
             self.save(holder)
@@ -222,7 +222,7 @@ class Branches(Raising):
             self.throw(region.raised)
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
-        """Both of two ways, each a function that gives a Jump, None, or (as the value of an expression) an object."""
+        """Interpret both branches; each function returns a Jump, None, or an expression's value."""
         ways = self.ways
         if ways is None or ways.open is not None or self.builder.out is not ways.out:
             return self.both_ways(condition, then, other)
@@ -236,13 +236,13 @@ class Branches(Raising):
             ways.open = None
 
     def uneven(self) -> None:
-        """To be called where two branches leave behind what cannot be one object: the body forks, if it may."""
+        """Note that two branches leave objects that cannot be merged; fork if possible."""
         self.is_uneven = True
         if self.ways is not None and self.ways.open is not None and self.forks > 0:
             raise Fork(*self.ways.open)
 
     def way_of(self, condition: Value) -> bool | None:
-        """The way of a condition on which the program's own structure depends; None if its body cannot fork here."""
+        """Return the branch of a condition that decides the program's structure; None if its body cannot fork here."""
         self.uneven()
         ways = self.ways
         if ways is None or self.forks <= 0 or self.builder.out is not ways.out:
@@ -259,7 +259,7 @@ class Branches(Raising):
         other: Callable[[], Any],
         roots: Callable[[], list[Any]] | None = None,
     ) -> Any:
-        """Interpret both branches and merge them; ``roots``: all that refers to objects after these, if not everything does."""
+        """Interpret both branches and merge them; ``roots``: all later references to objects, if they are known."""
         sides = [self.run_region(self.assuming(condition, *way)) for way in ((True, then), (False, other))]
         for side in sides:
             self.end_side(side)
@@ -284,7 +284,7 @@ class Branches(Raising):
         return result
 
     def end_side(self, side: Region) -> None:
-        """Let a branch end the program where it raises what no ``try`` sees."""
+        """End the program in a branch that raises what no ``try`` catches."""
         if side.raised is not None and self.stops and any(isinstance(e, StopIteration) for e in side.raised.errors):
             self.uneven()
             raise BadInput(UNKNOWN_END)
@@ -296,10 +296,10 @@ class Branches(Raising):
         side.raised = None
 
     def merge_changes(self, merger: Merger, sides: list[Region], roots: list[Any] | None = None) -> None:
-        """Let everything be changed that one of two sides has changed, or of that what is reached from ``roots``."""
+        """Merge the holders that either side has changed, or only those reachable from ``roots``."""
         holders = {key: holder for s in sides for key, (holder, _) in s.after.items()}
         kept = None if roots is None else reachable(roots, [s.after for s in sides])
-        merged = []  # all of it before any of it is there: the sides are read as they were left
+        merged = []  # merge all before writing any: the sides are read as they were left
         for key, holder in holders.items():
             if kept is not None and key not in kept:
                 continue
@@ -318,7 +318,7 @@ class Branches(Raising):
             return Jump(dead=True)
 
     def one_way(self, merger: Merger, sides: list[Region], dead: list[bool]) -> Any:
-        """The other way has ended the program: what is alive goes on, its values leaving the operation unmerged."""
+        """Go on with the one branch that has not ended the program; its values need no merging."""
         here = dead.index(False) if False in dead else 0
         alive = sides[here]
         merger.afters[1 - here] = {}
@@ -327,7 +327,7 @@ class Branches(Raising):
                 raise NotKnownYet
             merger.finish()
             raise Ended
-        # What follows an exception is not reached, so the operations of the other way need no condition.
+        # Nothing after an exception is reached, so the other branch's operations need no condition.
         operations = merger.blocks[here].operations
         merger.blocks[here] = Block()
         merger.finish()

@@ -1,4 +1,4 @@
-"""Loops: run while compiling, unrolled, or written as one operation."""
+"""Loop statements: unrolled while compiling, or recorded as one operation."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .suspended import Generator
 from .traced import NeedsConcrete, Scalar
 
 UNROLLED = 4
-"""Loops of at most so many iterations are unrolled."""
+"""Loops of at most this many iterations are unrolled."""
 
 _RETURN = {True: ast.Return(ast.Constant(True)), False: ast.Return(ast.Constant(False))}
 
 LONG = 20_000
-"""An unrolled loop of more statements than this is warned of."""
+"""Unrolled loops of more statements than this cause a warning."""
 
 
 class Uncounted(BaseException):
-    """A loop of counted iterations may end with an exception that is caught."""
+    """A counted loop's iterations may raise an exception that is caught, so it needs another form."""
 
 
 class LoopStatements(StatementsOf):
@@ -73,7 +73,7 @@ class LoopStatements(StatementsOf):
         return jump, self.truth(self.expression(node.test))
 
     def settled_while(self, node: ast.While, test: Any) -> Jump | None:
-        """A ``while`` as one loop; if what it carries gets its form in the first iteration, as one iteration and a loop."""
+        """Record a ``while`` as one loop; if carried places have no single form, as a first iteration and a loop."""
         try:
             region = self.run_region(lambda _: self.traced_while(node, test))
         except NeedsConcrete:
@@ -97,7 +97,7 @@ class LoopStatements(StatementsOf):
         return first() if test is True else self.branch(self.value(test), first, lambda: self.run(node.orelse))
 
     def then(self, jump: Jump | None, rest: Callable[[], Jump | None]) -> Jump | None:
-        """The other iterations after one that left with ``jump``; a ``break`` ends here."""
+        """Interpret the remaining iterations after one that left with ``jump``; a ``break`` ends here."""
         if jump is None:
             return rest()
         leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
@@ -129,9 +129,10 @@ class LoopStatements(StatementsOf):
     def iteration(
         self, step: Callable[[Any], Any], state: dict[str, Any] | None, errors: list[BaseException]
     ) -> Callable[[Any], Any]:
-        """An iteration that may raise: a loop that a ``try`` is around of ends then, and ``state`` and ``errors`` say with what.
+        """Return an iteration that may raise: inside a ``try`` it ends the loop and notes its errors.
 
-        Without ``state`` such a loop has to be written in another way (``Uncounted``).
+        ``state`` and ``errors`` take what was raised.  Without ``state`` the loop must be written in another form
+        (``Uncounted``).
         """
 
         def run(index: Any) -> Any:
@@ -156,7 +157,7 @@ class LoopStatements(StatementsOf):
         return run
 
     def throw_after(self, state: dict[str, Any], errors: list[BaseException]) -> None:
-        """Raise after a loop what has ended it."""
+        """Raise, after a loop, the exception that ended it."""
         if state["raised"] is False:
             return
         count = sum(key.startswith("part ") for key in state)
@@ -167,14 +168,14 @@ class LoopStatements(StatementsOf):
         self.throw(Raised(state["raised"], state["which"], moved))
 
     def assume_test(self, test: ast.expr) -> None:
-        """At the start of an iteration the test holds, which bounds the integers in it; its operations are not kept."""
+        """Assume the test at the start of an iteration, which bounds integers; the test's operations are not kept."""
         if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test)):
             found = self.run_region(lambda _: self.truth(self.expression(test))).result
             if isinstance(found, Scalar):
                 self.builder.integers.assume(self.value(found), True)
 
     def goes_on(self, jump: Jump | None, state: dict[str, Any], test: Callable[[], Any]) -> Any:
-        """Whether a loop goes on after an iteration that left with ``jump``; keeps in ``state`` how it was left."""
+        """Return whether a loop goes on after an iteration that left with ``jump``, which is noted in ``state``."""
         if jump is None:
             return test()
         if jump.dead:
@@ -209,15 +210,14 @@ class LoopStatements(StatementsOf):
         return returned if jump is None else self.unless(returned, lambda: jump)
 
     def settle(self, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
-        """Run a loop with the variables carried that its body assigns; where that takes a number that has to be known, with
-        only those that change."""
+        """Run a loop with the assigned variables carried; if that needs a known number, with only those that change."""
         try:
             self.attempt(lambda: loop(predicted_slots(self, list(body))).run())
         except (NeedsConcrete, BadInput):
             self.attempt(lambda: loop([]).run())
 
     def attempt(self, run: Callable[[], None]) -> None:
-        """Run something; if it fails nothing has happened."""
+        """Run something; if it fails, its changes are undone."""
         region = self.run_region(lambda _: run())
         self.commit(region)
 
@@ -235,7 +235,7 @@ class LoopStatements(StatementsOf):
             region = self.run_region(lambda _: self.over(iterable, node, lambda: self.counted(node, sequence)))
         except NeedsConcrete as error:
             if not known:
-                if isinstance(error, UnknownPosition):  # with its length known, the loop can be unrolled
+                if isinstance(error, UnknownPosition):  # if the length is known, the loop can be unrolled
                     raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
                 raise
             self.warn_long(node, int(sequence.length))
@@ -254,7 +254,7 @@ class LoopStatements(StatementsOf):
         return region.result
 
     def over(self, iterable: Any, node: ast.For, run: Callable[[], Any]) -> Any:
-        """Run a loop by index over what may be an iterator, which is at its end afterwards, unless the loop can be left before."""
+        """Run a loop by index; an iterator is exhausted afterwards, unless the loop may be left early."""
         if not isinstance(iterable, Walk):
             return run()
         iterable.lose(self)
@@ -264,7 +264,7 @@ class LoopStatements(StatementsOf):
         return found
 
     def peeled_for(self, node: ast.For, sequence: Sequence) -> Jump | None:
-        """The first iteration, in which what is carried may get its form, and a loop over the others."""
+        """Interpret the first iteration, which may give carried places their form, then a loop over the others."""
         call = self.unchecked
 
         def first() -> Jump | None:
@@ -330,7 +330,7 @@ class LoopStatements(StatementsOf):
         return self.after_loop(node, state)
 
     def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        """``combine`` over what an iterable gives; a loop where that is a long or unknown number of things of one form."""
+        """Fold ``combine`` over an iterable; as a loop if it has many or an unknown number of items of one form."""
         generator = iterable if isinstance(iterable, Generator) else None
         if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
             for x in self.iterate(generator):
@@ -373,9 +373,9 @@ class LoopStatements(StatementsOf):
         return total["total"]
 
     def unless_it_matters(self, run: Callable[[], Any]) -> Any:
-        """What ``run`` gives, if nothing but its outcome shows that it was run; else NotImplemented.
+        """Return what ``run`` returns if its only other effect is to advance iterators; else NotImplemented.
 
-        How far it has brought iterators is not known afterwards, so that taking another item of them is refused.
+        The iterators' positions are unknown afterwards, so taking another item from them is refused.
         """
         region = self.run_region(lambda _: run())
         advanced = []
@@ -387,7 +387,7 @@ class LoopStatements(StatementsOf):
         if any(op.may_raise for op in walk(region.block)):
             return NotImplemented
         if advanced and self.ways is not None:
-            return NotImplemented  # it stops where Python does, and forks
+            return NotImplemented  # then it stops where Python does, and forks
         self.commit(region)
         for iterator in advanced:
             self.is_uneven = True
@@ -395,7 +395,7 @@ class LoopStatements(StatementsOf):
         return region.result
 
     def search(self, generator: Generator, is_any: bool) -> Any:
-        """``any`` or ``all`` of a generator expression whose effects matter: a loop that is left at the first that decides."""
+        """Record ``any`` or ``all`` of a generator expression with effects as a loop that stops where Python stops."""
         found = (
             ast.If(generator.node.elt, [_RETURN[is_any]], [])
             if is_any
@@ -432,7 +432,7 @@ class LoopStatements(StatementsOf):
         return self.builder.cast(self.value(x), np.int64)
 
     def unrolled(self, node: ast.For, iterator: Any, left: int = 0) -> Jump | None:
-        """The iterations one after the other; ``left`` of those before could leave the loop on a traced condition."""
+        """Unroll the iterations; ``left`` counts the earlier ones that could leave the loop on a traced condition."""
         refuse_endless(iterator, left, LEFT)
         for count in itertools.count():
             refuse_endless(iterator, count)
@@ -448,5 +448,5 @@ class LoopStatements(StatementsOf):
 
 
 def settled_part(x: Any) -> Any:
-    """What a loop has left that may have been assigned in it."""
+    """Return the value that a loop has left, also if it may be unassigned."""
     return x.x if isinstance(x, Late) else x

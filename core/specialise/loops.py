@@ -1,11 +1,13 @@
-"""Loops on traced conditions: what an iteration changes is carried, and has one type from the start.
+"""Loops on traced conditions: an iteration's changes are carried, with one type from the start.
 
-A loop is interpreted until nothing new is found: at first with the variables that its body assigns carried, then with what
-else an iteration has changed.  Each carried place (a variable, an array's elements, an entry of a container) is a *slot*:
+A loop is interpreted repeatedly, until nothing new is found: first with the variables that its body assigns carried,
+then also with whatever else an iteration changed.  Each carried place (a variable, an array's elements, an entry of a
+container) is a
+*slot*:
 
     carried   it has a value of one form before the loop and after every iteration
-    late      it has none before, or one of another form: an iteration that reads it before it assigns it is refused
-    local     its forms cannot be one: it can be used inside of an iteration only
+    late      it has no value before, or one of another form: an iteration that reads it before assigning it is refused
+    local     its values have different forms: it can be used only inside of an iteration
 """
 
 from __future__ import annotations
@@ -37,16 +39,16 @@ from .traced import Array, Scalar, Storage
 
 
 class Retry(BaseException):
-    """An iteration has shown that something else has to be carried."""
+    """An iteration has shown that another place must be carried."""
 
 
 RAISED = object()
-"""What an iteration gives that has ended the program."""
+"""The result of an iteration that has ended the program."""
 
 
 @dataclass(eq=False)
 class Slot:
-    """A place that a loop carries: ``holder`` itself for arrays' storages, else ``holder[key]`` or its attribute."""
+    """A place that a loop carries: ``holder`` itself for an array's storage, else ``holder[key]`` or its attribute."""
 
     holder: Any
     key: Any
@@ -55,9 +57,9 @@ class Slot:
     types: list[ArrayType] | None = None
     reason: str = ""
     last: Any = None  # the object there after an iteration
-    tied: str = ""  # why what it holds after the loop must not be changed
-    general: Any = None  # the object there at the start of an iteration, for what is carried
-    started: list[Any] = field(default_factory=list)  # what the containers in it held then
+    tied: str = ""  # why its content after the loop must not be changed
+    general: Any = None  # for carried slots, the object there at the start of an iteration
+    started: list[Any] = field(default_factory=list)  # the contents of its containers at that time
     parameters: list[Value] = field(default_factory=list)
     initial: list[Value] = field(default_factory=list)
     results: list[Value] = field(default_factory=list)
@@ -68,10 +70,10 @@ class Slot:
 
 
 class Loop:
-    """One loop while it is interpreted; ``step(index)`` interprets an iteration and gives whether it goes on.
+    """One loop while it is interpreted; ``step(index)`` interprets an iteration and returns whether the loop goes on.
 
-    ``trips``: start, stop and step, as int64 values, of a loop that counts; None for a ``while``, whose ``go`` is what the
-    iteration gives (True, False or a traced bool).
+    ``trips``: start, stop and step of a counted loop, as int64 values; None for a ``while``, whose ``go`` holds an
+    iteration's result (True, False or a traced bool).
     """
 
     def __init__(
@@ -92,11 +94,11 @@ class Loop:
             self.slots.append(Slot(self.go, "go", "carried"))
 
     def run(self) -> None:
-        """Write the loop; afterwards every slot holds what it does after the last iteration.
+        """Record the loop; afterwards every slot holds its value after the last iteration.
 
         Raises:
-            NeedsConcrete: an iteration needs a number that is carried.
-            BadInput: something has no one form.
+            NeedsConcrete: an iteration needs to know a number that is carried.
+            BadInput: a value has no single form.
         """
         for slot in self.slots:
             slot.first = self.held(slot)
@@ -135,7 +137,7 @@ class Loop:
             hold_part(holder, slot.key, x)
 
     def general(self, slot: Slot) -> Any:
-        """The object of a slot at the start of an iteration, on new parameters."""
+        """Return a slot's object at the start of an iteration, made of new parameters."""
         found = numbers_in(slot.first)
         if slot.types is None:
             slot.types = [self.first_type(x) for x in found]
@@ -189,7 +191,7 @@ class Loop:
             finally:
                 trace.iterations -= 1
                 trace.numbers.end()
-            if go is RAISED:  # what it had changed before that is of no consequence
+            if go is RAISED:  # changes before the error are never seen
                 for key, (holder, before) in region.changes.before.items():
                     if trace.made_in(holder) is not region.changes:
                         put(holder, start.get(key, before))
@@ -209,7 +211,7 @@ class Loop:
         self.write(region.block, index)
 
     def find_new(self, region: Region) -> None:
-        """Places that the iteration changed and that are not slots yet."""
+        """Add slots for the places that the iteration changed; raise Retry if there are any."""
         known = {(id(s.holder), s.key) for s in self.slots}
         start = region.result
         new = []
@@ -232,7 +234,7 @@ class Loop:
                 for k in {**before, **after}:
                     late = before.get(k)
                     if isinstance(late, Late) and after.get(k) is late.x:
-                        continue  # it was read, which is looked at anew in each iteration
+                        continue  # it was only read: each iteration checks it anew
                     if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
                         new.append(Slot(holder, k, "carried"))
         for slot in new:
@@ -244,9 +246,9 @@ class Loop:
             raise Retry
 
     def check_identity(self, region: Region) -> None:
-        """What is one object after an iteration and was not before would be carried as several.
+        """Check slots that hold one object after an iteration: the loop would carry it as several.
 
-        That makes no difference while none of them is changed: not in an iteration, and not after the loop.
+        That is harmless if none of them is changed in an iteration; after the loop, changes of them are refused.
         """
         owner: dict[int, Slot] = {}
         changed = any(map(_is_changed, self.slots))
@@ -280,11 +282,11 @@ class Loop:
             self.trace.tied[id(x)] = x, text
 
     def name_of(self, holder: Any) -> str:
-        """The variable that holds an object, for messages."""
+        """Return the variable that holds an object, for messages."""
         return next((k for k, x in self.trace.scope.vars.items() if x is holder), "a value")
 
     def close(self, slot: Slot, region: Region) -> bool:
-        """Find what a slot carries on; True if its form or types have to change, and the iteration be interpreted again."""
+        """Find a slot's results; True if its form or types must change, so that the iteration is interpreted again."""
         trace = self.trace
         slot.initial, slot.results = [], []
         last = self.held(slot, region)
@@ -345,7 +347,7 @@ class Loop:
         return redo
 
     def check_order(self, slot: Slot, x: Array, last: Array) -> None:
-        """Refuse a loop in which something depends on the order of an array in memory, and iterations change it."""
+        """Refuse a loop that changes an array's memory order if something depends on that order."""
         note_dependence(self.trace, last.storage)
         if not same_order(self.trace, x, last):
             raise BadInput(
@@ -354,11 +356,11 @@ class Loop:
             )
 
     def can_leave(self, found: list[Any], region: Region) -> bool:
-        """Whether the shapes of arrays are known outside of the iteration."""
+        """Whether the arrays' shapes are known outside of the iteration."""
         return not any(isinstance(n, Dim) for x in found if isinstance(x, Array) for n in x.type.shape)
 
     def read(self, x: Any, region: Region) -> Value:
-        """The value of a number or array as the iteration has left it."""
+        """Return the value of a number or array as the iteration left it."""
         with self.trace.builder.writing(region.block.operations):
             return value_after(x, region.after) if isinstance(x, Array) else self.trace.value(x)
 
@@ -409,7 +411,7 @@ class Loop:
                 for x in parts(after):
                     self.tie(x, slot.tied)
             named, outside = moved.get(slot, ([], []))
-            # What a branch has made one of two in an iteration may be what another name of that iteration holds.
+            # An array that a branch in the iteration has tied to another may be what another name holds.
             for x in [*outside, *(x for x in last if x.storage.tied)]:
                 text = f"after this loop {slot.name or 'a variable'} may be what has another name too; copy it before it is changed"
                 for o in (x, *parts(after)):
@@ -420,15 +422,15 @@ class Loop:
         self.carried.after(self.slots, outcome)
 
     def separate(self, slot: Slot, after: Any, named: list[Any]) -> None:
-        """What the slot held before the loop is from now on another object than what it holds after it, ``after``.
+        """Separate a slot's object before the loop from its object ``after`` it: they are now two.
 
-        ``named`` is what of it has another name too.
+        ``named`` are the parts of the former that have another name too.
 
         Raises:
-            BadInput: an iteration has changed it.
+            BadInput: an iteration has changed one of them.
         """
         name = slot.name or "a variable"
-        changed = any(map(_is_changed, self.slots))  # of one slot, and of another after its next iteration
+        changed = any(map(_is_changed, self.slots))  # by any slot: names may be exchanged between iterations
         for x, y in zip(parts(slot.first), parts(after)):
             if not any(x is z for z in named):
                 continue
@@ -442,7 +444,7 @@ class Loop:
 
     @property
     def runs(self) -> bool:
-        """Whether there is an iteration for certain."""
+        """Whether the loop certainly runs an iteration."""
         if self.trips is None:
             return self.first_go is True
         start, stop, step = self.trips
@@ -451,11 +453,11 @@ class Loop:
         return bool(start.constant < stop.constant if step > 0 else start.constant > stop.constant)
 
     def late(self, slot: Slot, x: Any) -> Any:
-        """What a variable holds that has been assigned if there was an iteration."""
+        """Return the content of a variable that is assigned only if there was an iteration."""
         if isinstance(slot.holder, dict) and slot.holder.get("go") is not None and slot.key == "value":
             return x
         if self.trips is None:
-            # A while that has run at least once is not told from one that has not.
+            # A ``while`` has not run if its first test fails.
             first = self.trace.call(operator.not_, self.first_go)
         else:
             start, stop, step = self.trips
@@ -484,7 +486,7 @@ def _is_changed(slot: Slot) -> bool:
 
 
 def predicted_slots(trace: Any, body: list[ast.stmt]) -> list[Slot]:
-    """The variables that the statements of a loop assign and that hold numbers or arrays before it."""
+    """Return slots for the variables that a loop's statements assign and that hold numbers before it."""
     scope = trace.scope
     found: list[Slot] = []
     names: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""The outcome of two branches as one: the results of an ``if`` operation, and Python objects that are built on them."""
+"""Merging two branches: the results of an ``if`` operation, and Python objects that contain them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
 
 
 def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
-    """The type that both can be cast to, or None."""
+    """Return the type that both can be cast to, or None."""
     if a.shape != b.shape:
         return None
     if a == b:
@@ -35,7 +35,7 @@ def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
 
 
 def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
-    """x as a value of another type of the same shape."""
+    """Cast x to another type of the same shape."""
     if x.type == kind:
         return x
     x = builder.cast(x, kind.dtype)
@@ -43,7 +43,7 @@ def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """Whether two objects can stand for each other: one object, or equal immutable ones (zeros of one sign)."""
+    """Whether two objects are interchangeable: the same object, or equal immutable ones (zeros of one sign)."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -66,13 +66,13 @@ class Merger:
         self.regions = regions
         self.results: list[Value] = []
         self.known: dict[tuple[int, int], Any] = {}
-        self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the storage that has become of it
-        self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: what has become of it
-        self.blanks: dict[tuple[int, int], Any] = {}  # and what stands for it on the other side, where it is not there
-        self.kept: list[Any] = []  # what is known by identity must live as long
+        self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the merged storage
+        self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: the merged one
+        self.blanks: dict[tuple[int, int], Any] = {}  # the placeholder for it on the other side
+        self.kept: list[Any] = []  # keeps alive the objects that the tables know by id
 
     def finish(self) -> None:
-        """Append the operation; to be called once, after all merging, before what was merged is used."""
+        """Append the ``if`` operation; to be called once, after all merging and before the merged values are used."""
         builder = self.trace.builder
         has_effect = any(op.may_raise or op.blocks for block in self.blocks for op in block.operations)
         if self.results or has_effect:
@@ -92,7 +92,7 @@ class Merger:
         return self.results[-1]
 
     def merge(self, a: Any, b: Any, name: str = "") -> Any:
-        """What stands for ``a`` if the condition holds and for ``b`` if not."""
+        """Return the merged object: ``a`` if the condition holds, else ``b``."""
         is_constant = a is True and b is False
         a = True if isinstance(a, Scalar) and a.ir is self.condition else a
         b = False if isinstance(b, Scalar) and b.ir is self.condition else b
@@ -152,23 +152,23 @@ class Merger:
         return self.conflict(a, b, name)
 
     def held(self, x: Any, side: int) -> Any:
-        """What a container or an object holds after a branch: a list, or a dict of its entries or attributes."""
+        """Return a container's or object's content after a branch: a list, or a dict of its entries or attributes."""
         if id(x) in self.afters[side]:
             return self.afters[side][id(x)][1]
         return x if isinstance(x, (list, dict, set, deque)) or not is_instance(x) else held_by_instance(x)
 
     def within(self, side: int, run: Any) -> Any:
-        """What ``run`` computes at the end of a branch."""
+        """Run something that records at the end of a branch."""
         with self.trace.builder.writing(self.blocks[side].operations):
             return run()
 
     def tied(self, made: Any, a: Any, b: Any, name: str) -> Any:
-        """A container or object that is one of two.  Those that are older than the branches have other names too."""
+        """Tie a container or object that may be either of two; one that is older than the branches has other names."""
         choose(self, made, a, b)
         older = [x for x, region in zip((a, b), self.regions) if self.trace.made_in(x) is not region]
         for side, x in enumerate((a, b)):
             other = self.objects.setdefault((side, id(x)), made)
-            older += [other] if other is not made else []  # on this path, the two are one
+            older += [other] if other is not made else []  # on this path, the two are the same object
         if older:
             self.trace.uneven()
         text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
@@ -181,7 +181,7 @@ class Merger:
             return self.trace.value(x)
 
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
-        """A number and an array of no dimensions: the number that each is."""
+        """Merge a number and a 0-dimensional array into a number."""
         if not all(isinstance(x, (Scalar, Array, *NUMBERS)) for x in (a, b)):
             return self.conflict(a, b, name)
         found = self.leaf(
@@ -210,7 +210,7 @@ class Merger:
         return made
 
     def chosen(self, made: Array, a: Array, b: Array) -> Array:
-        """Note that an array is one of two."""
+        """Note which two arrays a merged array may be."""
         choose(self, made, a, b)
         numbers = self.trace.numbers
         numbers.may_be(made, [a, b])
@@ -219,7 +219,7 @@ class Merger:
         return made
 
     def read(self, x: Array, side: int) -> Value:
-        """The elements of an array as a branch left them."""
+        """Return the elements of an array as a branch left them."""
         with self.trace.builder.writing(self.blocks[side].operations):
             return value_after(x, self.afters[side])
 
@@ -238,12 +238,12 @@ class Merger:
         return found if is_absent is False else Late(found, is_absent, unread, before)
 
     def one_side(self, x: Any, side: int) -> Any:
-        """What stands for ``x`` of one side, where nothing is needed of the other."""
+        """Merge ``x`` of one side with zeros: the other side's value is never used."""
         other = self.zeros(x, side, 1 - side)
         return self.merge(*((x, other) if side == 0 else (other, x)))
 
     def zeros(self, x: Any, side: int, to: int) -> Any:
-        """Zeros of the form of x, for the branch in which nothing stands for it: one object for each."""
+        """Return zeros of the form of x for the branch that has no such object: one object for each x."""
         if isinstance(x, Traced) or (side, id(x)) not in self.blanks:
             self.blanks[side, id(x)] = self.new_zeros(x, side, to)
             self.kept.append(x)
@@ -251,7 +251,7 @@ class Merger:
 
     def new_zeros(self, x: Any, side: int, to: int) -> Any:
         trace = self.trace
-        if isinstance(x, Late):  # an attribute that is not there where the object is not
+        if isinstance(x, Late):  # an attribute that is absent where the object is
             return UNBOUND
         if isinstance(x, Scalar):
             return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()
@@ -290,7 +290,7 @@ class Merger:
 
 
 def remedy(a: Any, b: Any, where: str) -> str:
-    """What to do about a value that is two things where compiled code has one."""
+    """Return the advice for a value that has two forms where compiled code needs one."""
     if isinstance(a, Array) and isinstance(b, Array):
         return f"; give it one shape {where}: make the array as long as it can get, and count what is used"
     if isinstance(a, (list, tuple, dict, deque)) and type(a) is type(b):
@@ -299,7 +299,7 @@ def remedy(a: Any, b: Any, where: str) -> str:
 
 
 def describe(x: Any) -> str:
-    """A value in a few words, for messages."""
+    """Describe a value in a few words, for messages."""
     if isinstance(x, Scalar):
         return f"a number ({x.type})"
     if isinstance(x, Array):
@@ -318,17 +318,17 @@ def describe(x: Any) -> str:
 
 
 def in_one_order(a: Any, b: Any) -> bool:
-    """Whether the keys of one dict are those of the other, or the first of them, in its order."""
+    """Whether the shorter dict's keys are the first keys of the longer, in the same order."""
     return all(x == y for x, y in zip(a, b))
 
 
 def of_items(x: Any, items: Any) -> Any:
-    """A list or deque like ``x`` of other items."""
+    """Return a list or deque like ``x`` with other items."""
     return deque(items, x.maxlen) if type(x) is deque else type(x)(items)
 
 
 def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
-    """A dict like ``x`` of other entries."""
+    """Return a dict like ``x`` with other entries."""
     made = (
         type(x)(x.default_factory)
         if isinstance(x, defaultdict)

@@ -1,4 +1,4 @@
-"""Names: which scope of the user's code a name belongs to, and what stands for a function made while compiling."""
+"""Scopes: which one a name belongs to, and the functions that the traced program defines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scope:
 
 
 class Closure:
-    """A function that the program being compiled has made by ``def`` or ``lambda``."""
+    """A function that the traced program has made by ``def`` or ``lambda``."""
 
     def __init__(self, node: Definition, scope: Scope, defaults: list[Any], keyword_defaults: dict[str, Any]) -> None:
         self.node = node
@@ -54,11 +54,11 @@ class Closure:
         return self if instance is None else MethodType(self, instance)
 
 
-Closure.__name__ = "function"  # in Python's messages
+Closure.__name__ = "function"  # for Python's messages
 
 
 class Conflict:
-    """What a variable holds when it has no one meaning, as after branches that disagree: an error if it is used."""
+    """The content of a variable with no single meaning, e.g. after branches that disagree; using it is an error."""
 
     def __init__(self, text: str, error: type[Exception] | None = None) -> None:
         self.text = text
@@ -76,14 +76,14 @@ class Conflict:
 
 
 class Unread(Conflict):
-    """A variable at the start of a loop's iteration that only iterations before it have assigned."""
+    """The content, at the start of an iteration, of a variable that only earlier iterations have assigned."""
 
 
 class Late:
-    """A variable that may not have been assigned: reading it raises when the program runs if ``absent`` holds.
+    """A variable that may be unassigned: reading it raises at run time if ``absent`` holds.
 
-    ``unread``: why it cannot be read, where an iteration before may have assigned it.
-    ``before``: why what it was before a loop, which it is where that has not run, cannot stand for it.
+    ``unread``: why it cannot be read, if an earlier iteration may have assigned it. ``before``: why its value before a
+    loop, which it keeps if the loop does not run, cannot be used instead.
     """
 
     def __init__(self, x: Any, absent: Any, unread: str = "", before: str = "") -> None:
@@ -94,7 +94,7 @@ class Late:
 
 
 class Unbound:
-    """The content of a variable that has none."""
+    """The content of a variable that is not assigned."""
 
 
 UNBOUND = Unbound()
@@ -104,10 +104,10 @@ _locals: dict[ast.AST, frozenset[str]] = {}
 
 
 def definition_of(function: FunctionType) -> Definition:
-    """The syntax tree of a function; do not change it.
+    """Return the syntax tree of a function; do not change it.
 
     Raises:
-        NoSource: it cannot be read.
+        NoSource: the source cannot be read.
     """
     code = function.__code__
     if code not in _definitions:
@@ -120,7 +120,7 @@ def definition_of(function: FunctionType) -> Definition:
 
 
 class _PrivateNames(PrivateNames):
-    """Replaces the names in a method, those of functions in it as well."""
+    """Mangles private names in a method, also in the functions that it defines."""
 
     def __init__(self, owner: str) -> None:
         prefix = f"_{owner.lstrip('_')}"
@@ -133,7 +133,7 @@ class _PrivateNames(PrivateNames):
 
 
 def local_names(node: Any) -> frozenset[str]:
-    """The names that a function or a comprehension binds in its own scope."""
+    """Return the names that a function or a comprehension binds in its own scope."""
     if node not in _locals:
         if isinstance(node, _COMPREHENSIONS):
             found = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}

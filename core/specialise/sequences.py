@@ -1,4 +1,4 @@
-"""What a loop can walk by index without being unrolled: ranges with traced bounds, and arrays."""
+"""Sequences that a loop can index instead of being unrolled: ranges with traced bounds, and arrays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .traced import Array, Scalar, Trace, length
 
 
 class Sequence:
-    """``length`` items (a number, maybe traced), the i-th of them ``item(i)`` for a traced or known i."""
+    """``length`` items, maybe a traced number; ``item(i)`` returns the i-th for a traced or known i."""
 
     def __init__(self, length: Any, item: Callable[[Any], Any], bounds: tuple[Any, Any, Any] | None = None) -> None:
         self.length = length
         self.item = item
-        self.bounds = bounds  # start, stop and step where the items are a range of integers
+        self.bounds = bounds  # start, stop and step if the items are a range of integers
 
     def __len__(self) -> int:
         return operator.index(self.length)
@@ -28,7 +28,7 @@ class Sequence:
 
 
 def traced_range(trace: Trace, *arguments: Any) -> Any:
-    """``range`` of which a bound is traced."""
+    """``range`` with a traced bound."""
     if not all(_is_integer(x) for x in arguments):
         raise TypeError("'float' object cannot be interpreted as an integer")
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
@@ -54,7 +54,7 @@ def _is_integer(x: Any) -> bool:
 
 
 def sequence_of(trace: Trace, x: Any) -> Sequence | None:
-    """A sequence that can be walked by index, if x is one whose items all are of one form."""
+    """Return x as a sequence that can be indexed, if all its items have one form; else None."""
     if isinstance(x, Sequence):
         return x
     if isinstance(x, range):

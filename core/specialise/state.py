@@ -1,8 +1,8 @@
 """What a region of a program changes: variables, arrays, lists, dicts, attributes of objects.
 
-Everything that can change is a *holder*: the dict of a scope's variables, a ``Storage``, a list, a dict, a set, an object
-with attributes.  The first change of a holder within a region saves what it held, so that a region can be run, its outcome
-taken away, and what was before put back.
+Everything mutable is a *holder*: the dict of a scope's variables, a ``Storage``, a list, a dict, a set, an object with
+attributes.  The first change of a holder within a region saves its content, so that a region can be run, its outcome
+recorded, and the state before it restored.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .instances import held_by_instance, hold
 from .traced import Array, Storage
 
 After = dict[int, tuple[Any, Any]]
-"""Holders with what they held after a region, by their identities."""
+"""Holders with their contents after a region, by id."""
 
 
 def content(holder: Any) -> Any:
-    """A copy of what a holder holds."""
+    """Return a copy of a holder's content."""
     if isinstance(holder, Storage):
         return holder.value
     if isinstance(holder, dict):
@@ -33,13 +33,13 @@ def content(holder: Any) -> Any:
 
 
 def value_after(x: Array, after: After) -> Value:
-    """The elements of an array as a region left them; a view is read where the builder writes."""
+    """Return an array's elements as a region left them; a view is read where the builder writes."""
     present = after.get(id(x.storage), (None, x.storage.value))[1]
     return present if x.view is None else x.view.read(present)
 
 
 def put(holder: Any, held: Any) -> None:
-    """Let a holder hold this."""
+    """Set a holder's content."""
     if isinstance(holder, Storage):
         holder.value = held
     elif isinstance(holder, list):
@@ -48,7 +48,7 @@ def put(holder: Any, held: Any) -> None:
         holder.clear()
         holder.extend(held)
     elif isinstance(holder, dict):
-        kind = OrderedDict if isinstance(holder, OrderedDict) else dict  # a subclass may have methods of its own
+        kind = OrderedDict if isinstance(holder, OrderedDict) else dict  # a subclass may override these methods
         kind.clear(holder)
         kind.update(holder, held)
     elif isinstance(holder, set):
@@ -59,14 +59,14 @@ def put(holder: Any, held: Any) -> None:
 
 
 class Changes:
-    """The holders that a region has changed, with what they held at its start, in the order of the first change."""
+    """The holders that a region has changed, with their contents before it, in the order of their first changes."""
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[Any, Any]] = {}
-        self.part_of: Any = self  # the region that it has become a part of, if what it did was done after all
+        self.part_of: Any = self  # the region that contains it, once it is committed
 
     def touch(self, holder: Any) -> None:
-        """Called before a change."""
+        """Save a holder's content; to be called before a change."""
         if id(holder) not in self.before:
             self.before[id(holder)] = holder, content(holder)
 
@@ -75,9 +75,9 @@ class Changes:
         return [holder for holder, _ in self.before.values()]
 
     def undo(self, is_new: Callable[[Any], bool]) -> dict[int, tuple[Any, Any]]:
-        """Put back what was before; gives what there was after the region.
+        """Restore the contents before the region; return those after it.
 
-        What was made inside (``is_new``) stays as it is: nothing outside refers to it but by what the region has changed.
+        Holders made inside (``is_new``) stay as they are: outside references to them are among the region's changes.
         """
         after = {key: (holder, content(holder)) for key, (holder, _) in self.before.items()}
         for holder, held in self.before.values():

@@ -1,11 +1,10 @@
-"""The values that stand for numbers and arrays while a program is specialised, and what they are made of.
+"""Traced values: the numbers and arrays of a program that is being specialised.
 
-``Scalar`` stands for a number, which cannot change; ``Array`` for an array, which can: it looks into a ``Storage``, and a
-view looks into the same one through an index.  A write replaces the storage's value by a new one (typed IR has no
-mutation), so that every view of it sees the change.
+A ``Scalar`` is an immutable number.  An ``Array`` is mutable: it looks into a ``Storage``, directly or through a view.
+A write replaces the storage's value by a new one (typed IR has no mutation), so every view of the storage sees it.
 
 Both have Python's operators and NumPy's protocols, so that code which is not interpreted (a C function that calls back,
-a generated ``__init__``) can handle them too; what needs a concrete number raises ``NeedsConcrete``.
+a generated ``__init__``) can use them too; an operation that needs a concrete number raises ``NeedsConcrete``.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ WHOLE = "an array that is not known while compiling, read by compiled code"
 
 
 class NeedsConcrete(BadInput):
-    """A number has to be known while the program is compiled; ``value`` is the one that is not.
+    """A number must be known while compiling, but the traced ``value`` is not.
 
-    ``leaves`` are the positions of the arguments' numbers and arrays from which it is computed; None if it comes from
-    elsewhere, too.  ``is_of_c``: a function asked for it that is not interpreted.
+    ``leaves`` are the positions of the arguments' leaves from which it is computed, or None if it also depends on
+    something else. ``is_of_c``: an uninterpreted function asked for the number.
     """
 
     def __init__(self, value: Value, what: str) -> None:
@@ -41,12 +40,12 @@ class NeedsConcrete(BadInput):
 
 
 class Storage:
-    """The memory of arrays: its present value, an array with C order.
+    """The memory of arrays; ``value`` holds its current elements in C order.
 
-    ``tied`` says why it must not be written to: it may or may not be the same memory as another.  ``is_read_only``: NumPy
-    does not let it be written to, ``is_refused``: which the program tries.  ``is_viewed`` and ``is_copied``: because of
-    the order in which its elements stand in memory, as NumPy's reshape does.  ``made_by`` tells the order of a new array in
-    NumPy (``surface.memory_order``), ``born`` how many there were before.
+    ``tied`` says why it must not be written to: it may be the same memory as another storage.  ``is_read_only``: NumPy
+    does not let it be written to; ``is_refused``: the program tried to.  ``is_viewed`` and ``is_copied``: its order in
+    memory decided that, for example, a reshape is a view or a copy.  ``made_by`` is the call that made the array, from
+    which its order in NumPy is found (``surface.memory_order``); ``born`` numbers the storages in order of creation.
     """
 
     __slots__ = (
@@ -66,28 +65,29 @@ class Storage:
 
 
 class View:
-    """How an array looks into a storage: the part ``spec`` of it, then transposed or reshaped.
+    """How an array looks into a storage: a part of it, or a transformation of its elements.
 
-    ``read`` gives the array's value from the storage's, ``write`` the storage's new value from the array's new value.
+    ``read`` computes the array's value from the storage's; ``write`` computes the storage's new value from its old one
+    and the array's new value.
     """
 
     __slots__ = ("read", "write")
-    is_read_only = False  # NumPy does not let it be written to
+    is_read_only = False  # whether NumPy refuses writes
 
     def __init__(self, read: Callable[[Value], Value], write: Callable[[Value, Value], Value]) -> None:
         self.read = read
         self.write = write
 
     def after_run(self, number: Callable[[Value], Callable[[Any], int]]) -> Callable[[Any, Any], Any]:
-        """The view as NumPy takes it of the storage's memory; its second argument is what holds the indices and lengths.
+        """Return a function that makes the view in NumPy after a run, from the storage's memory and the run's numbers.
 
-        ``number`` says how one of these is read.
+        ``number`` returns the function that reads an index or a length among these numbers.
         """
         raise NotImplementedError
 
 
 class Traced:
-    """A number or an array of the program that is specialised."""
+    """A number or an array that is known only when the program runs."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -164,7 +164,7 @@ class Traced:
 
 
 class Scalar(Traced):
-    """A number: Python's own if its type is weak, else NumPy's."""
+    """A number: Python's if its type is weak, else NumPy's."""
 
     __slots__ = ("ir",)
 
@@ -181,7 +181,7 @@ class Scalar(Traced):
 
 @lru_cache(maxsize=256)
 def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
-    """A class of the name that Python's own messages have for a number."""
+    """Return a class with the name that Python's own messages use for the number."""
     one = dtype.type(0)
     kind = type(one.item()) if weak or dtype.kind == "b" else type(one)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
@@ -189,7 +189,7 @@ def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
 
 
 class Array(Traced):
-    """An array (of no dimensions too, as ``np.zeros(())``), or a view of one."""
+    """An array, also 0-dimensional like ``np.zeros(())``, or a view of one."""
 
     __slots__ = ("storage", "view", "type", "region")
 
@@ -209,52 +209,52 @@ class Array(Traced):
             raise ValueError(text)
 
 
-Array.__name__ = "numpy.ndarray"  # in Python's messages
+Array.__name__ = "numpy.ndarray"  # for Python's messages
 
 
 def length(n: int | Dim) -> Any:
-    """The length of a dimension as a Python int, or the number that stands for it."""
+    """Return a dimension's length as an int, or as a traced number."""
     return Scalar(current().builder.python_int(n.value)) if isinstance(n, Dim) else n
 
 
 class Trace:
-    """What is going on while a program is specialised; ``specialise.interpreter`` has the rest of it."""
+    """The state of tracing that traced values use; ``program.Interpreter`` implements the rest."""
 
     builder: Builder
-    region: Any = None  # of the program, in which what is made now is new
-    target: str = "native"  # what the program is compiled for
-    overflow_check: bool = True  # whether a Python int that 64 bits do not hold is an error
-    is_strong: bool = False  # whether backward sweeps have the products of ``strong_zero``
-    asked: NeedsConcrete | None = None  # what had to be known last
-    level: int = 0  # how many derivatives are taken of what is being traced
+    region: Any = None  # the region being traced: new objects belong to it
+    target: str = "native"  # the back end that the program is compiled for
+    overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
+    is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
+    asked: NeedsConcrete | None = None  # the last number that had to be known
+    level: int = 0  # how many derivatives are taken of the traced code
     stack: ClassVar[list[Trace]] = []
 
     def value(self, x: Any) -> Value:
-        """The value of a traced number or array, or of a constant: a number, an array, a (nested) list of these."""
+        """Return the IR value of a traced value or of a constant: a number, an array, a (nested) list of these."""
         raise NotImplementedError
 
     def wrap(self, value: Value) -> Any:
-        """What stands for a value: a new array of its own, or a number (a constant one is itself)."""
+        """Return a value as an object of the program: a new array, a traced number, or a known number."""
         raise NotImplementedError
 
     def write(self, array: Array, value: Value) -> None:
-        """Replace an array's elements; ``value`` has exactly its type."""
+        """Replace an array's elements by ``value``, which has exactly the array's type."""
         raise NotImplementedError
 
     def concrete(self, x: Any, what: str) -> Any:
-        """x as a Python int, if it is known while compiling.
+        """Return x as a Python int.
 
         Raises:
-            NeedsConcrete: it is not; ``what`` says what it was needed for.
+            NeedsConcrete: x is not known while compiling; ``what`` says what it is needed for.
         """
         raise NotImplementedError
 
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call any function from here: traced if it has arguments that are, else as it is."""
+        """Call a function: traced if an argument is traced, else at once."""
         raise NotImplementedError
 
     def unchecked(self, function: Callable[..., Any], *args: Any) -> Any:
-        """A call of arithmetic on indices and lengths, for which no check of overflow is written."""
+        """Call arithmetic on indices and lengths, without overflow checks."""
         before, self.overflow_check = self.overflow_check, False
         try:
             return self.call(function, *args)
@@ -268,27 +268,27 @@ class Trace:
         raise NotImplementedError
 
     def where(self) -> str:
-        """The user's function, file and line that is being traced."""
+        """Return the user's function, file and line that is being traced."""
         raise NotImplementedError
 
     def leaves_behind(self, value: Value) -> frozenset[int] | None:
-        """The positions of the arguments' leaves from which a value is computed; None if not from these alone."""
+        """Return the positions of the leaves that a value is computed from; None if it depends on anything else."""
         return None
 
 
 def current() -> Trace:
-    """The trace that is going on."""
+    """Return the innermost trace."""
     return Trace.stack[-1]
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""What a function does on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
+"""What functions do on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
 
 EFFECTS: set[Any] = set()
-"""Those of them that are a part of the program whatever their arguments are: others are run while compiling if all is known."""
+"""Functions of ``FUNCTIONS`` that are always recorded; others run while compiling if all arguments are known."""
 
 BY_RULE: dict[Any, Callable[..., bool]] = {}
-"""Composites that their rule differentiates, not the primitives that they are traced to: its convention at a kink is another.
+"""Composite functions that are differentiated by their rule, since their tracing follows another convention at kinks.
 
 ``BY_RULE[np.max](x, initial=0.0)`` says whether that holds for a call with these arguments.
 """
@@ -300,12 +300,12 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 """Attributes of traced numbers and arrays: ``ATTRIBUTES["T"](trace, x)``."""
 
 
-# A callable object whose class has ``__morula_trace__(self, trace, *args, **kwargs)`` says itself what it does on traced
-# values, as derivatives and compiled functions do.
+# A callable object whose class defines ``__morula_trace__(self, trace, *args, **kwargs)`` traces its calls itself;
+# derivatives and compiled functions do.
 
 
 def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what functions do on traced values."""
+    """Register what functions do on traced values, in ``FUNCTIONS``."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         FUNCTIONS.update(dict.fromkeys(functions, body))
@@ -315,11 +315,11 @@ def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 ALWAYS: dict[Any, Callable[..., Any]] = {}
-"""What morula's own functions do in a traced program whatever their arguments are: ``ALWAYS[pullback](trace, f, x)``."""
+"""What functions of morula do in a traced program, whatever their arguments: ``ALWAYS[pullback](trace, f, x)``."""
 
 
 def always_traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what functions of morula do in a traced program."""
+    """Register what functions of morula do in a traced program, in ``ALWAYS``."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         ALWAYS.update(dict.fromkeys(functions, body))
@@ -329,7 +329,7 @@ def always_traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def by_rule(*functions: Any, when: Callable[..., bool] = lambda *args, **kwargs: True) -> None:
-    """Register composites that are differentiated by their rule, for the arguments for which ``when`` holds."""
+    """Register composite functions that are differentiated by their rule where ``when`` holds for the arguments."""
     BY_RULE.update(dict.fromkeys(functions, when))
 
 

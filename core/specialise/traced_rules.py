@@ -1,4 +1,4 @@
-"""Python functions on values of typed IR, written out where a builder stands: how rules get into typed programs."""
+"""Python functions traced into a builder's program: this puts derivative rules into typed programs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .traced import Trace, Traced
 
 
 def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What ``function(*args, **kwargs)`` computes, where values of typed IR among the arguments stand for numbers and arrays.
+    """Record ``function(*args, **kwargs)`` in a builder's program, with IR values for numbers and arrays.
 
-    Returns the function's result with values of typed IR in place of numbers and arrays; tuples and lists of these, and
-    anything else (None, say), as they are.
+    Returns the function's result with IR values in place of numbers and arrays, also inside tuples and lists; anything
+    else (None, say) is returned unchanged.
     """
     trace = Interpreter()
     trace.builder = builder
-    trace.overflow_check = False  # indices and lengths, which are small
-    trace.level = Trace.stack[-1].level if Trace.stack else 0  # a rule is differentiated as often as its surroundings
+    trace.overflow_check = False  # rules compute with indices and lengths, which are small
+    trace.level = Trace.stack[-1].level if Trace.stack else 0  # a rule is differentiated as often as the code around it
     Trace.stack.append(trace)
     try:
         return _values(trace, trace.call(function, *_wrapped(trace, tuple(args)), **kwargs))

@@ -1,12 +1,13 @@
-"""What follows a condition, interpreted once for each way, where the two ways leave behind what cannot be one object.
+"""Forks: the rest of a body is interpreted once for each branch of a condition, if the branches cannot be merged.
 
-After ``if x > 0: items.append(x)`` the length of ``items`` depends on a traced condition, and so does the position of an iterator that was
-advanced in a branch.  On each way both are known.  A program that is refused for such a reason is traced once more, and then the body of
-its outermost function (or of a function that is differentiated) *forks* there: the rest of the body becomes part of both branches.
+After ``if x > 0: items.append(x)`` the length of ``items`` depends on a traced condition, and so does the position of
+an iterator that was advanced in a branch.  Within each branch both are known.  A program that is refused for such a
+reason is traced once more, and then the body of its outermost function (or of a function that is differentiated)
+*forks* there: the rest of the body becomes part of both branches.
 
-The branch may stand deep inside of a statement, in a loop or in a function that it calls.  So the statement is interpreted up to the
-condition, its changes are taken back, and it is interpreted again in both branches, where that condition is decided.
-At the end of the body the branches are merged.  What differs then and can still be reached from outside of it is refused.
+The condition may be deep inside a statement, in a loop or in a called function.  So the statement is interpreted up to
+the condition, its changes are undone, and it is interpreted again in both branches, with that condition decided. At the
+end of the body the branches are merged.  Differences that are then visible from outside are refused.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from .state import After
 from .traced import Trace
 
 MOST = 24
-"""So many times a trace forks; each time may double the rest of the program."""
+"""The most forks of one trace; each may double the rest of the program."""
 
 _OPAQUE = (type, ModuleType, ast.AST, Trace, Value, Operation, Block, np.ndarray, np.generic)
 
 
 class Fork(BaseException):
-    """The rest of a body has to be interpreted once for each way of a condition."""
+    """The rest of a body must be interpreted once for each branch of a condition."""
 
     def __init__(self, place: int, condition: Value) -> None:
         self.place = place
@@ -42,10 +43,10 @@ class Fork(BaseException):
 
 @dataclass
 class Ways:
-    """The conditions of one statement of a body: of those that are decided, which way is taken, by their places in order.
+    """The conditions of one statement of a body; ``decided`` maps their positions in order to the branches taken.
 
-    Only conditions that stand in the statement's own operations ``out`` have a place; those inside of a branch come into it once
-    that branch is decided.
+    Only conditions in the statement's own operations ``out`` have a position; those inside a branch get one once that
+    branch is decided.
     """
 
     out: list[Operation]
@@ -54,7 +55,7 @@ class Ways:
     open: tuple[int, Value] | None = field(default=None)  # the condition whose branches are being interpreted
 
     def take(self, condition: Value) -> bool | None:
-        """The way that is taken at the next condition; None if it is not decided, and both are interpreted."""
+        """Return the branch to take at the next condition; None if it is undecided and both are interpreted."""
         place = self.count
         self.count += 1
         if place in self.decided:
@@ -64,7 +65,7 @@ class Ways:
 
 
 def shows(block: Block) -> bool:
-    """Whether a block does what must not be done twice."""
+    """Whether a block has visible effects, which must not be repeated."""
     return any(
         op.callee in (callback, debug_print) or isinstance(op.callee, Function) and shows(op.callee.block)
         for op in walk(block)
@@ -72,7 +73,7 @@ def shows(block: Block) -> bool:
 
 
 def reachable(roots: Iterable[Any], afters: list[After]) -> set[int]:
-    """The objects that are reached from others, as they are and as regions have left them, by their identities."""
+    """Return the ids of all objects reachable from the roots, in their present state or as regions have left them."""
     seen: dict[int, Any] = {}
     waiting = list(roots)
     while waiting:
