@@ -1,9 +1,8 @@
 """Loops on traced conditions: an iteration's changes are carried, with one type from the start.
 
 A loop is interpreted repeatedly, until nothing new is found: first with the variables that its body assigns carried,
-then also with whatever else an iteration changed.  Each carried place (a variable, an array's elements, an entry of a
-container) is a
-*slot*:
+then with the other changes of an iteration too.  A carried place (a variable, an array's elements, a container's entry)
+is a *slot*:
 
     carried   it has a value of one form before the loop and after every iteration
     late      it has no value before, or one of another form: an iteration that reads it before assigning it is refused
