@@ -1,4 +1,4 @@
-"""What Python's own functions do on traced values and on objects, and what only the interpreter can answer."""
+"""Python's built-in functions, as the interpreter calls them on traced values and objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .traced import Array, NeedsConcrete, Scalar, Traced
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
     if not isinstance(x, Traced):
         return isinstance(x, kinds)
-    isinstance(None, kinds)  # which raises TypeError if these are no classes
+    isinstance(None, kinds)  # raises TypeError unless these are classes
     return issubclass(python_type(x), kinds)
 
 
@@ -44,7 +44,7 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
 
 
 def python_type(x: Traced) -> type:
-    """The type of what a traced value stands for."""
+    """Return the Python or NumPy type of the object that a traced value represents."""
     if isinstance(x, Array):
         return np.ndarray
     if x.type.weak:
@@ -99,7 +99,7 @@ def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
 
 
 def _late(x: Any, name: str) -> Late | None:
-    """An attribute that is there on one path only."""
+    """Return an attribute that exists on one path only, or None."""
     held = held_by_instance(x).get(name) if is_instance(x) else None
     return held if isinstance(held, Late) else None
 
@@ -139,7 +139,7 @@ def _collect(kind: Any) -> Any:
 
 
 class _Compared:
-    """A key of objects that are sorted: their ``__lt__`` is interpreted, as often and in the order in which Python calls it."""
+    """A sort key of objects: their ``__lt__`` is interpreted, as often and in the order in which Python calls it."""
 
     def __init__(self, trace: Any, key: Any) -> None:
         self.trace = trace
@@ -158,7 +158,7 @@ def _cmp_to_key(trace: Any, mycmp: Any) -> Any:
     return functools.partial(ByComparison, mycmp)
 
 
-_SORTED_BY_INSERTION = 16  # the number of comparisons is that of pairs
+_SORTED_BY_INSERTION = 16  # insertion sort compares every pair of items
 
 
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
@@ -175,7 +175,7 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
         try:
             region = trace.run_region(lambda _: sorted(range(len(items)), key=asked.__getitem__, reverse=reverse))
         except BadInput:
-            counts = any("__lt__" in storing(type(k)) for k in keys)  # which sorting by insertion calls more often
+            counts = any("__lt__" in storing(type(k)) for k in keys)  # insertion sort calls it more often
             if not has_objects or counts or len(items) > _SORTED_BY_INSERTION:
                 raise
         else:
@@ -214,7 +214,7 @@ def _len(trace: Any, x: Any) -> Any:
 
 
 def as_python_bool(trace: Any, test: Any) -> Any:
-    """A truth as Python's bool."""
+    """Convert a truth value to Python's bool."""
     return trace.wrap(trace.builder.python_bool(trace.value(test))) if isinstance(test, Scalar) else test
 
 
@@ -247,7 +247,7 @@ def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
 
 
 def _extreme(function: Any) -> Any:
-    """``max`` and ``min`` of what is not an array, a list or a tuple: a generator, say."""
+    """``max`` or ``min`` of arguments other than arrays, lists and tuples, e.g. a generator."""
 
     def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
@@ -287,7 +287,7 @@ def _has_item(x: Any, index: Any) -> bool:
 
 
 def _of_index(trace: Any, x: Any, index: Any) -> Any:
-    """An index into ``x``, in which objects of the user's have become ints by their ``__index__``."""
+    """Return an index into ``x`` with the user's objects replaced by their ``__index__``."""
     if isinstance(index, tuple):
         made = [_of_index(trace, x, i) for i in index]
         return index if all(map(operator.is_, made, index)) else tuple(made)
@@ -328,7 +328,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
             missing = getattr(type(x), "__missing__", None)
             if isinstance(missing, types.FunctionType):
                 return trace.call(missing, x, index)
-            if missing is not None:  # a defaultdict puts in a new entry
+            if missing is not None:  # a defaultdict adds a new entry
                 trace.touch(x)
                 factory = getattr(x, "default_factory", None)
                 if factory is None and id(x) in trace.given_objects:
@@ -363,7 +363,7 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
-            trace.disordered[id(x)] = x  # whether the new key is the next depends on whether another is there
+            trace.disordered[id(x)] = x  # where the new key stands depends on whether another key exists
     if not hasattr(type(x), "__setitem__"):
         raise TypeError(f"'{kind_of(x)}' object does not support item assignment")
     trace.touch(x)
@@ -400,7 +400,7 @@ def _id(trace: Any, x: Any) -> Any:
 
 
 def refuse_unknown_attributes(trace: Any, x: Any) -> None:
-    """Refuse to list attributes that are there on one path only, or in an order that is not known."""
+    """Refuse to list attributes that exist on one path only, or whose order is not known."""
     if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
         raise BadInput(
             "which attributes an object has, or their order, depends on a condition that is not known while compiling; set them all in "
@@ -409,7 +409,7 @@ def refuse_unknown_attributes(trace: Any, x: Any) -> None:
 
 
 def take_dict(trace: Any, x: Any) -> None:
-    """Note that the program has the ``__dict__`` of an object, by which it may change that."""
+    """Note that the program holds an object's ``__dict__``, through which it may change the object."""
     refuse_unknown_attributes(trace, x)
     if is_instance(x) and hasattr(x, "__dict__"):
         trace.owners[id(x.__dict__)] = x
@@ -463,4 +463,4 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     bool: lambda trace, x=False: as_python_bool(trace, trace.truth(x)),
     operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
 }
-"""Functions that are the interpreter's own; ``NotImplemented`` leaves a call to the others."""
+"""Functions with an interpreter's body of their own; ``NotImplemented`` passes a call on to the other tables."""

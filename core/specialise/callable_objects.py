@@ -1,4 +1,4 @@
-"""Objects written in C or by a library that call a Python function: that function is interpreted in their place."""
+"""Callable objects of C or of a library that wrap a Python function: that function is interpreted instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .traced import Storage
 
 
 def caller_of(kind: type) -> Callable[..., Any] | None:
-    """How an object of the class ``kind`` is called, ``caller(trace, object, args, kwargs)``, or None."""
+    """Return the function ``caller(trace, object, args, kwargs)`` that calls objects of this class, or None."""
     return _CALLERS.get(kind) or _OF_NUMBA.get(f"{kind.__module__}.{kind.__qualname__}")
 
 
@@ -29,7 +29,7 @@ def _call_partial(trace: Any, function: functools.partial[Any], args: Any, kwarg
 
 
 def _call_cached(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """A function with a cache: run at each call, which shows if it does more than compute its result."""
+    """Interpret a cached function at every call; refuse it if it has effects, which the cache would skip."""
     region = trace.run_region(lambda _: trace.call(function.__wrapped__, *args, **kwargs))
     if any(trace.made_in(holder) is not region.changes for holder, _ in region.after.values()):
         raise BadInput(
@@ -41,12 +41,12 @@ def _call_cached(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _call_dispatcher(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """A function of ``numba.jit``."""
+    """Call a ``numba.jit`` function."""
     return trace.call(function.py_func, *args, **kwargs)
 
 
 def _call_numba_ufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
-    """A function of ``numba.vectorize``."""
+    """Call a ``numba.vectorize`` function."""
     if kwargs or len(args) != ufunc.nin:
         raise BadInput(
             f"{ufunc.__name__} of numba.vectorize can be compiled with its arguments by position only, without out="
@@ -61,7 +61,7 @@ def _refuse_gufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: Any) -> Any:
-    """``np.vectorize`` as NumPy defines it: the function that it holds becomes the body of a loop."""
+    """Call an ``np.vectorize`` object: its function becomes the body of a loop."""
     if vectorized.signature is not None or vectorized.excluded or kwargs:
         raise BadInput(
             "np.vectorize with signature=, excluded= or arguments by name cannot be compiled; write a function of the other "
@@ -86,7 +86,7 @@ def elementwise(function, otypes, *args):
     if otypes is None:
         if n == 0:
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        first = function(*[row[0] for row in rows])  # its dtype is that of the result
+        first = function(*[row[0] for row in rows])  # its dtype is the result's
         is_tuple = isinstance(first, tuple)
         kinds = [np.asarray(y).dtype for y in (first if is_tuple else (first,))]
     else:
@@ -111,4 +111,4 @@ _OF_NUMBA = {
     "numba.np.ufunc.dufunc.DUFunc": _call_numba_ufunc,
     "numba.np.ufunc.gufunc.GUFunc": _refuse_gufunc,
 }
-"""Classes of numba, by name, since morula does not install it."""
+"""Numba's classes, by name: morula does not require numba."""

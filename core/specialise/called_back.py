@@ -1,7 +1,8 @@
-"""Objects whose special methods Python's own C code calls while a program is compiled: comparisons, hashes, texts, indices.
+"""Special methods that Python's C code calls while a program is compiled: comparisons, hashes, strings, indices.
 
-Such a method runs as plain Python, so that the interpreter does not see what it stores.  An object whose special methods store something
-counts as changed in every region (``Branches.run_region``): what it and its containers hold is compared at the end.
+Such a method runs as plain Python, so the interpreter does not see what it stores.  An object whose special methods
+store something therefore counts as changed in every region (``Branches.run_region``); its contents and those of its
+containers are compared at the end.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _INTERPRETED = frozenset(
     "__init__ __new__ __post_init__ __call__ __enter__ __exit__ __setattr__ __delattr__ __setitem__ __delitem__ __init_subclass__ "
     "__class_getitem__ __set_name__ __iter__ __next__ __reduce__ __reduce_ex__ __getstate__ __setstate__ __del__".split()
 )
-"""Special methods that no C code calls, or that the interpreter always interprets."""
+"""Special methods that C code never calls, or that are always interpreted."""
 
 _which: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
 
 
 def storing(cls: type) -> frozenset[str]:
-    """The special methods of a class that store something, as far as can be seen in them and in the methods they call."""
+    """Return the special methods of a class that store something, judged by their code and the methods they call."""
     if cls not in _which:
         methods = {name: x for base in reversed(cls.__mro__) for name, x in vars(base).items()}
         functions = {name: f for name, x in methods.items() for f in _functions(x)}
@@ -48,7 +49,7 @@ def _functions(x: Any) -> list[FunctionType]:
 
 
 def _own(f: FunctionType) -> FunctionType:
-    """The method of the class itself: that of a dataclass to write it out is wrapped, to stop where objects hold each other."""
+    """Return a dataclass's own method, without the wrapper that stops recursion in its ``__repr__``."""
     return unwrap(f) if f.__globals__.get("__name__") in ("dataclasses", "reprlib") else f  # type: ignore[return-value]
 
 
@@ -61,12 +62,12 @@ def _stores(name: str, functions: dict[str, FunctionType], seen: set[str]) -> bo
 
 
 def held_with(x: Any) -> list[Any]:
-    """An object, and the containers that it holds."""
+    """Return an object and the containers that it holds."""
     return [x, *(e for e in held_by_instance(x).values() if type(e) in (list, dict, set))]
 
 
 def held_outside(cls: type) -> list[Any]:
-    """The lists, dicts and sets that special methods of a class which store something find in their globals and closures."""
+    """Return the lists, dicts and sets in globals and closures of a class's special methods that store something."""
     found: list[Any] = []
     for base in cls.__mro__:
         for function in (f for name in storing(cls) for f in _functions(vars(base).get(name))):
@@ -89,12 +90,12 @@ def _entries(held: Any) -> list[Any]:
 
 
 def holds_the_same(a: Any, b: Any) -> bool:
-    """Whether two contents are of the same objects, in one order."""
+    """Whether two contents hold the same objects in the same order."""
     return list(map(id, _entries(a))) == list(map(id, _entries(b)))
 
 
 def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
-    """Put back what lists, dicts and sets from outside held before a program was interpreted; the refusal if they have changed."""
+    """Restore outside lists, dicts and sets after tracing; return the refusal if one has changed."""
     refusal = None
     for x, held in outside.values():
         if not holds_the_same(content(x), held):
@@ -107,7 +108,7 @@ def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
 
 
 def refuse_stored_by_hash(x: Any) -> None:
-    """Refuse an object as a key if hashing and comparing it store something: how often that happens is not for the program to say."""
+    """Refuse a key whose hash or comparison stores something: compiled code calls them at other times than Python."""
     names = storing(type(x)) & {"__hash__", "__eq__"}
     if names:
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Calls: Python functions are interpreted in their turn, classes instantiated, NumPy's functions looked up in ``traced``."""
+"""Calls: Python functions are interpreted, classes instantiated, functions of NumPy looked up in ``traced``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _COMPARISONS = {
     operator.ne: ("__ne__", "__ne__"),
 }
 _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
-"""Packages whose functions nobody replaces."""
+"""Packages whose functions are assumed never to be replaced."""
 
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 _OF_TRACES = f"{ENGINE}specialise."
@@ -80,7 +80,7 @@ _OF_CONTAINERS = _OPERATORS | {
 
 
 class Calls(Uninterpreted, Recursions):
-    """The part of the interpreter that calls."""
+    """The part of the interpreter that handles calls."""
 
     def eval_Call(self, node: ast.Call) -> Any:
         function = self.expression(node.func)
@@ -109,9 +109,9 @@ class Calls(Uninterpreted, Recursions):
         return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call any function: interpreted, traced, or as it is."""
+        """Call any function: interpret it, trace it, or call it at once."""
         hashed = type(function).__hash__
-        if hashed is None or type(hashed) is types.FunctionType:  # an object, which no table knows
+        if hashed is None or type(hashed) is types.FunctionType:  # an object, in no table
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
@@ -187,11 +187,11 @@ class Calls(Uninterpreted, Recursions):
         return self.call_real(function, args, kwargs)
 
     def from_outside(self, x: Any) -> Any:
-        """What stands for the array or number of a bound method."""
+        """Return the program's value for the array or number of a bound method."""
         return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
 
     def overloaded(self, function: Any, args: Any) -> bool:
-        """Whether an operator is one that a user's class defines, or that of Python's containers."""
+        """Whether a user's class, or Python's containers, define this operator."""
         if function in _OF_CONTAINERS and _are_pythons(args):
             return True
         if type(function) is not types.BuiltinFunctionType or function not in _OPERATORS:
@@ -203,7 +203,7 @@ class Calls(Uninterpreted, Recursions):
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
         of_library = module.partition(".")[0] in LIBRARIES and not (
-            module == "collections" and args and self.outside.is_outside(args[0])  # a ChainMap: its dicts may change
+            module == "collections" and args and self.outside.is_outside(args[0])  # the dicts of a ChainMap may change
         )
         if not always and of_library and not has_traced(args) and not has_traced(kwargs):
             if self.outside.has_containers:
@@ -217,11 +217,11 @@ class Calls(Uninterpreted, Recursions):
         return self.interpret(function, args, kwargs)
 
     def interpret(self, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
-        """A call of a function that has a source."""
+        """Interpret a call of a function that has source."""
         try:
             node = definition_of(function)
         except NoSource as error:
-            if has_traced(args) and _has_loop(function.__code__):  # Python would run it, and unroll it without an end
+            if has_traced(args) and _has_loop(function.__code__):  # Python would unroll it
                 raise BadInput(str(error)) from None
             return self.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
@@ -281,7 +281,7 @@ class Calls(Uninterpreted, Recursions):
         return self.branch(self.value(condition), lambda: jump.value, lambda: otherwise)
 
     def bind(self, scope: Scope, node: Any, args: Any, kwargs: Any, defaults: Any, by_name: Any, function: Any) -> None:
-        """Bind a call's arguments to the parameters, as Python does."""
+        """Bind a call's arguments to the parameters as Python does."""
         a = node.args
         parameters = [*a.posonlyargs, *a.args]
         names = [p.arg for p in parameters]
@@ -318,7 +318,7 @@ class Calls(Uninterpreted, Recursions):
     # Operators and built-in functions
 
     def operator(self, function: Any, args: Any) -> Any:
-        """An operator whose operands are not traced themselves."""
+        """Apply an operator that a class or a Python container may define."""
         if function in _UNARY:
             method = getattr(type(args[0]), _UNARY[function], None)
             return (
@@ -365,7 +365,7 @@ class Calls(Uninterpreted, Recursions):
         return self.call_real(function, args, {})
 
     def as_number(self, x: Any, other: Any) -> Any:
-        """A member of an ``IntEnum``, say, as the number that it is; NumPy takes it as one of a dtype."""
+        """Convert a member of an ``IntEnum``, say, to a plain number, or to NumPy's if the other operand is NumPy's."""
         base = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
         if base is None or isinstance(x, (bool, np.generic)) or type(x) is base:
             return x
@@ -374,7 +374,7 @@ class Calls(Uninterpreted, Recursions):
         return np.asarray(number)[()] if is_numpys else number
 
     def iterate(self, x: Any) -> Iterator[Any]:
-        """Iterate over anything whose length is known."""
+        """Iterate over anything whose length is known while compiling."""
         if isinstance(x, Conflict):
             raise BadInput(x.text)
         if isinstance(x, Scalar):
@@ -391,7 +391,7 @@ class Calls(Uninterpreted, Recursions):
         return self.drawn(iterator_of(self, x))
 
     def drawn(self, iterator: Any) -> Iterator[Any]:
-        """The items of an iterator, each taken when it is asked for."""
+        """Yield the items of an iterator lazily."""
         for count in itertools.count():
             refuse_endless(iterator, count)
             try:
@@ -417,14 +417,14 @@ def is_generator(node: Any) -> bool:
 
 
 def _are_pythons(args: Any) -> bool:
-    """Whether operands are Python's containers: ``[x] + [y]`` is a longer list, whatever x and y are."""
+    """Whether the operands are Python containers: ``[x] + [y]`` concatenates, whatever x and y are."""
     if any(isinstance(x, (Traced, np.ndarray, np.generic)) for x in args):
         return False
     return any(isinstance(x, (list, tuple, dict, set)) for x in args) and len(args) > 1
 
 
 def _has_objects(x: Any) -> bool:
-    """Whether containers hold objects, which may have a comparison of their own."""
+    """Whether containers hold objects, whose classes may define comparisons."""
     if isinstance(x, (list, tuple, deque)):
         return any(map(_has_objects, x))
     return any(map(_has_objects, x.values())) if isinstance(x, dict) else is_instance(x)
@@ -435,17 +435,17 @@ def _are_containers(a: Any, b: Any) -> bool:
 
 
 def _qualified(scope: Scope) -> str:
-    """The qualified name of the function that a scope is of."""
+    """Return the qualified name of a scope's function."""
     names = [scope.name]
     while scope.parent is not None:
         scope = scope.parent
-        if scope.name != names[-1]:  # else a comprehension in the function
+        if scope.name != names[-1]:  # a comprehension has its function's name
             names.append(scope.name)
     return ".<locals>.".join(reversed(names))
 
 
 def refuse_arguments(node: Any, name: str, args: Any, kwargs: Any) -> NoReturn:
-    """Raise what Python does for arguments that do not fit the parameters of a function."""
+    """Raise Python's own error for arguments that do not fit a function's parameters."""
     own = copy.deepcopy(node.args)
     own.defaults = [ast.Constant(None) for _ in own.defaults]
     own.kw_defaults = [d and ast.Constant(None) for d in own.kw_defaults]
@@ -459,9 +459,9 @@ def refuse_arguments(node: Any, name: str, args: Any, kwargs: Any) -> NoReturn:
 
 
 def refuse_form(function: Any, error: TypeError) -> None:
-    """Refuse a call with arguments that a function takes from NumPy, and compiled code does not know.
+    """Refuse a call whose arguments NumPy's function accepts and its traced form does not.
 
-    That is the error of Python where such a call is made, or one step on, in a body that stands for several functions.
+    Such a call raises Python's TypeError at the call itself, or one frame below in a body shared by several functions.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -1,4 +1,4 @@
-"""Lists, dicts, sets and deques: their methods, which change them or look at entries that are there on one path only."""
+"""Methods of lists, dicts, sets and deques, which change them or read entries that exist on one path only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Containers(Objects):
         return result
 
     def in_order(self, compare: Any, a: Any, b: Any, i: int = 0) -> Any:
-        """``<``, ``<=``, ``>`` or ``>=`` of two lists or tuples: that of the first items that differ."""
+        """Compare two lists or tuples by ``<``, ``<=``, ``>`` or ``>=``: as their first unequal items compare."""
         if i == min(len(a), len(b)):
             return compare(len(a), len(b))
         same = self.alike(a[i], b[i])
@@ -83,11 +83,11 @@ class Containers(Objects):
         return self.call_real(function, args, kwargs)
 
     def compares_unknown(self, x: Any) -> bool:
-        """Whether a comparison of what is in x may depend on numbers that are not known, or on which object one is."""
+        """Whether comparing the contents of x may depend on traced numbers or on merged objects."""
         return has_traced(x) or has_choice(self, x) or any(is_instance(e) for part in x for e in part)
 
     def call_of_dict(self, owner: Any, name: str, args: Any) -> Any:
-        """Methods that look at one entry, which may be there on one path only; NotImplemented leaves a call to Python."""
+        """Call a dict's method that reads one entry, maybe absent on one path; NotImplemented leaves it to Python."""
         if name not in ("get", "pop", "setdefault"):
             if name not in ("clear", "__setitem__", "__getitem__", "__contains__"):
                 self.refuse_unknown_entries(owner)
@@ -116,11 +116,11 @@ class Containers(Objects):
         return found
 
     def read_all(self, holder: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        """The entries of a dict from outside."""
+        """Return the entries of an outside dict, all read."""
         return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
 
     def note_change(self, x: Any, before: Any) -> None:
-        """Note what a function of C has changed in a container; refused if that must not be changed."""
+        """Register a change that a C function made in a container, or refuse it if the container must not change."""
         now = content(x)
         if isinstance(x, set):
             same = before == now

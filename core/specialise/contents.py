@@ -1,6 +1,6 @@
-"""Containers from outside that a program reads as a whole: their length, order and items, which may change between calls.
+"""Guards for outside containers that a program reads as a whole: length, order and items may change between calls.
 
-An item that is read at a known key has a guard of its own (``outside.Source``), so that the others may change.
+An item read at a known key has a guard of its own (``outside.Source``), so that the other items may change.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def is_unchanged(now: Any, found: Any) -> bool:
-    """Whether what was found is still there: the same object, or an equal number or text."""
+    """Whether a value is unchanged: the same object, or an equal number or string."""
     if now is found:
         return True
     return isinstance(now, (*NUMBERS, str)) and type(now) is type(found) and (now == found or now != now != found)
 
 
 class Contents:
-    """The guard of a container: it holds what it held, in the same order, and so do the containers in it if ``is_deep``."""
+    """The guard of a container: its items and order are unchanged; ``is_deep``: also those of containers in it."""
 
     def __init__(self, holder: Any, is_deep: bool, seen: frozenset[int] = frozenset()) -> None:
         self.holder = holder
@@ -53,7 +53,7 @@ class Contents:
 
 
 class Absent:
-    """The guard of a dict, or of an object's slots, that does not have a key."""
+    """The guard of a dict, or of an object's slots, that has no such key."""
 
     def __init__(self, holder: Any, key: Any) -> None:
         self.holder = holder
@@ -72,9 +72,9 @@ def _items(x: Any) -> list[Any]:
 
 
 def opened(trace: Any, x: Any) -> Any:
-    """What stands for a container from outside, or one that holds such: a copy in which arrays are inputs of the program.
+    """Return a copy of an outside container (or of one that contains such) in which arrays are inputs of the program.
 
-    The container itself if there is no array in it.
+    Return the container itself if there is no array in it.
     """
     if isinstance(x, dict):
         from .merging import of_entries
@@ -105,13 +105,13 @@ def _inside(trace: Any, holder: Any, key: Any, x: Any) -> Any:
 
 
 def bound_by(trace: Any, holder: Any, key: Any, x: Any) -> Any:
-    """An argument that a partial holds; a container or an array that the program has not made is outside."""
+    """Return an argument bound by a partial; containers and arrays that the program did not make are outside."""
     is_outside = isinstance(x, (*CONTAINERS, np.ndarray)) and id(x) not in trace.made
     return trace.outside.read(trace, holder, key, x) if is_outside else x
 
 
 ENTRIES = frozenset(("get", "__getitem__", "__contains__", "pop", "setdefault"))
-"""Methods of a dict that look at one entry."""
+"""Methods of a dict that read one entry."""
 CHANGING = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft popleft extendleft rotate move_to_end "
     "__setitem__ __delitem__ __iadd__ __ior__".split()
@@ -120,13 +120,13 @@ _OF_ITEMS = (operator.getitem, operator.setitem, operator.delitem, operator.is_,
 
 
 def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) -> Any:
-    """A call of what is not interpreted, with what it reads of containers from outside.
+    """Return an uninterpreted call, with guards or inputs for what it reads from outside containers.
 
-    ``is_of_c``: the interpreter does not take the items one by one.
+    ``is_of_c``: the interpreter does not iterate over the items itself.
     """
     name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
     if function in _OF_ITEMS or name in ENTRIES and isinstance(owner, dict):
-        if args and isinstance(args[0], Traced):  # an array reads the whole of an index, and of what is written into it
+        if args and isinstance(args[0], Traced):  # an array reads all of an index and of a written value
             for x in args[1:]:
                 _note(trace, x, True)
         return function, args, kwargs
@@ -141,7 +141,7 @@ def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) ->
 
 
 def _note(trace: Any, x: Any, is_deep: bool) -> None:
-    """A container is read; one from outside may be in one that the program has made."""
+    """Guard a container that is read; a container made by the program may contain outside ones."""
     if isinstance(x, _VIEWS):
         (x,) = gc.get_referents(x)
     if trace.outside.is_outside(x):

@@ -1,4 +1,4 @@
-"""``copy.copy`` and ``copy.deepcopy`` of containers and objects of the program."""
+"""``copy.copy`` and ``copy.deepcopy`` of the program's containers and objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def deep(trace: Any, x: Any, memo: dict[int, Any] | None = None) -> Any:
 
 
 def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
-    """A copy of which the parts are what ``part`` makes of those of x."""
+    """Return a copy of x whose parts are mapped by ``part``."""
     if isinstance(x, Traced):
         return trace.call(np.copy, x) if isinstance(x, Array) else x
     own = getattr(type(x), hook, None)

@@ -1,8 +1,8 @@
-"""Arguments of a derivative inside of compiled code: numbers and arrays of their own for the time of the call.
+"""Arguments of a derivative taken inside compiled code: during the call their numbers and arrays are new parameters.
 
-Lists, dicts and objects stay what they are, with other entries meanwhile, since the function may also know them by a
-closure or find them in another object.  Those from outside of the program cannot change; copies stand for these, and to read
-the original meanwhile is refused (``Outside.read``).
+Lists, dicts and objects keep their identity and temporarily hold other entries, since the function may also reach them
+through a closure or another object.  Those from outside the program cannot change: copies replace them, and reading the
+original during the call is refused (``Outside.read``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .traced import Array, Scalar, Storage, Traced
 
 
 def differentiable(x: Any) -> ArrayType | None:
-    """The type of a leaf as it is differentiated: a Python int as a float; None for what has no derivative."""
+    """Return the type in which a leaf is differentiated (a Python int as a float); None if it has no derivative."""
     kind = x.type if isinstance(x, Traced) else type_of(x)
     if kind.is_inexact:
         return kind
@@ -32,7 +32,7 @@ def differentiable(x: Any) -> ArrayType | None:
 
 
 class Entered:
-    """A differentiated argument: its leaves, and those that stand for them while the function runs."""
+    """A differentiated argument: its leaves, and their replacements while the function runs."""
 
     def __init__(self, trace: Any, x: Any) -> None:
         self.trace, self.x = trace, x
@@ -40,12 +40,12 @@ class Entered:
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
         self.types = [differentiable(leaf) for leaf in self.leaves]
         self.parameters = [Value("x", t) for t in self.types if t is not None]
-        self.originals: dict[int, Any] = {}  # the program's own array or holder, by identity of what stands for it
-        self.immutable: dict[int, Any] = {}  # its numbers and tuples, likewise
+        self.originals: dict[int, Any] = {}  # by the replacement's id: the program's own array or holder
+        self.immutable: dict[int, Any] = {}  # likewise its own numbers and tuples
         self.fresh: list[Any] = []
-        self.filled: list[tuple[Any, list[Any]]] = []  # lists, dicts and objects, with the entries that they had
-        self.copies: list[tuple[Any, Any, list[Any]]] = []  # of those from outside, which come second
-        self.made: dict[int, Any] = {}  # what stands for the holders, by number
+        self.filled: list[tuple[Any, list[Any]]] = []  # lists, dicts and objects, with their original entries
+        self.copies: list[tuple[Any, Any, list[Any]]] = []  # of outside holders: copy, original, entries
+        self.made: dict[int, Any] = {}  # the replacements of holders, by number
 
     @property
     def is_active(self) -> bool:
@@ -56,7 +56,7 @@ class Entered:
         return [x for x in self.objects if not isinstance(x, (Array, np.ndarray))]
 
     def values(self) -> list[Value]:
-        """The parameters' values in the program."""
+        """Return the parameters' values in the program."""
         builder, found = self.trace.builder, []
         for leaf, kind in zip(self.leaves, self.types):
             if kind is not None:
@@ -65,7 +65,7 @@ class Entered:
         return found
 
     def enter(self) -> Any:
-        """The argument that the function is called with."""
+        """Return the argument with which the function is called."""
         given = iter(self.parameters)
         for leaf, kind in zip(self.leaves, self.types):
             if kind is None:
@@ -80,7 +80,7 @@ class Entered:
         return self.stand_in(self.layout, self.x)
 
     def stand_in(self, layout: Layout, x: Any) -> Any:
-        """What stands for a part of the argument: itself, where it can hold other entries."""
+        """Return the replacement for a part of the argument: the same object, refilled, if it is mutable."""
         if isinstance(layout, Fixed):
             return x
         if isinstance(layout, Hole):
@@ -128,7 +128,7 @@ class Entered:
         return made
 
     def leave(self, restore: Callable[[Any], Any]) -> None:
-        """Let lists, dicts and objects hold the program's own numbers and arrays again, where the function has left these."""
+        """Put the program's own numbers and arrays back into lists, dicts and objects, where not replaced."""
         changes = self.trace.changes[-1]
         for _, original, _ in self.copies:
             self.trace.outside.entered.pop(id(original), None)
@@ -142,7 +142,7 @@ class Entered:
                 changes.before.pop(id(x), None)
 
     def changed(self) -> list[tuple[Array, Any]]:
-        """The fresh arrays that were written to, with the program's own."""
+        """Return the fresh arrays that were written to, each with the program's own array."""
         arrays = [x for x in self.fresh if isinstance(x, Array) and id(x) in self.originals]
         written = [x for x in arrays if x.storage.value not in self.parameters]
         for x in written:
@@ -151,7 +151,7 @@ class Entered:
         for x, original, before in self.copies:
             now = [e for _, _, e in entries(x)]
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before)):
-                self.trace.touch(original)  # which refuses to change it
+                self.trace.touch(original)  # this refuses to change it
         return [(x, self.originals[id(x)]) for x in written]
 
     def gradient(self, cotangents: Sequence[Value]) -> Any:
@@ -161,7 +161,7 @@ class Entered:
 
 
 def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
-    """How to store each entry and attribute of a list, dict or object, under which key, and what it is."""
+    """Return, for each entry and attribute of a list, dict or object, how to store it, its key, and its value."""
     found: list[tuple[Callable[[Any, Any, Any], None], Any, Any]] = []
     if isinstance(x, list):
         found += ((list.__setitem__, i, e) for i, e in enumerate(x))
@@ -173,7 +173,7 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
 
 
 class _Gradient(Build):
-    """Cotangents in the structure of an argument: None for what has none, objects of the same class."""
+    """Builds cotangents in the structure of an argument: None for parts without one, objects of the same class."""
 
     def __init__(self, leaves: Sequence[Any], trace: Any) -> None:
         super().__init__(leaves)
@@ -190,7 +190,7 @@ class _Gradient(Build):
 
 
 class Restore:
-    """The program's own arrays and holders in place of those that stood for them, in whatever was made meanwhile."""
+    """Puts the program's own arrays and holders back in place of their replacements in a result."""
 
     def __init__(self, originals: dict[int, Any]) -> None:
         self.originals = originals

@@ -1,6 +1,6 @@
-"""What a loop exchanges: after it a variable may hold the array or container that another one held before.
+"""Exchanges in loops: after a loop, a variable may hold an array or container that another variable held before.
 
-If that has a name outside of the loop too, an argument's above all, a write through the variable would have to reach it.
+If that object is also named outside of the loop, as arguments are, a write through the variable would have to reach it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .traced import Storage
 
 
 def exchanged(trace: Any, slots: list[Any]) -> dict[Any, tuple[list[Any], list[Any]]]:
-    """Of each slot: what it held before the loop and has another name, and what else with one it may hold after it."""
+    """Return each slot's objects before the loop that have another name, and the named ones it may hold after."""
     slots = [s for s in slots if s.form != "local" and s.key is not None and not isinstance(s.holder, Storage)]
     carried = [s for s in slots if s.form == "carried"]
     named = {s: [x for x in parts(s.first) if has_other_name(trace, x, s.holder, s.key)] for s in carried}
@@ -42,5 +42,5 @@ def exchanged(trace: Any, slots: list[Any]) -> dict[Any, tuple[list[Any], list[A
 
 
 def parts(x: Any) -> list[Any]:
-    """The arrays and containers that a value is made of."""
+    """Return the arrays and containers in a value."""
     return [*arrays_in(x), *containers(x, [])]

@@ -1,4 +1,4 @@
-"""Expressions: each node of the syntax tree gives a Python object or a traced value."""
+"""Expressions: each syntax node evaluates to a Python object or a traced value."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Expressions(Branches):
     def settled(
         self, holder: dict[Any, Any], key: Any, error: type[Exception] = UnboundLocalError, text: str = ""
     ) -> Any:
-        """What a place holds, if that has one meaning; ``error`` is raised when the program runs and there is nothing."""
+        """Return what a place holds if that is one thing; ``error`` is raised at run time if it is unassigned."""
         x = holder[key]
         if isinstance(x, Conflict):
             raise BadInput(x.text)
@@ -159,7 +159,7 @@ class Expressions(Branches):
         return self.chained(result, right, node.ops[1:], node.comparators[1:])
 
     def chained(self, result: Any, left: Any, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
-        """The rest of a chain of comparisons, of which nothing is evaluated after one that does not hold."""
+        """Evaluate the rest of a chained comparison; nothing after a false comparison is evaluated."""
         if not ops:
             return result
         test = self.truth(result)
@@ -238,7 +238,7 @@ class Expressions(Branches):
         return found
 
     def note_key(self, container: dict[Any, Any], key: Any, held: Any) -> None:
-        """Note whether a dict from outside has a key."""
+        """Guard that an outside dict has, or does not have, a key."""
         if self.outside.is_outside(container):
             if held is UNBOUND:
                 self.outside.miss(container, key)
@@ -252,7 +252,7 @@ class Expressions(Branches):
         raise NotImplementedError
 
     def truth(self, x: Any) -> Any:
-        """The truth of an object: a bool, or a traced one."""
+        """Return the truth of an object: a bool, or a traced bool."""
         if isinstance(x, Scalar):
             return x if x.type.dtype.kind == "b" else self.call(operator.ne, x, x.type.dtype.type(0).item())
         if isinstance(x, Array):
@@ -311,7 +311,7 @@ class Expressions(Branches):
         found = self.branch(self.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
             if len(sides) == 2 and all(isinstance(x, str) for x in sides):
-                return Text(braced(" or ".join(sides)), [])  # messages may say both
+                return Text(braced(" or ".join(sides)), [])  # a message may show both
             raise BadInput(found.text)
         return found
 
@@ -403,7 +403,7 @@ class Expressions(Branches):
         return self.new(self.refuse_traced_keys(found))
 
     def refuse_traced_keys(self, x: Any) -> Any:
-        """A dict or a set; refused if it has a key that may be one of two objects, or, for a dict, is not known while compiling."""
+        """Return a dict or set, or refuse a key that is one of two objects or (in a dict) not known while compiling."""
         for key in x:
             if isinstance(key, Traced) and isinstance(x, dict):
                 raise NeedsConcrete(self.value(key), "a key of a dict that is not known while compiling")
@@ -442,7 +442,7 @@ class Expressions(Branches):
 
 
 def _is_cheap(operations: list[Operation]) -> bool:
-    """Whether it does no harm, and costs nothing, to run operations whose result may not be wanted."""
+    """Whether operations are free of effects and cheap, so that they may run even if their result is not needed."""
     return all(
         op.kind == "call" and not op.may_raise and (isinstance(op.callee, (np.ufunc, Primitive)))
         and not any(r.type.shape for r in op.results)

@@ -1,4 +1,4 @@
-"""``str``, ``repr``, ``format``, ``%`` and ``join`` where numbers that are not known while compiling are in a text."""
+"""String formatting of unknown numbers: ``str``, ``repr``, ``format``, ``%`` and ``join``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _PERCENT = re.compile(r"%(?:\((\w*)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?
 
 
 def is_told(x: Any) -> bool:
-    """Whether numbers that are not known may be in the text of x."""
+    """Whether the string of x may contain numbers that are not known while compiling."""
     if isinstance(x, tuple):
         return any(map(is_told, x))
     return has_traced(x) or is_instance(x) or isinstance(x, BaseException)
 
 
 def _own(x: Any, *names: str) -> Any:
-    """The first of these methods that x has, if the user has written it."""
+    """Return the first of these methods that x has, if it is written in Python; else None."""
     for name in names if is_instance(x) else ():
         method = getattr(type(x), name)
         if isinstance(method, FunctionType):
@@ -36,7 +36,7 @@ def _own(x: Any, *names: str) -> Any:
 
 
 def text_of(trace: Any, x: Any) -> Any:
-    """``str(x)``: a text, or a string if all is known."""
+    """``str(x)``: a ``Text``, or a string if everything is known."""
     if isinstance(x, Text):
         return x
     if isinstance(x, Traced):
@@ -61,12 +61,12 @@ def repr_of(trace: Any, x: Any) -> Any:
 
 
 def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
-    """``format(x, style)``, of ``str(x)`` or ``repr(x)`` if the conversion is ``s`` or ``r``."""
+    """``format(x, style)``, after ``str`` or ``repr`` for the conversions ``s`` and ``r``."""
     if isinstance(style, Text):
         style.refuse()
     if isinstance(x, Traced):
         if conversion == "r" and isinstance(x, Scalar) and x.type.weak:
-            conversion = "s"  # the text of a number of Python's, which NumPy's repr is not
+            conversion = "s"  # a Python number's repr is its str; NumPy's repr differs
         return Text("{" + (f"!{conversion}" if conversion else "") + (f":{style}" if style else "") + "}", [x])
     if conversion == "a":
         return format(ascii(x), style)
@@ -141,7 +141,7 @@ def by_percent(trace: Any, template: str, values: Any) -> Any:
 
 
 def _percent(trace: Any, x: Any, flags: str, width: str, digits: str | None, kind: str) -> Any:
-    """One value by one of C's formats."""
+    """Format one value by a C conversion."""
     precision = "" if digits is None else f".{digits or 0}"
     if not is_told(x):
         return f"%{flags}{width}{precision}{kind}" % (x,)

@@ -1,4 +1,4 @@
-"""The forms of Python objects: the numbers and arrays in them, and the containers around these."""
+"""The structure of Python objects: the numbers and arrays in them, and the containers around these."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .traced import Array, Scalar
 
 
 def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
-    """The numbers and arrays in an object, in order, appended to ``found``."""
+    """Return the numbers and arrays in an object in order, appended to ``found``."""
     found = [] if found is None else found
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         found.append(x)
@@ -30,14 +30,14 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
 
 
 def has_function(x: Any) -> bool:
-    """Whether a function that the program has made is in an object: it may hold what is known only where it was made."""
+    """Whether an object contains a function that the program made: it may refer to values of the scope that made it."""
     if isinstance(x, (list, tuple, dict, deque)):
         return any(map(has_function, x.values() if isinstance(x, dict) else x))
     return hasattr(type(x), "__morula_trace__")
 
 
 def containers(x: Any, found: list[Any]) -> list[Any]:
-    """What can be changed in an object, itself included: lists, dicts, objects with attributes."""
+    """Return the mutable parts of an object, itself included: lists, dicts, objects with attributes."""
     if isinstance(x, (list, dict, deque)) or is_instance(x) and not isinstance(x, (Scalar, Array, Conflict, Late)):
         found.append(x)
         parts = x if isinstance(x, (list, deque)) else (x if isinstance(x, dict) else held_by_instance(x)).values()
@@ -49,7 +49,7 @@ def containers(x: Any, found: list[Any]) -> list[Any]:
 
 
 def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
-    """An object of the form of x with other numbers and arrays; ``keep`` gives what stands for a container that is new."""
+    """Return an object of the form of x with other numbers and arrays; ``keep`` registers each new container."""
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         return next(parts)
     if isinstance(x, (list, tuple)):
@@ -67,7 +67,7 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
 
 
 def same_form(a: Any, b: Any) -> bool:
-    """Whether two objects differ in numbers and in the elements of arrays only."""
+    """Whether two objects differ only in numbers and in array elements."""
     number = (Scalar, *NUMBERS)
     if isinstance(a, number) and isinstance(b, number):
         return True
@@ -88,7 +88,7 @@ def same_form(a: Any, b: Any) -> bool:
 
 
 def same_entries(a: Any, b: Any) -> bool:
-    """Whether two lists or dicts hold the same objects."""
+    """Whether two lists or dicts hold the same, or interchangeable, objects."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same_constant(x, b[k]) for k, x in a.items())
     return len(a) == len(b) and all(map(same_constant, a, b))

@@ -1,8 +1,9 @@
-"""A region of a program as a typed function of its own, written in its place in another form.
+"""A region of the program captured as a typed function, for use in another form, e.g. a derivative.
 
-``Captured`` interprets something apart and makes a function of it: its parameters, then what it reads of the program
-around it.  What the region leaves behind (its outcome, arrays that it wrote to, objects that it changed) are results of the
-function, and ``settle`` puts the values that stand for these in the program into every object that refers to them.
+``Captured`` interprets a region and makes a function of it: its parameters come first, then the values that it reads
+from the surrounding program.  What the region leaves behind (its outcome, arrays that it wrote to, objects that it
+changed) are results of the function; ``settle`` puts the program's values for these into all objects that refer to
+them.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _LEAVES = (
 class Captured:
     """A region as a function.
 
-    ``function`` takes ``parameters``, then what ``free`` lists of the program around; it gives ``results``, of which the
-    first ones were ``asked`` for (each once) and the others are what the region leaves behind.
+    ``function`` takes ``parameters``, then the surrounding values in ``free``.  It returns ``results``: first those
+    that were ``asked`` for (each once), then those that the region leaves behind.
     """
 
     def __init__(
         self, trace: Any, name: str, parameters: Sequence[Value], run: Callable[[], tuple[Sequence[Value], Any]]
     ) -> None:
-        """Interpret ``run`` apart: it gives the values that are asked for, and objects that the region leaves behind."""
+        """Interpret ``run``, which returns the values asked for and an object that the region leaves behind."""
         self.trace = trace
         ways, trace.ways = trace.ways, None  # the function's own body may fork
         try:
@@ -81,11 +82,11 @@ class Captured:
 
     @property
     def raises(self) -> bool:
-        """Whether the region does not come to its end."""
+        """Whether the region does not complete."""
         return self.region.ended or self.region.raised is not None
 
     def settle(self, values: Sequence[Value]) -> dict[Value, Value]:
-        """Let ``values`` stand for the results from now on, what the region has changed be changed, and what it raised raised."""
+        """Replace the results by ``values`` in all objects, redo the region's changes, and raise what it raised."""
         new = dict(zip(self.results, values))
         self.left.rename(new)
         for holder, held in self.region.after.values():
@@ -100,11 +101,11 @@ class Captured:
 
 
 LEFT_BEHIND = "left behind"
-"""Name of the pullback of what is constant for one derivative, and not for those around it."""
+"""The name of the pullback of values that are constant for one derivative but not for those around it."""
 
 
 def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> Value:
-    """x, through which no cotangent passes."""
+    """Return x with a zero derivative: no cotangent passes through."""
     if x.type is STACK or not x.type.is_inexact:
         return x
     nothing = Function(name, [Value("dy", x.type)], Block())
@@ -112,7 +113,7 @@ def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> V
 
 
 def _free(block: Block, parameters: set[Value]) -> list[Value]:
-    """The values that a block reads from around it, in the order in which it does."""
+    """Return the values that a block reads from around it, in the order of their first use."""
     defined = set(parameters) | set(block.parameters)
     for op in walk(block):
         defined.update(op.results, *(b.parameters for b in op.blocks))
@@ -130,20 +131,20 @@ def _free(block: Block, parameters: set[Value]) -> list[Value]:
     for v in operands(block):
         used[v] = None
     found = [v for v in used if not v.is_constant and v not in defined]
-    for v in list(found):  # their own lengths are parameters, too
+    for v in list(found):  # their lengths are parameters too
         lengths([v])
     lengths(list(parameters))
     return [v for v in used if not v.is_constant and v not in defined]
 
 
 class _Left:
-    """The numbers and arrays of a region that objects outside refer to after it."""
+    """The numbers and arrays of a region that objects refer to after it."""
 
     def __init__(self, inner: set[Value], after: dict[int, tuple[Any, Any]], candidates: dict[int, Candidates]) -> None:
         self.inner = inner
         self.candidates = candidates
         self.negated: dict[int, Not] = {}
-        self.options: list[tuple[dict[int, Option], int]] = []  # of objects that may be one of several
+        self.options: list[tuple[dict[int, Option], int]] = []  # candidates of merged objects
         self.scalars: list[Scalar] = []
         self.arrays: list[Array] = []
         self.written: list[Value] = []
@@ -179,7 +180,7 @@ class _Left:
                 waiting += held_by_instance(x).values()
 
     def choices(self, objects: dict[int, Option]) -> list[Any]:
-        """The objects that one may be, with the conditions for them and the places of views."""
+        """Return an object's candidates, with their conditions and the indices of views."""
         for key, (_, on, numbers) in objects.items():
             if isinstance(on, Not) and on.condition in self.inner:
                 self.negated[id(on)] = on
