@@ -1,7 +1,7 @@
-"""Derivatives given by hand, and what else steps into the backward sweep.
+"""Custom derivatives, and other functions that act in the backward sweep.
 
-``adjoint`` gives a function its pullback; the others are a handler of a few lines each: plain functions outside of a
-derivative, and on a tape an operation with a backward step of its own.
+``adjoint`` gives a function its pullback.  ``hook``, ``stop_gradient`` and ``nestlevel`` are plain functions outside of
+a derivative, with a handler for recorded code.
 """
 
 from __future__ import annotations
@@ -30,10 +30,19 @@ Function = Callable[..., Any]
 
 
 def adjoint(f: Function) -> Callable[[Function], Function]:
-    """Give ``f`` a pullback: decorate a function of the same arguments that returns ``(y, back)``.
+    """Give ``f`` a custom pullback; use as the decorator of a function that defines it.
 
-    ``back(dy)`` returns a tuple with one cotangent per positional argument (None for zero); for a function of one
-    argument the cotangent alone will do.
+    Args:
+        f: the function or callable to which the pullback is given.  The decorated function takes the same arguments
+            and returns ``(y, back)``.  ``back(dy)`` returns a tuple with one cotangent per positional argument, None
+            for zero; for a single argument the cotangent alone suffices.
+
+    Returns:
+        The decorator, which returns its function unchanged.
+
+    Raises:
+        BadInput: ``f`` or the decorated function is not callable; when differentiated, the result is not ``(y, back)``
+            or the cotangents do not fit the arguments.
 
     >>> from morula.core import grad, pullback
     >>> def half(x):
@@ -69,7 +78,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
 
 
 def distinct(y: Any) -> Any:
-    """``y`` with an identity of its own: the definition may return an argument or a constant."""
+    """Return a copy of ``y`` with a new identity, because a custom pullback may return an argument or a constant."""
     if isinstance(y, np.ndarray):
         return np.copy(y)
     if type(y) in (float, complex) or isinstance(y, np.inexact):
@@ -80,7 +89,7 @@ def distinct(y: Any) -> Any:
 
 
 def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any, ...]:
-    """What a pullback given by hand has returned, as one cotangent for each argument of ``f``."""
+    """Return the result of a custom pullback as a tuple with one cotangent for each argument of ``f``."""
     if not isinstance(cotangents, tuple) or len(args) == 1 and isinstance(args[0], tuple) and len(cotangents) != 1:
         cotangents = (cotangents,)
     if len(cotangents) != len(args):
@@ -113,7 +122,7 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
 
 
 def _check_places(f: Function, x: Any, g: Any) -> None:
-    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    """Refuse one object as cotangent of two places of an array: it may mean the total or the share of each place."""
     found: dict[int, Any] = {}
 
     def leaf(path: Any, x: Any, g: Any) -> None:
@@ -122,12 +131,12 @@ def _check_places(f: Function, x: Any, g: Any) -> None:
         seen.add(id(x))
 
     seen: set[int] = set()
-    with suppress(BadInput):  # a cotangent may be of another kind than its object: a dict of attributes
+    with suppress(BadInput):  # the kinds may differ: the cotangent of an object may be a dict of attributes
         tree.rebuild(x, leaf, g, is_leaf=lambda x: isinstance(x, np.ndarray), is_shared=False, is_lenient=True)
 
 
 def one_for_two(f: Function) -> str:
-    """The error for one cotangent in two places."""
+    """Return the error message for one cotangent in two places."""
     return (
         f"the pullback of {describe(f)} returned one object as the cotangent of two places of an argument that hold one "
         "array. Cotangents of places are added up: return a copy for each place if each has this cotangent, or the total in "
@@ -136,7 +145,17 @@ def one_for_two(f: Function) -> str:
 
 
 def hook(g: Function, x: Any) -> Any:
-    """``x`` itself; on the way back its cotangent is replaced by ``g(dx)``.
+    """Return ``x``; in the backward sweep replace its cotangent ``dx`` by ``g(dx)``.
+
+    Args:
+        g: takes and returns a cotangent of the structure of ``x``.
+        x: a number, an array or a structure of these.
+
+    Returns:
+        ``x``.
+
+    Raises:
+        BadInput: ``g`` is not callable.
 
     >>> from morula.core import grad, pullback
     >>> grad(lambda x: hook(lambda dx: 10 * dx, x) ** 2)(3.0)
@@ -163,7 +182,13 @@ def _hook_back(table: Cotangents, record: Record) -> None:
 
 
 def stop_gradient(x: Any) -> Any:
-    """``x`` as a constant: no cotangent passes.
+    """Return ``x`` as a constant, through which no derivative passes.
+
+    Args:
+        x: a number, an array, or lists, tuples and dicts of these.
+
+    Returns:
+        A value equal to ``x``, of the same structure.
 
     >>> from morula.core import grad, pullback
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
@@ -183,7 +208,10 @@ def _stop_gradient(tape: Tape, x: Any) -> Any:
 
 
 def nestlevel() -> int:
-    """How many derivatives the caller is inside of.
+    """Return the number of nested derivatives that are being taken of the calling code.
+
+    Returns:
+        0 outside of any derivative, 1 in a function that is differentiated once, and so on.
 
     >>> from morula.core import grad, pullback
     >>> nestlevel(), pullback(lambda x: x * nestlevel(), 1.0)[0]

@@ -1,7 +1,8 @@
 """Jacobians by pullbacks: row by row, or column by column where the argument has far fewer numbers than the result.
 
-The pullback of a run is linear in its cotangent, dx = J' dy.  Its own pullback takes a dx to J dx, so the sweep that is recorded
-once gives the columns of J, one more sweep each (Baydin et al. 2018, section 3.1; the trick is that of Townsend 2017).
+The pullback of a run is linear in its cotangent: dx = J' dy.  The pullback of this pullback maps dx to J dx.  So one
+recorded backward sweep gives each column of J by one more sweep (Baydin et al. 2018, section 3.1; the trick is due to
+Townsend 2017).
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from ...source.requirements import kind_of
 from ...values import tree
 
 FEWER = 4
-"""A column costs about as much as so many rows."""
+"""The cost of a column relative to that of a row."""
 
 CLOSE = {"d": 1e-9, "f": 1e-3, "e": 1e-1, "g": 1e-9}
-"""How far the columns, weighed, may be from the sweep that they were made of, as a part of the sum of sizes: by dtype."""
+"""By dtype: the tolerance between the weighted columns and the backward sweep, relative to the sum of magnitudes."""
 
 
 def of_run(back: Callable[[Any], Any], y: Any, x: Any) -> Any:
-    """The Jacobian of a run with the pullback ``back``, the result ``y`` and the argument ``x``.
+    """Return the Jacobian of a run with the pullback ``back``, the result ``y`` and the argument ``x``.
 
-    Each leaf of y becomes the structure of x, whose leaves are arrays of the shape of the one, then that of the other.
+    It has the structure of y, with the structure of x in place of each leaf.  Each array in it has the shape of the
+    leaf of y followed by that of the leaf of x.
     """
     results: list[Any] = []
     _check(y, results)
@@ -40,7 +42,7 @@ def of_run(back: Callable[[Any], Any], y: Any, x: Any) -> Any:
 
 
 def _holds_reals(x: Any) -> bool:
-    """Whether x is a real number or array, or built-in containers of nothing else."""
+    """Whether x is a real number or array, or a built-in container of only these."""
     if isinstance(x, (list, tuple)):
         return all(map(_holds_reals, x))
     if isinstance(x, dict):
@@ -49,7 +51,7 @@ def _holds_reals(x: Any) -> bool:
 
 
 def _check(y: Any, found: list[Any]) -> None:
-    """Gather the leaves of a result, which must be real."""
+    """Append the leaves of a result to ``found``; refuse leaves that are not real."""
     if isinstance(y, (list, tuple)):
         for e in y:
             _check(e, found)
@@ -65,7 +67,7 @@ def _check(y: Any, found: list[Any]) -> None:
 
 
 def _rows(back: Callable[[Any], Any], part: Any, whole: Any, x: Any) -> Any:
-    """The Jacobian of one leaf of the result, or of each in a structure."""
+    """Return the Jacobian of a part of the result, one row at a time."""
     if isinstance(part, (list, tuple)):
         rows = [_rows(_Inside(back, i, part), e, e, x) for i, e in enumerate(part)]
         return rows if isinstance(part, list) else tuple(rows)
@@ -94,8 +96,8 @@ class _Inside:
 
 
 def _columns(back: Callable[[Any], Any], y: Any, x: Any) -> Any:
-    """The same by columns; None where the pullback is not linear (a hook may change what passes) or has no derivative."""
-    # No cotangent is zero: beside an infinite slope a zero says that the slope does not count.
+    """Return the Jacobian by columns; None if the pullback is not linear (because of a hook) or has no derivative."""
+    # The cotangents must not be zero: a zero cotangent cancels an infinite slope.
     dy = tree.map_leaves(_generic, y)
     try:
         dx, forward = connected.pullback(back, dy)
@@ -109,7 +111,7 @@ def _columns(back: Callable[[Any], Any], y: Any, x: Any) -> Any:
             axes = np.ndim(weight)
             total = total + np.tensordot(weight, block, axes)
             size = size + np.tensordot(np.abs(weight), np.abs(block), axes)
-        # Not a number fails too, as where an infinite slope meets a zero: the rows know what to do.
+        # NaN fails this test too, as where an infinite slope meets a zero: rows treat that case.
         with np.errstate(invalid="ignore"):
             is_close = np.all(np.abs(total - g) <= CLOSE[np.asarray(g).dtype.char] * size)
         if not is_close:
@@ -120,7 +122,7 @@ def _columns(back: Callable[[Any], Any], y: Any, x: Any) -> Any:
 
 
 def _of_leaf(forward: Callable[[Any], Any], x: Any, i: int) -> list[Any]:
-    """For each leaf of the result its Jacobian with respect to the leaf ``i`` of x."""
+    """Return, for each leaf of the result, its Jacobian with respect to leaf ``i`` of x."""
     leaves = tree.leaves(x)
     shape = np.shape(leaves[i])
     columns = []
@@ -132,6 +134,6 @@ def _of_leaf(forward: Callable[[Any], Any], x: Any, i: int) -> list[Any]:
 
 
 def _generic(y: Any) -> Any:
-    """Weights of about one, none of them the same."""
+    """Return distinct weights near 1 in the shape of ``y``."""
     weights = np.reshape(1 + 0.25 * np.cos(np.arange(np.size(y))), np.shape(y))
     return weights.astype(y.dtype) if isinstance(y, (np.ndarray, np.generic)) else float(weights)

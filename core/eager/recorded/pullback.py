@@ -1,4 +1,4 @@
-"""One run of a function and its pullback, by whichever tier can take it."""
+"""Runs a function and returns its pullback, by the structured tier if possible, else on a tape."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ Function = Callable[..., Any]
 
 
 ALLOCATIONS = 100_000
-"""Between two searches for garbage while a tape grows.
+"""The threshold of the garbage collector while a tape grows.
 
-A tape makes many objects and frees none: to look for garbage among them every 700 costs a fifth of the time.
+A tape makes many objects and frees none: collecting after every 700 new ones would take a fifth of the time.
 """
 
 
 class _OfOneRun:
-    """A pullback holds what its run has left, and belongs to the process in which it ran."""
+    """Base of pullbacks: they hold values of one run, so they cannot be pickled and are their own copies."""
 
     def __call__(self, dy: Any) -> tuple[Any, ...]:
-        known.begin()  # what was recorded as one operation may have to be recorded again
+        known.begin()  # a fused operation may have to be recorded again
         try:
             return self.run(None, dy)
         except Exception as error:
@@ -87,13 +87,13 @@ class _OfOneRun:
 class Back(_OfOneRun):
     """The pullback of one run: maps a cotangent of the result to the cotangents of the arguments."""
 
-    held: Held | None = None  # for a pullback that is called later
+    held: Held | None = None  # the contents of shared arrays, for a pullback that is called later
 
     def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
         self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
 
     def kept(self) -> set[int]:
-        """The identities of arrays that must stay as they are: none, as what others hold is held here too."""
+        """Return the ids of result arrays that the caller must not change: none, as ``held`` keeps shared contents."""
         return set()
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
@@ -110,11 +110,11 @@ class Back(_OfOneRun):
         try:
             return self.sweep(Cotangents(None if parent is None else functools.partial(call, parent), parent), dy)
         except (NotANumber, NoDerivative):
-            pass  # what has no derivative may have been reached by a NaN where zero met infinity
+            pass  # a NaN from zero times infinity may have reached a call without derivative
         return self.sweep_strongly(parent, dy)
 
     def sweep_strongly(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
-        """The cotangents, with products in which a cotangent of zero gives zero."""
+        """Sweep with strong products, in which a zero cotangent times an infinite slope gives zero."""
         return self.sweep(Cotangents(functools.partial(call_on, parent), parent, is_strong=True), dy)
 
     def sweep(self, table: Cotangents, dy: Any) -> tuple[Any, ...]:
@@ -136,7 +136,7 @@ class Back(_OfOneRun):
 
 
 class CompiledBack(_OfOneRun):
-    """The pullback of one run of a function that was compiled to a forward and a backward sweep."""
+    """The pullback of one run of a structured function."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class CompiledBack(_OfOneRun):
         self.held: Held | None = None
 
     def kept(self) -> set[int]:
-        """The identities of what the forward sweep saved."""
+        """Return the ids of saved arrays, except arguments: the caller must not change these."""
         return {id(x) for x in _arrays_in(self.saved)} - set(map(id, self.args))
 
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
@@ -165,7 +165,7 @@ class CompiledBack(_OfOneRun):
         dy = check_cotangent(self.y, dy)
         try:
             found = () if dy is None else silently(call_on, parent, self.compiled.pull, self.saved, dy, self.y)
-        except (*SINGULAR, NoDerivative):  # the tape knows what to do at an infinite slope, and where a call stands
+        except (*SINGULAR, NoDerivative):  # the tape treats infinite slopes, and its errors name the line of a call
             return self.again(parent)[1].run(parent, dy)
         for g in found:
             if g != g if type(g) is float else is_nan(g):
@@ -181,7 +181,7 @@ class CompiledBack(_OfOneRun):
             elif isinstance(x, np.ndarray):
                 zero = g is None or isinstance(g, int)
                 if parent is None and not zero and any(np.may_share_memory(g, other) for other in taken):
-                    g = np.copy(g)  # what is handed out is the caller's alone
+                    g = np.copy(g)  # the caller must be the only owner of a gradient
                 taken += _arrays_in(g)
                 gradients.append(np.zeros_like(x) if zero else g)
             elif parent is not None and g is not None:
@@ -193,7 +193,7 @@ class CompiledBack(_OfOneRun):
 
 
 def _arrays_in(x: Any) -> Iterator[np.ndarray]:
-    """The arrays in nested tuples and lists."""
+    """Yield the arrays in nested tuples and lists."""
     if isinstance(x, np.ndarray):
         yield x
     elif isinstance(x, (tuple, list)):
@@ -210,9 +210,9 @@ def record_run(
     argnums: Sequence[int] | None = None,
     lasting: bool = False,
 ) -> tuple[Any, Back | CompiledBack]:
-    """Run ``f`` and give its pullback; argnums of None differentiates every positional argument.
+    """Run ``f`` and return its result and pullback; with ``argnums`` None, differentiate all positional arguments.
 
-    A ``lasting`` pullback may be called after the caller has written into an argument.
+    A ``lasting`` pullback stays valid when the caller writes into an argument before calling it.
     """
     chosen = range(len(args)) if argnums is None else argnums
     if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS:
@@ -220,7 +220,7 @@ def record_run(
         if compiled is not None:
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
-        template_of(f)  # a missing source is reported before anything runs
+        template_of(f)  # report a missing source before anything runs
     y, back = _record_on_tape(f, args, kwargs, chosen, parent)
     if lasting:
         back.held = Held(parent, exposed(back.tape, back.arguments.references))
@@ -257,7 +257,7 @@ def _record_on_tape(
             undo(ending)
             raise
         finally:
-            if 0 < first < ALLOCATIONS:  # another run may have raised it, and be gone by now
+            if 0 < first < ALLOCATIONS:  # another thread's run may have raised it meanwhile, and be gone
                 gc.set_threshold(first, *rest)
     back = Back(tape, arguments, y)
     return arguments.restore(y, set()), back
@@ -266,7 +266,7 @@ def _record_on_tape(
 def _record_compiled(
     parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int], lasting: bool
 ) -> tuple[Any, CompiledBack] | None:
-    """Run the compiled form of ``f``; None if it has none, or if it raises: the tape then raises on the user's lines."""
+    """Run the compiled form of ``f``; None without one, or if it raises: the tape raises again on the user's lines."""
     values = parameters(f, args)
     if values is None or rules.find_rule(f) is not None:
         return None
@@ -290,7 +290,7 @@ def _record_compiled(
 
 
 def check_cotangent(y: Any, dy: Any) -> Any:
-    """The cotangent of a number, an array or a tuple of these, in its form."""
+    """Return the cotangent of a number, an array or a tuple of these, converted to the form of ``y``."""
     if type(y) is float and type(dy) is float:
         return dy
     if dy is None:
@@ -305,7 +305,7 @@ def check_cotangent(y: Any, dy: Any) -> Any:
 
 
 def seed(table: Cotangents, y: Any, dy: Any) -> None:
-    """Enter the cotangent of the result, which must have its structure."""
+    """Enter the cotangent of the result into ``table``; refuse one of another structure or shape."""
     if dy is None:
         return
     if y is None:

@@ -1,9 +1,9 @@
-"""``checkpoint``: a call whose operations are not kept for the backward sweep, which runs the call again.
+"""``checkpoint``: a call that is recomputed in the backward sweep instead of being kept on the tape.
 
-The second run must see what the first one saw, so the containers, objects and variables that the function can reach are put
-back to what they held for the time of that run.  A call is kept like any other where running it again would not do: it wrote
-into an array, a value that it computed is still held elsewhere (a list, an attribute, a variable, a generator), or it reads an
-iterator, which cannot be set back.
+The second run must see the same state as the first, so for its duration the containers, objects and variables that the
+function can reach are restored.  A call that cannot be repeated is kept on the tape like any other: if it wrote into an
+array, if a value that it computed is held elsewhere (in a list, an attribute, a variable, a generator), or if it reads
+an iterator, which cannot be rewound.
 """
 
 from __future__ import annotations
@@ -35,10 +35,22 @@ from .tape import Cotangents, Record, Tape, snapshot, sweep_within
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``f(*args, **kwargs)``, of which nothing is kept for the way back: it is run again there.
+    """Call ``f`` and recompute the call in the backward sweep instead of keeping its intermediate results.
 
-    The second run sees what the first one saw: the containers, objects and variables that ``f`` can reach are put back for its
-    time.  A function that writes into arrays, stores what it computes or reads an iterator is run once and kept.
+    For the second run, the containers, objects and variables that ``f`` can reach are restored.  A function that writes
+    into arrays, stores computed values elsewhere or reads an iterator is not repeated but kept.
+
+    Args:
+        f: a function that returns numbers and arrays, or lists and tuples of these.
+        *args: positional arguments of ``f``.
+        **kwargs: keyword arguments of ``f``.
+
+    Returns:
+        ``f(*args, **kwargs)``.
+
+    Raises:
+        BadInput: ``f`` is not callable.
+        NoDerivative: in the backward sweep, the second run fails or gives another result, as with random numbers.
 
     >>> from morula.core import grad, pullback
     >>> grad(lambda x: checkpoint(lambda u: u * u * u, x))(2.0)
@@ -67,7 +79,10 @@ def _is_numeric(y: Any) -> bool:
 
 
 def _writes(tape: Tape, before: set[int], made: list[Record]) -> bool:
-    """Whether one of the arrays that have been written to was written to here."""
+    """Whether the records of a call write into arrays.
+
+    ``tape.written`` shows new arrays; a record about an array that was written before counts as a write too.
+    """
     arrays = (r[1] for r in made if isinstance(r[1], np.ndarray))
     return tape.written != before or bool(before) and any(id(owner(a)) in before for a in arrays)
 
@@ -98,7 +113,7 @@ def _differs(f: Any) -> NoDerivative:
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Whether two runs gave the same numbers, NaN included."""
+    """Whether two runs gave the same numbers; NaNs count as equal."""
     if isinstance(x, (tuple, list)):
         return isinstance(y, (tuple, list)) and len(x) == len(y) and all(map(_same, x, y))
     return np.array_equal(x, y, equal_nan=not isinstance(x, int))
@@ -108,16 +123,16 @@ def _same(x: Any, y: Any) -> bool:
 
 
 class State:
-    """What the containers, objects and variables hold that can be reached from some values, as it is now."""
+    """A snapshot of the containers, objects and variables that can be reached from some values."""
 
     def __init__(self, *roots: Any) -> None:
         reach = Reach(*roots)
         self.held = reach.held
-        self.is_whole = reach.is_whole and not reach.iterators  # whether all that was reached can be put back
+        self.is_whole = reach.is_whole and not reach.iterators  # whether everything reached can be restored
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Everything holds again what it held, for the time of a ``with`` statement."""
+        """Restore the snapshot for the duration of a ``with`` statement."""
         now = [(x, entries, entries_of(x)) for x, entries in self.held]
         changed = [(x, then, since) for x, then, since in now if not _same_entries(then, since)]
         ending = [partial(_put_back, now)]
@@ -126,7 +141,7 @@ class State:
                 _put(x, then)
             yield
         finally:
-            # What the run changed beyond that is put back as well.
+            # This also undoes changes made during the ``with`` statement.
             try:
                 undo(ending)
             except BaseException:
@@ -172,13 +187,13 @@ def _put(x: Any, entries: Any) -> None:
                 object.__setattr__(x, name, value)
 
 
-# What outlives a call
+# Values that outlive a call
 
 
 def escapes(made: list[Record], y: Any) -> bool:
-    """Whether a number or an array that some records gave is held by anything but these records and ``y``.
+    """Whether a result of some records, a number or an array, is referenced from outside of these records and ``y``.
 
-    The references from the records are counted; one from anything that is not understood counts as held elsewhere.
+    Compares reference counts with the references found in the records; an unexplained reference counts as outside.
     """
     if _surely_owned(made, y):
         return False
@@ -188,7 +203,7 @@ def escapes(made: list[Record], y: Any) -> bool:
     counts: Counter[int] = Counter()
     waiting: list[Any] = [(object(),)]
     x = waiting.pop()
-    alone = sys.getrefcount(x)  # of an object to which there is one reference beside this name
+    alone = sys.getrefcount(x)  # the count of an object that only a record and the name x refer to
     seen: set[int] = set()
     waiting = [e for record in made for e in record]
     while waiting:
@@ -210,10 +225,10 @@ def escapes(made: list[Record], y: Any) -> bool:
 
 
 def _surely_owned(made: list[Record], y: Any) -> bool:
-    """Whether the records themselves account for all references to what they gave: most records hold plain numbers."""
+    """Whether the records account for all references to their results: a fast check for plain numbers."""
     results = [r[1] for r in made]
     counts = Counter(map(id, chain.from_iterable(made)))
-    counts[id(y)] = sys.maxsize  # it is handed out
+    counts[id(y)] = sys.maxsize  # the result of the call may be referenced anywhere
     results.append(object())
     *references, none = map(sys.getrefcount, results)
     results.pop()
@@ -223,7 +238,7 @@ def _surely_owned(made: list[Record], y: Any) -> bool:
 
 
 def _values_in(found: Any) -> Iterator[Any]:
-    """The numbers and arrays in nested tuples, lists and dicts."""
+    """Yield the numbers and arrays in nested tuples, lists and dicts."""
     for x in found:
         if type(x) in NUMBER_TYPES or isinstance(x, np.ndarray):
             yield x
@@ -241,4 +256,4 @@ _PARTS: dict[type, Callable[[Any], Any]] = {
     FunctionType: lambda x: (x.__closure__,),
     CellType: entries_of,
 }
-"""What objects that belong to a record refer to."""
+"""Functions that return what an object in a record refers to, by class."""

@@ -1,4 +1,4 @@
-"""How many entries an iterable says that it has: asked by code in C that makes a list, a tuple or bytes of it."""
+"""Length hints of iterables, which C code asks for when it makes a list, a tuple or bytes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .access import iterate, special
 from .tape import Tape
 
 UNASKED = PASSIVE | NUMBERS | {list, tuple, dict, set}
-"""Classes whose length C knows by itself."""
+"""Classes whose length C code reads directly."""
 
 
 def listed(tape: Tape, x: Any) -> Any:
-    """What runs over ``x`` where its entries become a list: ``list(x)``, ``[*x]``, ``f(*x)``, ``a += x``, ``a[:] = x``."""
+    """Return the iterable for ``x`` where Python builds a list of it: ``list(x)``, ``[*x]``, ``f(*x)``, ``a += x``."""
     kind = type(x)
     if kind is list or kind is tuple:
         return x
@@ -27,7 +27,7 @@ def listed(tape: Tape, x: Any) -> Any:
 
 
 def length_hint(tape: Tape, x: Any, default: int = 0) -> int:
-    """``operator.length_hint``."""
+    """Do ``operator.length_hint``, with the class's methods recorded."""
     for method in () if type(x) in UNASKED else ("__len__", "__length_hint__"):
         own = special(type(x), method)
         if own is not None:

@@ -1,7 +1,7 @@
-"""Stores of recorded code: ``a[i] = v``, ``x.name = v``, ``del a[i]`` and their augmented forms.
+"""Stores in recorded code: ``a[i] = v``, ``x.name = v``, ``del a[i]`` and their augmented forms.
 
-A store into an array is an operation of the tape, which keeps what it overwrites; containers and objects only hold
-other references afterwards.
+A store into an array is an operation on the tape, whose record keeps the overwritten values.  A store into a container
+or an object only replaces a reference and needs no record.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
         v = np.frombuffer(v, np.asarray(a).dtype) if isinstance(v, (bytes, bytearray)) else v
         setitem(tape, np.asarray(a), i, v)
     else:
-        if type(i) is slice:  # C takes an iterator, and asks that one for its length
+        if type(i) is slice:  # C code calls ``iter`` and asks the iterator for its length
             v = (iterate if hasattr(type(v), "__iter__") else listed)(tape, v)
         if is_foreign(type(a)):
             call_opaque(tape, operator.setitem, (a, i, list(v) if isinstance(v, Iterator) else v), {})
@@ -76,14 +76,14 @@ def setitem(tape: Tape, a: Any, i: Any, v: Any) -> None:
 
 
 def _kept_index(i: Any) -> Any:
-    """An index as it is before a write into an array that may itself be that index, as in ``mask[mask] = v``."""
+    """Copy an index before a write into an array that may be the index itself, as in ``mask[mask] = v``."""
     if isinstance(i, np.ndarray):
         return np.copy(i)
     return tuple(map(_kept_index, i)) if type(i) is tuple else i
 
 
 def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
-    """``ndarray.__setitem__``."""
+    """Do ``ndarray.__setitem__``, recorded."""
     kind = a.dtype.kind
     if kind == "O":
         _set_objects(tape, a, i, v)
@@ -115,7 +115,7 @@ def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
 
 
 def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
-    """Into an array of objects go references, and the entries of an array of numbers as objects."""
+    """Store into an array of objects: references, or the entries of an array of numbers as objects."""
     single = not isinstance(np.empty(a.shape, dtype=bool)[i], np.ndarray)
     if not single and isinstance(v, np.ndarray) and v.dtype.kind in "fc":
         v = tape.call(np.asarray, v, dtype=object)
@@ -131,7 +131,7 @@ def _objects_back(table: Cotangents, record: Record) -> None:
 
 
 def _as_entries(tape: Tape, v: Any, kind: str) -> Any:
-    """What NumPy makes of ``v``, neither a number nor a plain array, to store it in an array of numbers."""
+    """Convert ``v``, neither a number nor a plain array, as NumPy does to store it in an array of numbers."""
     if isinstance(v, (list, tuple)):
         v = tape.call(np.array, v)
     if isinstance(v, np.ndarray) and v.dtype.kind == "O":
@@ -151,7 +151,7 @@ def _as_entries(tape: Tape, v: Any, kind: str) -> Any:
 
 
 def _written_memory(a: np.ndarray) -> int:
-    """The identity of the memory that a view was written through."""
+    """Return the id of the owner of the memory into which a view was written."""
     holder = owner(a)
     if not is_known(holder):
         raise NoDerivative(
@@ -169,7 +169,10 @@ def _has_mask(i: Any) -> bool:
 
 
 def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], None]) -> None:
-    """Refuse a write of ``v`` into ``a`` that reads what it has written; NumPy copies ``v`` first in other writes."""
+    """Refuse a write of ``v`` into ``a`` that reads entries it has already overwritten.
+
+    This concerns masks and ``flat``; in other writes NumPy copies an overlapping ``v`` first.
+    """
     holder = owner(a)
     if owner(v) is not holder or not np.may_share_memory(a, v):
         return
@@ -177,7 +180,7 @@ def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], Non
     if isinstance(holder, np.ndarray):
         twin = np.copy(holder)
         if twin.dtype.kind in "fc" and twin.size < 2 ** np.finfo(twin.dtype).nmant:
-            twin.reshape(-1, order="A")[:] = np.arange(twin.size)  # equal entries would hide which of them were read
+            twin.reshape(-1, order="A")[:] = np.arange(twin.size)  # distinct entries show which of them were read
         target, source = corresponding(a, holder, twin), corresponding(v, holder, twin)
         expected = np.copy(target)
         write(expected, np.copy(source))
@@ -191,7 +194,7 @@ def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], Non
 
 
 def _set_fields(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
-    """``a[i] = v`` of a structured array: a write for each field."""
+    """Do ``a[i] = v`` for a structured array: one write per field."""
     names = fields(a.dtype)
     if isinstance(i, str) or isinstance(i, list) and i and isinstance(i[0], str):
         a, i = a[i], ...
@@ -218,7 +221,7 @@ def _read(a: np.ndarray, i: Any) -> Any:
 def _setitem_back(table: Cotangents, record: Record) -> None:
     _, a, index, old, v = record
     if table.evaluate is None and type(index) is int and a.ndim == 1 and a.flags.writeable:
-        # One entry of a vector: what filling an array in a loop spends its time on.
+        # A shortcut for one entry of a vector, the usual write of a loop that fills an array.
         table.redo.append((a, index, a[index]))
         a[index] = old
         if not table.reached(a):
@@ -244,7 +247,7 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
     g = table.run(_read, window, index)
     table.write(window, index, 0)
     if (differentiable(v) or table.carries(v)) and np.size(g):
-        # A mask may select nothing: then nothing of v is reached, infinite or not.
+        # A mask may select nothing; then v gets no cotangent, even where slopes are infinite.
         overlaps = a.base is not None and overlaps_itself(a)
         if overlaps or is_fancy(index):
             g = table.run(np.where, _last_writes(a, index, overlaps), g, 0)
@@ -252,7 +255,7 @@ def _setitem_back(table: Cotangents, record: Record) -> None:
 
 
 def _last_writes(a: np.ndarray, index: Any, overlaps: bool) -> np.ndarray:
-    """Which entries of ``v`` in ``a[index] = v`` stay: where several go to one place in memory, the last one does."""
+    """Return a mask of the entries of ``v`` that remain after ``a[index] = v``: the last one written to each place."""
     holder = owner(a)
     places = corresponding(a, holder, blank_memory(holder)) if overlaps else np.zeros(a.shape, np.intp)
     order = np.arange(np.size(places[index]), dtype=places.dtype).reshape(np.shape(places[index]))
@@ -289,13 +292,13 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
 
 
 def store_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
-    """``object.__setattr__``, past what the class itself does about assignments."""
+    """Do ``object.__setattr__``, which ignores the class's own ``__setattr__``."""
     _forget(x, name)
     _store(tape, x, name, v, type.__setattr__ if isinstance(x, type) else object.__setattr__)
 
 
 def _forget(x: Any, name: str) -> None:
-    """Forget what the run has found out about a class or a function that is changed."""
+    """Drop cached knowledge about a class or a function that is being changed."""
     if isinstance(x, type):
         known.forget_classes()
     elif type(x) is FunctionType and name in ("__code__", "__defaults__", "__kwdefaults__"):
@@ -304,7 +307,7 @@ def _forget(x: Any, name: str) -> None:
 
 
 def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, Any], None]) -> bool:
-    """Store as a property or a descriptor of the class says; otherwise ``plainly``, and then it is True."""
+    """Store through a property or descriptor of the class, else by ``plainly``; return whether it was the latter."""
     raw = class_attribute(type(x).__mro__, name)
     if is_property(raw, "__set__") and raw.fset is not None:
         tape.call(raw.fset, x, v)
@@ -320,7 +323,7 @@ def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, A
 
 
 def _shape_back(table: Cotangents, record: Record) -> None:
-    """The operations before the assignment knew the array in its old shape."""
+    """Give the array its old shape back for the operations before the assignment."""
     _, x, shape = record
     table.redo.append((x, SHAPE, x.shape))
     table.reshape(x, shape)
@@ -336,7 +339,7 @@ def delete_attribute(tape: Tape, x: Any, name: str) -> None:
 
 
 def remove_attribute(tape: Tape, x: Any, name: str, plainly: Any = object.__delattr__) -> None:
-    """``object.__delattr__``, past what the class itself does about deletions."""
+    """Do ``object.__delattr__``, which ignores the class's own ``__delattr__``."""
     raw = class_attribute(type(x).__mro__, name)
     if is_property(raw, "__delete__") and raw.fdel is not None:
         tape.call(raw.fdel, x)
@@ -355,14 +358,14 @@ def delete_item(tape: Tape, x: Any, i: Any) -> None:
 
 
 def update_item(tape: Tape, x: Any, i: Any, old: Any, in_place: Operation, v: Any) -> None:
-    """``x[i] op= v``, where ``x[i]`` was ``old`` before ``v`` was evaluated."""
+    """Do ``x[i] op= v``, where ``x[i]`` was ``old`` before ``v`` was evaluated."""
     new = in_place(tape, old, v)
     if not (new is old and isinstance(x, np.ndarray) and owner(new) is owner(x)):
         setitem(tape, x, i, new)
 
 
 def update_attribute(tape: Tape, x: Any, name: str, old: Any, in_place: Operation, v: Any) -> None:
-    """``x.name op= v``, where ``x.name`` was ``old`` before ``v`` was evaluated."""
+    """Do ``x.name op= v``, where ``x.name`` was ``old`` before ``v`` was evaluated."""
     new = in_place(tape, old, v)
     if not (new is old and isinstance(x, np.ndarray)):
         set_attribute(tape, x, name, new)

@@ -1,22 +1,21 @@
-"""Arguments of a derivative: given a fresh identity on the way in, and their gradient collected on the way out.
+"""The arguments of a derivative: replaced by fresh objects before the run, with gradients collected afterwards.
 
-A value is known by its identity, so an argument must not be the same object as a constant of the program: ``w`` may be
-the argument and a global at once, and the two entries of ``[1.0, 1.0]`` are one object.  Numbers and arrays are
-therefore replaced by equal ones for the time of the run, in place inside lists, dicts and objects (``holders``), which
-stay the caller's own; afterwards the caller's objects are put back, with whatever the run wrote into the arrays.
+A value is identified by its object, so an argument must not be the same object as a constant of the program: ``w`` may
+be both the argument and a global, and the two entries of ``[1.0, 1.0]`` are one object.  For the duration of the run,
+numbers and arrays are therefore replaced by equal ones, in place inside lists, dicts and objects (``holders``), which
+remain the caller's own.  Afterwards the caller's objects are put back, updated by the run's writes into arrays.
 
-The entries are replaced, and not looked up in a table by holder and key, because C code moves them where no table is asked: a
-slice, ``list.pop``, ``**kwargs``, ``vars`` or ``np.array`` takes the object itself out of the container.  Where two entries
-are one object, or an entry is a constant of the program too, the object does not tell from which place it came.
+A table of entries by holder and key would not do, because C code moves entries without asking: a slice, ``list.pop``,
+``**kwargs``, ``vars`` or ``np.array`` takes the object itself out of the container.  If two entries are one object, or
+an entry is also a constant of the program, the object does not tell where it came from.
 
-The array that replaces one of the caller's is a copy, and no view of the caller's memory.  The tape refers to arrays, and a
-write of another thread would change what the pullback reads; the backward sweep undoes the run's own writes for a while, which
-other threads would see; and an array is known by its memory, which a global may share.  Where other threads are running, the
-copies are compared in the end with what they were: what others have written is then written into the caller's array, and the
-run is refused.
+A fresh array is a copy, not a view of the caller's memory, for three reasons: a write of another thread would change
+what the pullback reads; other threads would see how the backward sweep temporarily undoes the run's writes; and an
+array is identified by its memory, which a global may share.  If other threads are running, the copies are compared at
+the end with their initial contents.  Writes of others are then copied into the caller's array, and the run is refused.
 
-Within one argument an array or an object is one variable, in however many places it stands: all of them hold one fresh
-array, and one gradient.  A number is a value: each place has its own.
+Within one argument, an array or an object that occurs in several places is one variable: all places hold the same fresh
+array and share one gradient.  A number is a value: each place has its own gradient.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = [
 ]
 
 Leaf = tuple[Callable[[Cotangents, Any, Any], Any], Any, Any]
-"""A number or an array: how its gradient is taken, the fresh one, and the caller's."""
+"""A number or an array: (function that takes its gradient, the fresh object, the caller's object)."""
 
 
 class Node:
@@ -69,7 +68,7 @@ class Node:
         self.has_leaves = False
 
     def mark(self) -> None:
-        """It holds leaves, and so does everything that holds it."""
+        """Note that this node holds leaves, and so does every node around it."""
         nodes = [self]
         while nodes:
             node = nodes.pop()
@@ -84,26 +83,26 @@ Part = Leaf | Node | None
 class Arguments:
     """The differentiated arguments of one run."""
 
-    references = 4  # to each array with a fresh identity: in inputs, in arrays, in originals, in its leaf
+    references = 4  # the references to each fresh array: in inputs, in arrays, in originals, in its leaf
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.inputs = tape.inputs = []
         self.parts: list[Part] = []
-        self.entered: dict[int, Node] = {}  # by identity: what is mutable, with entries that were replaced
+        self.entered: dict[int, Node] = {}  # by identity: the mutable holders, whose entries are replaced
         self.claimed: list[Any] = []
         self.has_left = False
-        self.has_returned = False  # whether the function has: what is wrong hides no exception of its own
-        self.entered_with: list[bytes] | None = None  # what ``arrays`` held, where other threads can write into them
+        self.has_returned = False  # whether the function has returned; if not, its own exception is reported first
+        self.entered_with: list[bytes] | None = None  # initial contents of ``arrays``, if other threads are running
         self.nodes: list[Node] = []  # of the argument that is being entered
         self.originals: dict[
             int, tuple[Any, Any]
-        ] = {}  # the caller's value and the fresh one, by identity of the latter
+        ] = {}  # (the caller's value, the fresh one), by identity of the latter
         self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
-        self.known: dict[int, tuple[Any, Part]] = {}  # of the argument that is being entered: what is one variable
+        self.known: dict[int, tuple[Any, Part]] = {}  # the arrays and objects of the argument that is being entered
 
     def enter(self, args: Sequence[Any], chosen: Sequence[int]) -> list[Any]:
-        """What the function is called with: the ``chosen`` arguments with a fresh identity."""
+        """Return the arguments for the call, the ``chosen`` ones replaced by fresh objects."""
         fresh = list(args)
         given = [args[i] for i in chosen]
         for x in given:
@@ -126,13 +125,13 @@ class Arguments:
             args[i], part = self.leaf(args[i]) or unrolled(self.freshened(args[i]))
             self.parts.append(part)
             for node in self.nodes:
-                node.within.clear()  # no cycles, which only the collector of garbage would break
+                node.within.clear()  # break the reference cycles, which only the garbage collector would free
             self.nodes.clear()
 
     def leave(self) -> None:
-        """Put the caller's objects back; arrays that the run wrote to take over what was written.
+        """Put the caller's objects back, and copy what the run wrote into its arrays to the caller's.
 
-        It may be called again if it was interrupted.
+        It may be called again after an interrupt.
         """
         self.known.clear()
         if not self.has_left and not self.claimed:
@@ -144,7 +143,7 @@ class Arguments:
                 self.has_left = True
 
     def release(self) -> None:
-        """Let other threads differentiate the caller's objects."""
+        """Release the claims, so that other threads may differentiate the caller's objects."""
         if self.claimed:
             with claims.lock:
                 claims.release(self.tape, self.claimed)
@@ -176,7 +175,7 @@ class Arguments:
             )
 
     def keep_writes_of_others(self) -> bool:
-        """Whether the run's arrays hold what the run has not written; it is then written into the caller's."""
+        """Copy what others have written into the fresh arrays to the caller's; return whether there was anything."""
         found = False
         for (original, fresh), was in zip(self.arrays, self.entered_with or ()):
             if id(fresh) not in self.tape.written and fresh.tobytes() != was:
@@ -188,7 +187,7 @@ class Arguments:
         return found
 
     def restore(self, x: Any, seen: set[int]) -> Any:
-        """The caller's own in place of ``x``, and in the containers and objects that it holds, wherever it is now."""
+        """Return the caller's object in place of ``x``, and restore the containers and objects in it."""
         found = self.restored_leaf(x, seen)
         return unrolled(self.restored(x, seen)) if found is None else found[0]
 
@@ -227,7 +226,7 @@ class Arguments:
         return tuple(found)
 
     def leaf(self, x: Any) -> tuple[Any, Part] | None:
-        """A leaf with a fresh identity, a constant as it is; None for what holds others."""
+        """Return a leaf's fresh object and part, a constant as it is, or None for a container or an object."""
         kind = type(x)
         if kind is float and self.tape.parent is None:
             return self.variable(x, x * 1.0, _number)
@@ -243,7 +242,7 @@ class Arguments:
             found = self.known.get(id(x))
             if found is not None:
                 return found
-            if kind is not np.ndarray:  # of its own class
+            if kind is not np.ndarray:  # keep the subclass
                 fresh = call_on(self.tape.parent, copy.copy, x)
             else:
                 fresh = x.copy(order="K") if self.tape.parent is None else self.tape.parent.call(np.copy, x)
@@ -260,7 +259,7 @@ class Arguments:
         return (x, None) if found is None and kind_of(kind) is None else found
 
     def of_its_class(self, x: Any) -> Any:
-        """An equal number of a class derived from ``float`` or ``complex``, with the same attributes."""
+        """Return an equal number of the same class, derived from ``float`` or ``complex``, with the same attributes."""
         kind: Any = type(x)
         fresh = (float if isinstance(x, float) else complex).__new__(kind, stored_number(x))
         for name, value in attributes(x):
@@ -277,7 +276,7 @@ class Arguments:
         return fresh, (gradient, fresh, x)
 
     def freshened(self, x: Any) -> Recursion:
-        """Tuples and other immutable holders are made anew of fresh parts; in others the entries are replaced."""
+        """Rebuild tuples and other immutable holders from fresh parts; replace the entries of mutable ones in place."""
         kind: Any = kind_of(type(x))
         is_mutable = kind.is_mutable
         node = Node(x, kind)
@@ -318,7 +317,7 @@ class Arguments:
 
 
 def _gradient(part: Part, table: Cotangents, done: dict[int, Any]) -> Any:
-    """The gradient of a leaf; that of a container or an object as a recursion that has been begun."""
+    """Return the gradient of a leaf, or the started recursion for a container or an object."""
     if part is None:
         return None
     if isinstance(part, Node):
@@ -343,14 +342,14 @@ def _gradient_of(node: Node, table: Cotangents, done: dict[int, Any]) -> Recursi
         found = _gradient(part, table, done)
         values.append((yield found) if type(part) is Node else found)
     if not kind.is_mutable:
-        del done[id(node)]  # each place of a value has its own gradient
+        del done[id(node)]  # each occurrence of an immutable value has its own gradient
         return kind.made(node.holder, values)
     kind.fill(new, node.keys, values)
     return new
 
 
 def as_it_is(x: Any) -> Any:
-    """The structure of ``x`` as it is now: what holds the numbers and arrays may have changed on the way back."""
+    """Return a snapshot of the structure of ``x``, because containers may change before the backward sweep."""
     kind = type(x)
     if kind in NUMBERS or kind in PASSIVE or kind_of(kind) is None:
         return x
@@ -382,15 +381,15 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
 
 
 def same_number(x: Any) -> Any:
-    """An equal number that is another object; a product with 1 would change complex infinities and zeros of either sign."""
+    """Return an equal number as a new object; a product with 1 would change complex infinities and signed zeros."""
     opposite = -x
     return -opposite
 
 
 def is_structure_of_numbers(x: Any) -> bool:
-    """Whether ``x`` may hold anything that a gradient can be taken of.
+    """Whether ``x`` may hold anything that can be differentiated.
 
-    What is empty may; an object that keeps its values in C, where no gradient can find them, may not.
+    Empty containers may.  Objects that keep their values inside C code, out of reach of gradients, may not.
     """
     if type(x) is float:
         return True
@@ -421,14 +420,14 @@ def is_structure_of_numbers(x: Any) -> bool:
 
 
 def plain(x: Any) -> Any:
-    """``x`` without ``Int``, which a result may contain."""
+    """Return ``x`` with each ``Int``, which results may contain, replaced by an int."""
     if type(x) in REAL:
         return x
     return int(x) if type(x) is Int else map_container(plain, x)
 
 
 def map_container(function: Callable[[Any], Any], x: Any) -> Any:
-    """``x`` with ``function`` applied to its entries if it is a tuple, list or dict; the same object if none changes."""
+    """Apply ``function`` to the entries of a tuple, list or dict; return the same object if no entry changes."""
     if type(x) is dict:
         new = {k: function(e) for k, e in x.items()}
         return new if any(new[k] is not x[k] for k in x) else x
@@ -450,7 +449,7 @@ def _number(table: Cotangents, fresh: Any, x: Any) -> Any:
 
 
 def as_gradient(g: Any, x: Any) -> Any:
-    """A cotangent as a number of the type of ``x``, a plain one; that of an integer may be a float."""
+    """Convert a cotangent to the plain number type of ``x``; the gradient of an int may be a float."""
     if isinstance(x, int):
         return int(g) if isinstance(g, (int, np.integer)) else float(g)
     return _class_of_number(x)(g)
@@ -471,6 +470,6 @@ def _array(table: Cotangents, fresh: np.ndarray, x: np.ndarray) -> np.ndarray:
     if is_nan(g):
         table.check(g)
     if table.parent is None:
-        # What is handed out is the caller's alone.
+        # The caller must be the only owner of the gradient.
         return np.array(g, dtype=fresh.dtype).reshape(fresh.shape) if shared else g
     return g

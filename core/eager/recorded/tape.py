@@ -1,11 +1,11 @@
 """The tape of a recorded run, and the table of cotangents that its backward sweep fills.
 
-A value is known by its identity.  A number is the object that holds it: every operation makes a new one, and moving it
-through variables, containers, iterators, closures or exceptions keeps it, so none of these needs a rule.  An array is
-known by its memory: a view has no cotangent of its own, its entries are those of the array it looks into.
+A number is identified by its object: every operation makes a new one, and moving it through variables, containers,
+iterators, closures or exceptions keeps it, so none of these needs a rule.  An array is identified by its memory: a view
+has no cotangent of its own; its entries share the cotangent of the array that owns the memory.
 
-The backward sweep walks the tape from its end.  An in-place write is undone as it is passed, so that each pullback sees
-the arrays as they were when its operation ran; at the end all writes are done again, and the world is as it was.
+The backward sweep walks the tape from its end.  It undoes each in-place write as it passes it, so that each pullback
+sees the arrays as they were when its operation ran.  At the end it redoes all writes, which restores the final state.
 
 A tape may have a parent: the tape of an enclosing derivative.  Every computation of a run and of its backward sweep is
 then itself recorded there.
@@ -31,7 +31,7 @@ from . import known
 
 SEQUENCES = (tuple, list)
 SHAPE = object()
-"""In place of an index, among the writes of a run: the array was given another shape."""
+"""Stands for an index among the writes to be redone: the array was given another shape."""
 
 
 Record = tuple[Any, ...]
@@ -39,7 +39,10 @@ Record = tuple[Any, ...]
 
 
 def place_of(x: Any) -> int:
-    """Under which identity a tape lists an integer of NumPy, or an array of such; one that shows floats has its own."""
+    """Return the key under which a tape lists a NumPy integer or an array of integers.
+
+    An array of integers in the memory of a float array has another key than the owner of that memory.
+    """
     if not isinstance(x, np.ndarray):
         return id(x)
     holder = owner(x)
@@ -59,18 +62,18 @@ class Tape:
         self.parent = parent
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
         self.integers: dict[int, tuple[Any, Any, Any, Any]] | None = (
-            None  # computed from an Int, or bits: see the module integers
+            None  # integers computed from an Int or showing bits: see the module integers
         )
         self.written: set[int] = set()
         self.memory: dict[Any, Any] = {}
-        self.places: dict[int, tuple[str, int]] = {}  # by result: where a function of unknown derivatives was called
-        self.lent: list[Any] = []  # what records when it is called, and what holds such a function, until the run ends
-        self.level: Tape | None = None  # put between this tape and its parent: see repeated_values
-        self.is_between = False  # whether it is such a one, and no derivative that the program takes
-        self.over = False  # whether the run has ended: what calls back after that is not part of it
+        self.places: dict[int, tuple[str, int]] = {}  # by result: the line of a call whose derivative may be unknown
+        self.lent: list[Any] = []  # recording callbacks, and objects that hold such, to be reset when the run ends
+        self.level: Tape | None = None  # the extra tape between this tape and its parent: see repeated_values
+        self.is_between = False  # whether this is such an extra tape, which belongs to no derivative of the program
+        self.over = False  # whether the run has ended: later callbacks are not part of it
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """``function(*args, **kwargs)``, recorded here; the module ``call`` says how."""
+        """Call ``function(*args, **kwargs)``, recorded on this tape; the module ``call`` selects how."""
         kind = type(function)
         if kind in known.HASHABLE or isinstance(function, type) and kind.__hash__ is type.__hash__:
             return known.functions[function](self, *args, **kwargs)
@@ -84,36 +87,36 @@ Window = tuple[np.ndarray, np.ndarray, bool]
 
 
 def enclosing_tapes(tape: Tape | None) -> Iterator[Tape]:
-    """A tape, and those of the runs around it."""
+    """Yield a tape and the tapes of the runs around it, from the inside out."""
     while tape is not None:
         yield tape
         tape = tape.parent
 
 
 class NotANumber(Exception):
-    """A gradient came out NaN: the backward sweep is to be repeated with strong products."""
+    """Raised when a gradient is NaN: the backward sweep must be repeated with strong products."""
 
 
 class Cotangents:
-    """Cotangents of numbers by identity, and of arrays by the memory that they own or look into."""
+    """The cotangents of numbers, by identity, and of arrays, by the memory that they own or view."""
 
     def __init__(self, evaluate: Evaluate | None, parent: Tape | None = None, is_strong: bool = False) -> None:
         self.numbers: dict[int, Any] = {}
         self.arrays: dict[int, np.ndarray] = {}  # by the identity of the array that owns the memory
-        self.exclusive: set[int] = set()  # owners whose cotangent array nobody else holds
-        # By owner: its views by identity, each with its cotangent, a view of the owner's, and whether it overlaps itself.
+        self.exclusive: set[int] = set()  # owners whose cotangent array has no other reference
+        # By owner and view: (the view, its cotangent as a view of the owner's, whether the view overlaps itself).
         self.windows: dict[int, dict[int, Window]] = {}
-        self.redo: list[tuple[Any, Any, Any]] = []
-        self.tape: Tape | None = None  # that is being swept
-        self.alive: list[Any] = []  # values of tapes that were swept within this sweep and are gone
-        # Functions met whose derivative in some argument nobody knows (NaN marks it), and where they were called.
+        self.redo: list[tuple[Any, Any, Any]] = []  # undone writes: (array, index, value)
+        self.tape: Tape | None = None  # the tape that is being swept
+        self.alive: list[Any] = []  # values of inner tapes, kept alive while their identities are keys
+        # Functions whose derivative in some argument is unknown (marked by NaN), with the line of the call.
         self.unknown: dict[Any, tuple[str, int] | None] = {}
-        self.evaluate = evaluate  # how to compute: on the parent's tape, or None to just do it
+        self.evaluate = evaluate  # calls a function recorded on the parent's tape; None: call it directly
         self.parent = parent
         self.is_strong = is_strong  # whether products follow ``strong_zero``; ``evaluate`` is then given
 
     def take(self, y: Any) -> Any:
-        """The cotangent of a result, removed from the table; None if nothing has reached it."""
+        """Remove and return the cotangent of a result; None if nothing has reached it."""
         kind = type(y)
         if kind is np.ndarray or isinstance(y, np.ndarray):
             if y.base is None:
@@ -130,7 +133,7 @@ class Cotangents:
             else:
                 g = self.run(np.copy, window)
                 self.write(window, ..., 0)
-            if overlaps:  # where entries share one place in memory, that place's cotangent counts once
+            if overlaps:  # entries that share one place in memory share its cotangent: count it once
                 first = np.zeros(y.shape, bool)
                 first[distinct_entries(y)[0]] = True
                 return self.run(np.where, first, g, 0.0)
@@ -144,7 +147,7 @@ class Cotangents:
         key = id(y)
         if key in self.numbers:
             return self.numbers.pop(key)
-        if key in self.arrays:  # an object whose buffer arrays were made on
+        if key in self.arrays:  # an object on whose buffer arrays were made
             self.windows.pop(key, None)
             self.exclusive.discard(key)
             return self.arrays.pop(key)
@@ -187,7 +190,7 @@ class Cotangents:
                 self.add(value, h)
 
     def carries(self, x: Any) -> bool:
-        """Whether a NumPy integer, or an array of such, was computed from a differentiated Python int."""
+        """Whether a NumPy integer or an array of integers was computed from a differentiated int or shows bits."""
         integers = None if self.tape is None else self.tape.integers
         return integers is not None and place_of(x) in integers
 
@@ -230,7 +233,7 @@ class Cotangents:
             self.write(window, ..., self.run(_add, window, g))
 
     def add_objects(self, x: np.ndarray, g: Any) -> None:
-        """An array of objects has no cotangent of its own: its numbers have theirs."""
+        """Add ``g`` to the cotangents of the numbers in an array of objects, which has none of its own."""
         for place, e in enumerate(x.ravel().tolist()):
             if isinstance(e, (float, complex, Int, np.inexact)):
                 self.add(e, self.run(conform, self.run(_getitem, self.run(np.ravel, g), place), e))
@@ -246,11 +249,11 @@ class Cotangents:
             self.write(window, index, self.run(_add, self.run(_getitem, window, index), g))
 
     def check(self, g: Any) -> None:
-        """Say what a gradient that is NaN means.
+        """Raise the error that explains a NaN gradient; return if the NaN is a proper result.
 
         Raises:
-            NotANumber: the sweep multiplied plainly, so a zero cotangent may have met an infinite slope.
-            NoDerivative: the gradient is made of a derivative that nobody knows.
+            NotANumber: the sweep used ordinary products, so a zero cotangent may have met an infinite slope.
+            NoDerivative: a function with an unknown derivative was involved.
         """
         if not self.is_strong:
             raise NotANumber
@@ -265,15 +268,15 @@ class Cotangents:
             )
 
     def reached(self, x: np.ndarray) -> bool:
-        """Whether anything has been added to the memory that ``x`` looks into."""
+        """Whether the memory that ``x`` owns or views has a cotangent."""
         return (id(x) if x.base is None else id(owner(x))) in self.arrays
 
     def window(self, x: np.ndarray) -> np.ndarray:
-        """The cotangent of ``x`` as an array that may be written to; views of one array share its memory."""
+        """Return the cotangent of ``x`` as a writeable array; the cotangents of views share the owner's memory."""
         return self.entry(x)[1]
 
     def entry(self, x: np.ndarray) -> Window:
-        """``x`` with its cotangent as an array that may be written to, and whether ``x`` overlaps itself."""
+        """Return ``x``, its cotangent as a writeable array, and whether ``x`` overlaps itself."""
         base = x if x.base is None else owner(x)
         key = id(base)
         windows = self.windows.get(key)
@@ -294,7 +297,7 @@ class Cotangents:
         return found
 
     def reshape(self, x: np.ndarray, shape: tuple[int, ...]) -> None:
-        """Give ``x`` another shape in place, and with it its cotangent."""
+        """Give ``x`` and its cotangent another shape in place."""
         self.run(setattr, x, "shape", shape)
         self.windows.get(id(owner(x)), {}).pop(id(x), None)
         present = self.arrays.get(id(x))
@@ -305,7 +308,7 @@ class Cotangents:
             self.arrays[id(x)] = self.run(np.reshape, present, shape)
 
     def write(self, target: np.ndarray, index: Any, value: Any) -> None:
-        if not target.flags.writeable:  # since the program wrote into it
+        if not target.flags.writeable:  # the program has made it read-only after its write
             with made_writeable(target):
                 self.write(target, index, value)
         elif self.evaluate is None:
@@ -318,9 +321,9 @@ class Cotangents:
 
 
 def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | None = None) -> None:
-    """Walk ``tape`` backward, filling ``table``; arrays that the run wrote to end as the run left them.
+    """Walk ``tape`` backward and fill ``table``; afterwards, arrays hold again what the run left in them.
 
-    ``last`` is called at the beginning of the tape, while arrays hold what they held before the run.
+    ``last`` is called at the beginning of the tape, while arrays have their contents from before the run.
     """
     enclosing, table.tape = table.tape, tape
     try:
@@ -340,7 +343,7 @@ def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | No
 
 
 def _redo(table: Cotangents) -> None:
-    """Do the writes again that were undone.  After an interrupt one may be done twice, with the same value."""
+    """Redo the undone writes.  After an interrupt one may be redone twice, with the same value."""
     redo = table.redo
     while redo:
         target, index, value = redo[-1]
@@ -352,13 +355,13 @@ def _redo(table: Cotangents) -> None:
 
 
 def pass_on(table: Cotangents, record: Record) -> None:
-    """The backward step of what gave an equal number as another object."""
+    """Pull back an operation whose result is an equal number as a new object."""
     _, y, x = record
     table.add(x, table.take(y))
 
 
 def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
-    """The pullback of what was recorded as one operation, by running it again with each of its operations apart."""
+    """Pull back a fused operation by running it again on a new tape, operation by operation."""
     again = Tape(table.parent)
     y = run(again)
     table.add(y, dy)
@@ -366,9 +369,9 @@ def pull_again(table: Cotangents, run: Callable[[Tape], Any], dy: Any) -> None:
 
 
 def sweep_within(again: Tape, table: Cotangents, y: Any) -> None:
-    """Sweep a tape with the result ``y`` that was recorded on the way back and is dropped before the table is.
+    """Sweep a tape with the result ``y`` that was recorded in the backward sweep and is dropped before ``table``.
 
-    A value is known by its identity, so a value whose cotangent stays in the table is kept alive with it.
+    Values with a cotangent in the table are kept alive, because their identities are its keys.
     """
     written, table.redo = table.redo, []
     try:
@@ -395,7 +398,7 @@ def sweep_within(again: Tape, table: Cotangents, y: Any) -> None:
 
 
 def snapshot(x: Any) -> Any:
-    """A sequence as it is now: lists may change before the backward sweep, and arrays are restored by it."""
+    """Copy nested lists and tuples: lists may change before the backward sweep, while it restores arrays itself."""
     if isinstance(x, (tuple, list)):
         parts = [snapshot(e) if isinstance(e, (tuple, list)) else e for e in x]
         return tuple(parts) if isinstance(x, tuple) else parts
@@ -415,7 +418,7 @@ def _setitem(a: Any, i: Any, v: Any) -> None:
 
 
 def _gathered(g: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
-    """The sum of the entries of ``g`` for each of ``n`` places."""
+    """Return, for each of ``n`` places, the sum of the entries of ``g`` that belong to it."""
     total = np.zeros(n, g.dtype)
     np.add.at(total, places, np.reshape(g, -1))
     return total

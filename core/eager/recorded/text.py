@@ -1,6 +1,6 @@
-"""Objects as text: ``str``, ``repr``, ``format``, f-strings and ``%``, with a class's own methods on the tape.
+"""Conversion to text by ``str``, ``repr``, ``format``, f-strings and ``%``, with a class's own methods recorded.
 
-The code in C that puts a text together is handed stand-ins, which it asks for their text.
+The C code that formats a text gets stand-ins, whose methods call the tape.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tape import Tape
 
 
 def shown_by(tape: Tape, function: Any, x: Any, *args: Any) -> Any:
-    """``function(x, *args)`` of an object whose class leaves its text to C, which may ask what the object holds."""
+    """Call ``function(x, *args)``, which makes a text in C; watch it if it may call methods of what ``x`` holds."""
     kind = type(x)
     if kind in PLAIN or (kind is np.ndarray or kind in HOLDING) and not calls_back(x):
         return function(x, *args)
@@ -27,7 +27,7 @@ def shown_by(tape: Tape, function: Any, x: Any, *args: Any) -> Any:
 
 
 def text(tape: Tape, *x: Any, **kwargs: Any) -> str:
-    """``str(x)``."""
+    """Return ``str(x)``, recorded."""
     if len(x) != 1 or kwargs:
         return str(*x, **kwargs)
     kind = type(x[0])
@@ -40,18 +40,18 @@ def text(tape: Tape, *x: Any, **kwargs: Any) -> str:
 
 
 def represented(tape: Tape, x: Any) -> str:
-    """``repr(x)``."""
+    """Return ``repr(x)``, recorded."""
     own = None if type(x) in PLAIN else special(type(x), "__repr__")
     return shown_by(tape, repr, x) if own is None else answer(tape, own, "__repr__", x)
 
 
 def as_ascii(tape: Tape, x: Any) -> str:
-    """``ascii(x)``."""
+    """Return ``ascii(x)``, recorded."""
     return ascii(Shown(tape, x)) if special(type(x), "__repr__") is not None else shown_by(tape, ascii, x)
 
 
 def formatted(tape: Tape, x: Any, spec: str = "") -> str:
-    """``format(x, spec)``."""
+    """Return ``format(x, spec)``, recorded."""
     kind = type(x)
     if kind in PLAIN:
         return format(x, spec)
@@ -64,7 +64,7 @@ def formatted(tape: Tape, x: Any, spec: str = "") -> str:
 
 
 class Shown:
-    """An object in the hands of code that makes a text of it."""
+    """A stand-in for an object that C code converts to text."""
 
     __slots__ = ("_tape", "_x")
 
@@ -99,12 +99,12 @@ class Shown:
 
 
 def shown(tape: Tape, x: Any) -> Any:
-    """``x`` for code in C that makes a text of it."""
+    """Return ``x`` or its stand-in, for C code that converts it to text."""
     return x if type(x) in PLAIN or is_exact(type(x)) else Shown(tape, x)
 
 
 def percent(tape: Tape, pattern: Any, values: Any) -> Any:
-    """``pattern % values`` of a text."""
+    """Return ``pattern % values`` for a text pattern, recorded."""
     if isinstance(values, tuple):
         return pattern % tuple(shown(tape, x) for x in tuple.__iter__(values))
     if type(values) is dict:
@@ -113,7 +113,7 @@ def percent(tape: Tape, pattern: Any, values: Any) -> Any:
 
 
 def format_method(tape: Tape, pattern: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``pattern.format(*args, **kwargs)`` and ``pattern.format_map(mapping)``."""
+    """Call ``pattern.format(*args, **kwargs)`` or ``pattern.format_map(mapping)``, recorded."""
     if name == "format_map":
         names = args[0] if type(args[0]) is not dict else {k: shown(tape, x) for k, x in args[0].items()}
         return pattern.format_map(names) if type(names) is dict else watched(tape, pattern.format_map, names)
