@@ -1,1 +1,1 @@
-"""NumPy's arrays, numbers and functions on the tape."""
+"""Recorded operations of NumPy: arrays, scalars and functions."""

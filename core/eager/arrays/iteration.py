@@ -48,7 +48,7 @@ def nested_iters(tape: Tape, op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class Broadcast:
-    """An ``np.broadcast`` whose entries are read on the tape."""
+    """An ``np.broadcast`` that reads its entries on the tape."""
 
     def __init__(self, shape: Any, arrays: Any) -> None:
         self.broadcast = shape

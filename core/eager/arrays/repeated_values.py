@@ -167,8 +167,10 @@ def _directions(n: int, again: bool) -> list[Any]:
 
 
 class _Scale(NamedTuple):
-    """Factors that turn rotations along one direction into limits: of pairs, by differences (``apart``) and sums
-    (``together``) of values, and of single values."""
+    """Factors that turn the rotations along one direction into limits.
+
+    ``apart`` and ``together`` are for pairs, by difference and sum of their values; ``single`` is for one value.
+    """
 
     apart: np.ndarray
     together: np.ndarray

@@ -112,7 +112,7 @@ def entry_of(tape: Tape, a: dict[Any, Any], i: Any) -> Any:
 
 
 def array_getitem(tape: Tape, a: np.ndarray, i: Any) -> Any:
-    """``ndarray.__getitem__``."""
+    """Do ``ndarray.__getitem__``, recorded."""
     y = np.ndarray.__getitem__(a, i) if tape.parent is None else array_getitem(tape.parent, a, i)
     if a.dtype.kind in "fc" and not (isinstance(y, np.ndarray) and y.base is not None and owner(y) is owner(a)):
         tape.records.append((_getitem_back, plain_arrays(y), plain_arrays(a), i if type(i) is int else snapshot(i)))
@@ -181,7 +181,7 @@ def _entries(tape: Tape, x: np.ndarray) -> Iterator[Any]:
 
 
 def next_entry(tape: Tape, x: np.flatiter) -> Any:
-    """``next(a.flat)``."""
+    """Do ``next(a.flat)``, recorded."""
     index = x.coords if x.index < x.base.size else None
     next(x)
     return getitem(tape, x.base, index)
@@ -225,7 +225,7 @@ def unpack(tape: Tape, x: Any) -> Iterable[Any]:
 
 
 def mapping(tape: Tape, x: Any) -> Any:
-    """Return the mapping that ``**x`` unpacks; for a subclass of ``dict`` Python mostly ignores overridden methods."""
+    """Return the mapping that ``**x`` unpacks; Python reads a dict directly unless its class defines ``__iter__``."""
     if isinstance(x, dict) and special(type(x), "__iter__") is None:
         return x
     if special(type(x), "__getitem__") is not None or special(type(x), "keys") is not None:

@@ -59,7 +59,7 @@ class Functions(dict[Any, Callable[..., Any]]):
             self.enter(function, found)
         elif isinstance(function, type):
             _enter(self, function, found, kind is type and _lasts(function))
-        elif type(getattr(function, "__self__", None)) in (ModuleType, NoneType):  # no method of an object that may go
+        elif type(getattr(function, "__self__", None)) in (ModuleType, NoneType):  # not bound to a mere object
             self[function] = found
         return found
 

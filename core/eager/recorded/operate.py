@@ -152,7 +152,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return percent(tape, a, b)
     if type(a) in PROXIES or type(b) in PROXIES:
         return operation(tape, *(referent(x) if type(x) in PROXIES else x for x in (a, b)))
-    reading = np.ndarray if function is operator.mul else (np.ndarray, np.generic)  # a number times a list repeats it
+    reading = np.ndarray if function is operator.mul else (np.ndarray, np.generic)  # a scalar times a list repeats it
     if isinstance(a, reading) and isinstance(b, (list, tuple)):
         return operation(tape, a, tape.call(np.array, b))
     if isinstance(b, reading) and isinstance(a, (list, tuple)):

@@ -35,7 +35,7 @@ SHAPE = object()
 
 
 Record = tuple[Any, ...]
-"""(pullback, result, *what the pullback needs); the pullback is called with a table of cotangents and the record."""
+"""``(pullback, result, *residuals)``; the pullback is called with a table of cotangents and the record."""
 
 
 def place_of(x: Any) -> int:

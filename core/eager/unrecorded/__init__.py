@@ -1,1 +1,1 @@
-"""Code that is not recorded: what it is given, what it stores and what it gives back is noticed."""
+"""Detects the inputs, stored values and results of code that cannot be recorded."""

@@ -261,7 +261,7 @@ def note_given(tape: Tape, function: Any, inputs: tuple[Any, ...], shown: Any = 
 
 
 def note_as_bytes(tape: Tape, y: Any, function: Any) -> None:
-    """Record that ``function`` shows memory that may hold floating-point numbers as numbers without derivatives."""
+    """Record that ``function`` reinterprets memory that may hold floats as numbers without derivatives."""
     if isinstance(y, np.ndarray) and y.base is not None and y.dtype.kind not in "fcVO":
         holder = owner(y)
         if not isinstance(holder, np.ndarray) or holder.dtype.kind in "fc":
