@@ -22,11 +22,11 @@ _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
     ast.Add, ast.Sub, ast.Mult, ast.USub, ast.UAdd, ast.Not, ast.expr_context, ast.Expr, ast.Tuple,
 )  # fmt: skip
-"""What a handler may consist of for which it makes no difference which exception it has caught."""
+"""The syntax that a handler may use if it is to treat all caught exceptions alike."""
 
 
 class Handlers(Expressions):
-    """The part of the interpreter that raises and catches."""
+    """The part of the interpreter that raises and catches exceptions."""
 
     def run(self, statements: Statements[ast.stmt]) -> Jump | None:
         raise NotImplementedError
@@ -82,7 +82,7 @@ class Handlers(Expressions):
         return self.afterwards(jump, raised, lambda: self.run(node.finalbody))
 
     def afterwards(self, jump: Jump | None, raised: Raised | None, last: Callable[[], Jump | None]) -> Jump | None:
-        """``finally``: what runs however control leaves, and may leave itself."""
+        """Run a ``finally`` block however control leaves the statement; the block may itself leave."""
 
         def left() -> Jump | None:
             found = last()
@@ -106,7 +106,7 @@ class Handlers(Expressions):
         return self.branch(self.value(raised.condition), lambda: failed(certain), left)
 
     def caught(self, node: ast.Try) -> Jump | None:
-        """``try``, ``except`` and ``else``."""
+        """Interpret ``try``, ``except`` and ``else``."""
         self.tries.append(self.sees_of(node))
         try:
             jump, raised = self.attempted_here(lambda: self.run(node.body))
@@ -126,10 +126,10 @@ class Handlers(Expressions):
         return self.branch(self.value(raised.condition), lambda: self.dispatched(node, certain), passed)
 
     def attempted_here(self, run: Callable[[], Any]) -> tuple[Any, Raised | None]:
-        """``attempted``, of what stays within the function that is being interpreted.
+        """``attempted`` for code whose jumps stay within the current function.
 
         Raises:
-            BadInput: it calls Python when it runs, whose exceptions a program cannot catch.
+            BadInput: it calls Python at run time, whose exceptions a program cannot catch.
         """
         scopes, out, start = len(self.scopes), self.builder.out, len(self.builder.out)
         jump, raised = self.attempted(lambda: self.as_python(run))
@@ -144,19 +144,19 @@ class Handlers(Expressions):
         return jump, raised
 
     def sees_of(self, node: ast.Try) -> Sees:
-        """Which exceptions a ``try`` sees; all of them, where that cannot be told before."""
+        """Return which exceptions a ``try`` sees; all of them if that cannot be determined yet."""
         try:
             kinds = [self.expression(h.type) if h.type is not None else BaseException for h in node.handlers]
             flat = tuple(k for kind in kinds for k in (kind if isinstance(kind, tuple) else (kind,)))
             issubclass(ValueError, flat)
         except (MorulaError, Ended):
             raise
-        except Exception:  # it is no class, or has no such name: an error if an exception gets there
+        except Exception:  # not a class, or no such name: an error only if an exception gets here
             return lambda kind: True
         return lambda kind: issubclass(kind, flat) or any(issubclass(k, kind) for k in flat)
 
     def dispatched(self, node: ast.Try, raised: Raised) -> Jump | None:
-        """The handler of what was raised."""
+        """Interpret the handlers of a raised exception."""
         groups: dict[tuple[int, int], list[int]] = {}
         for place, error in enumerate(raised.errors):
             at = next((i for i, h in enumerate(node.handlers) if self.catches(h, error)), -1)
@@ -168,7 +168,7 @@ class Handlers(Expressions):
     def for_each(
         self, raised: Raised, groups: list[tuple[list[int], Any]], handle: Callable[[Raised, Any], Any]
     ) -> Any:
-        """``handle`` for the group of exceptions that the one which was raised belongs to."""
+        """Call ``handle`` for the group that contains the raised exception."""
         (places, key), *others = groups
         errors = [raised.errors[k] for k in places]
         which: Any = 0
@@ -198,7 +198,7 @@ class Handlers(Expressions):
         return jump
 
     def while_handling(self, raised: Raised, run: Callable[[], Jump | None]) -> Jump | None:
-        """Run something in which this is what ``raise`` raises again, and what other exceptions have as their context."""
+        """Run a handler: a bare ``raise`` raises this exception again, and new exceptions have it as their context."""
         self.handled.append(raised)
         try:
             return run()
@@ -272,7 +272,7 @@ class Handlers(Expressions):
     def within_library_context(
         self, stack: ExitStack, manager: Any, items: list[ast.withitem], body: list[ast.stmt]
     ) -> Jump | None:
-        """A context of NumPy's or Python's, which is entered while compiling and catches nothing."""
+        """Enter a context manager of NumPy or Python while compiling; it catches nothing."""
         entered = stack.enter_context(manager)
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
@@ -289,7 +289,7 @@ def _is_plain(node: ast.AST) -> bool:
 
 
 def _may_raise(callee: Any) -> type[BaseException] | None:
-    """What a call that is made when the program runs may raise, beside the checks that are written for it."""
+    """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
     if callee is callback:
         return Exception
     module = getattr(callee, "__module__", None) or ""

@@ -1,10 +1,11 @@
-"""Which object a value is: ``is`` after branches and loops, and whether an array or a container has a second name.
+"""Object identity: ``is`` after branches and loops, and whether an array or a container has another name.
 
-A loop or a branch that binds a variable anew makes of the object a new one, on other values.  That is the same program only
-while nothing else refers to the object that was there before and one of the two is changed.
+A loop or branch that assigns a variable replaces the object by a new one with new values.  That is correct only if
+nothing else refers to the old object, or neither of the two is changed.
 
-An object that a branch makes of two others has *candidates*: the objects that it may be, each with the condition on which it is that one.
-``is``, ``in`` and ``==`` of objects without ``__eq__`` are computed from these conditions.  After a loop the candidates are not known.
+An object that a branch makes of two has *candidates*: the objects that it may be, each with its condition.  ``is``,
+``in`` and ``==`` of objects without ``__eq__`` are computed from these conditions.  After a loop the candidates are not
+known.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from .traced import Array, Scalar, Storage, Traced
 
 
 def identity(x: Any) -> int:
-    """What two names of one thing have in common: an array's storage, or the object itself."""
+    """Return a key that all names of one thing share: the id of an array's storage, or of the object."""
     return id(x.storage) if isinstance(x, Array) else id(x)
 
 
 def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
-    """Whether an array or a container can be reached otherwise than at ``holder[key]`` (or that attribute)."""
+    """Whether an array or a container is also reachable otherwise than at ``holder[key]`` (or that attribute)."""
     wanted = identity(x)
     if any(id(a.storage) == wanted for a in trace.given_arrays) or wanted in trace.given_objects:
         return True
@@ -65,25 +66,25 @@ def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
 
 
 class Not:
-    """The negation of a condition, which is computed where it is needed."""
+    """The negation of a condition, computed where it is needed."""
 
     def __init__(self, condition: Value) -> None:
         self.condition = condition
 
 
 Option = tuple[Any, Any, Any]
-"""An object that another may be, the condition for it, and for a view the indices and lengths in it."""
+"""A candidate, its condition, and, for a view, its indices and lengths."""
 
 
 class Candidates:
-    """The objects that ``x`` may be, by their identities; None: they are not known."""
+    """The objects that ``x`` may be, by id; None if they are not known."""
 
     def __init__(self, x: Any, objects: dict[int, Option] | None) -> None:
         self.x = x
         self.objects = objects
 
     def restore(self, originals: dict[int, Any]) -> None:
-        """Let the objects be those in whose place others stood, by the identities of these."""
+        """Put original objects in place of their replacements; ``originals`` maps the replacements' ids."""
         if self.objects is not None and not originals.keys().isdisjoint(self.objects):
             options = [(originals.get(key, x), on, numbers) for key, (x, on, numbers) in self.objects.items()]
             self.objects = {id(option[0]): option for option in options}
@@ -99,7 +100,7 @@ def numbers_of(x: Any) -> Any:
 
 
 def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
-    """Note that ``made`` is ``a`` where the condition of a branch holds, and ``b`` where it does not."""
+    """Note that ``made`` is ``a`` where the branch's condition holds, else ``b``."""
     trace = merger.trace
     one, other = candidates(trace, a), candidates(trace, b)
     if one is None or other is None:
@@ -122,7 +123,7 @@ def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
 
 
 def _leaving(merger: Any, x: Array, numbers: Any, one: Option | None, other: Option | None) -> Any:
-    """The indices and lengths of a view, after the branches; of memory that is new in one of them they are not needed."""
+    """Return a view's indices and lengths after the branches; memory that is new in a branch does not need them."""
     if merger.trace.made_in(x.storage) in merger.regions:
         return numbers
     sides = [option and option[2] for option in (one, other)]
@@ -139,12 +140,12 @@ def condition(trace: Any, x: Any) -> Any:
 
 
 def forget(trace: Any, x: Any) -> None:
-    """Note that which object ``x`` is, is not known: a loop carries it."""
+    """Note that the candidates of ``x`` are not known, since a loop carries it."""
     trace.candidates[id(x)] = Candidates(x, None)
 
 
 def has_choice(trace: Any, x: Any) -> bool:
-    """Whether an object, or an element of a container, may be one of two."""
+    """Whether an object, or a container's element, may be one of two objects."""
     if not trace.candidates:
         return False
     if id(x) in trace.candidates:
@@ -155,7 +156,7 @@ def has_choice(trace: Any, x: Any) -> bool:
 
 
 def identical(trace: Any, x: Any, y: Any) -> Any:
-    """``x is y``: a bool, or a traced one."""
+    """``x is y``: a bool, or a traced bool."""
     if x is y:
         return True
     for a, b in ((x, y), (y, x)):
@@ -186,7 +187,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
 
 
 def refuse_as_key(trace: Any, x: Any) -> None:
-    """Refuse to look for an object by its hash if it may be one of two, or if that changes an object."""
+    """Refuse a key that may be one of two objects, or whose hash or comparison changes an object."""
     for e in x if isinstance(x, tuple) else (x,):
         if not isinstance(e, Traced) and is_instance(e):
             refuse_stored_by_hash(e)

@@ -1,7 +1,7 @@
-"""Functions whose result is not told by their arguments: clocks, random numbers, input.
+"""Functions whose result does not depend only on their arguments: clocks, random numbers, input.
 
-What does not depend on a traced value is computed once, while compiling.  Of these functions that would put one time or one
-draw into the program for ever, so they are refused.
+Whatever does not depend on a traced value is computed once, while compiling.  These functions would put a single time
+or a single draw into the program, so they are refused.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..errors import BadInput
 from ..source.definitions import describe
 
 MODULES = ("_random", "numpy.random", "random", "secrets", "time", "uuid")
-"""Modules whose functions, and whose classes' methods, are such."""
+"""Modules whose functions, and whose classes' methods, are impure."""
 
 FUNCTIONS = {builtins.input, builtins.open, os.urandom}
 DRAWS = {"rvs", "resample"}
-"""Names of such functions in SciPy's statistics."""
+"""Names of impure functions in SciPy's statistics."""
 
 METHODS = {
     (datetime.datetime, "now"),
@@ -31,7 +31,7 @@ METHODS = {
 
 
 def refuse_impure(function: Any) -> None:
-    """Raise if a function that is called while compiling may give something else when the program runs."""
+    """Refuse a function, called while compiling, whose result may differ at run time."""
     if is_impure(function):
         raise BadInput(
             f"{describe(function)} may give something else at each call, and would be called once, while compiling: pass its "

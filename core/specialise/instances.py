@@ -1,4 +1,4 @@
-"""Objects of classes written in Python, as a program that is compiled sees them: what holds attributes, by name."""
+"""Objects of classes written in Python, as the traced program sees them: attributes by name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..values.attributes import attributes
 from .scopes import UNBOUND
 
 OF_PYTHON = 1 << 9
-"""The flag of classes that are made by a class statement."""
+"""The flag of classes created by a class statement."""
 
 
 def is_instance(x: Any) -> bool:
-    """Whether x is an object of a class written in Python, with attributes in its ``__dict__`` or in slots, or a namespace."""
+    """Whether x is an object of a class written in Python, with a ``__dict__`` or slots, or a namespace."""
     kind = type(x)
     if kind is SimpleNamespace:
         return True
@@ -29,12 +29,12 @@ def _has_slots(kind: type) -> bool:
 
 
 def held_by_instance(x: Any) -> dict[str, Any]:
-    """The attributes of an object."""
+    """Return an object's attributes."""
     return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
 
 
 def hold(x: Any, held: dict[str, Any]) -> None:
-    """Let an object have these attributes and no others; methods of its class are not run."""
+    """Replace all attributes of an object, without running methods of its class."""
     if _has_slots(type(x)):
         for name, _ in attributes(x):
             if name not in held:
@@ -47,7 +47,7 @@ def hold(x: Any, held: dict[str, Any]) -> None:
 
 
 def hold_part(holder: Any, key: Any, x: Any) -> None:
-    """Let a dict or an object hold ``x`` under a key; nothing, where that is unbound."""
+    """Set a key of a dict, or an attribute of an object; remove it if ``x`` is unbound."""
     place: Any = Slots(holder) if not isinstance(holder, dict) else holder
     if x is not UNBOUND:
         place[key] = x
@@ -56,7 +56,7 @@ def hold_part(holder: Any, key: Any, x: Any) -> None:
 
 
 class Slots:
-    """The attributes of an object that are kept in slots, or in C, as the items of a mapping."""
+    """An object's attributes in slots, or in C, as a mapping."""
 
     def __init__(self, x: Any) -> None:
         self.x = x

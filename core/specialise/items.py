@@ -1,4 +1,4 @@
-"""Items of lists and tuples at an index that is not known while compiling: one operation for all of them."""
+"""Items of lists and tuples at a traced index: one operation for all items."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .traced import Array, NeedsConcrete, Scalar
 
 
 def is_index(x: Any) -> bool:
-    """Whether a value is an integer, or a bool of Python's, which is one."""
+    """Whether a value is an integer or a Python bool."""
     return isinstance(x, Scalar) and (x.type.dtype.kind in "iu" or x.type.dtype.kind == "b" and x.type.weak)
 
 
 def item_at(trace: Any, x: Any, index: Scalar) -> Any:
-    """``x[index]`` of a list or tuple of numbers, of arrays of one type, or of tuples of such; of two items by a bool, whatever they are."""
+    """``x[index]`` of alike items: numbers, arrays of one type, tuples of such; a bool chooses between any two."""
     i = trace.value(index)
     if i.type.dtype.kind == "b" and len(x) == 2:
         return trace.branch(i, lambda: trace.call(operator.getitem, x, 1), lambda: trace.call(operator.getitem, x, 0))
@@ -50,7 +50,7 @@ def _are_numbers(items: list[Any]) -> bool:
 
 
 def _are_alike(items: list[Any]) -> bool:
-    """Whether items are numbers, arrays of one type, or tuples of such: which one it is can be left open."""
+    """Whether items are numbers, arrays of one type, or tuples of such, so that the choice can be made at run time."""
     if _are_numbers(items):
         return True
     if isinstance(items[0], tuple):
@@ -62,7 +62,7 @@ def _are_alike(items: list[Any]) -> bool:
 
 
 def _number_at(trace: Any, items: list[Any], i: Value) -> Scalar:
-    """A number of Python's if all are, of the type that a branch would make of them."""
+    """Return the number at an index, in the items' common type."""
     builder = trace.builder
     parts = [trace.value(e) for e in items]
     kind = reduce(join, (p.type for p in parts))  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def _number_at(trace: Any, items: list[Any], i: Value) -> Scalar:
 
 
 def _of_kind(builder: Builder, x: Value, kind: ArrayType) -> Value:
-    """A number of that dtype, of Python's kind if the type says so."""
+    """Convert a number to a type's dtype, and to a Python number if the type is weak."""
     return weak(builder, x, kind.dtype) if kind.weak else x
 
 
@@ -85,13 +85,13 @@ def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
 
 
 def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
-    """``x[index] = new`` for a list of numbers: each of its items is the new number or what it was."""
+    """Write ``x[index] = new`` into a list of numbers: each item becomes a choice of the new and the old number."""
     if type(x) is not list or not is_index(index) or not all(isinstance(e, (Scalar, *NUMBERS)) for e in (*x, new)):
         what = f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
         raise NeedsConcrete(trace.value(index), what)
     builder = trace.builder
     i = element(builder, trace.value(index), len(x), None, "list assignment index out of range")
-    trace.touch(x)  # here, since what comes after a check is in a region of its own
+    trace.touch(x)  # saved here, since a check opens a region of its own
     given = trace.value(new)
     for k, old in enumerate(x):
         parts = [given, trace.value(old)]

@@ -1,9 +1,9 @@
-"""Iterators as objects with a position, which branches and loops save and restore like any other state.
+"""Iterators as objects with a position, which branches and loops save and restore like other state.
 
-``iter``, ``next``, ``zip``, ``enumerate``, ``map``, ``filter`` and the functions of ``itertools`` make iterators of this module, and so do
-generators (``suspended``).  Each item is computed when it is taken, so that effects come as often and in the order in which Python has them.
-An iterator that was advanced under a traced condition has a position that is not known: the program forks there (``ways``), or taking its
-next item is refused.
+``iter``, ``next``, ``zip``, ``enumerate``, ``map``, ``filter`` and the functions of ``itertools`` create iterators of
+this module, and so do generators (``suspended``).  Each item is computed when it is taken, so that effects happen as
+often and in the same order as in Python.  An iterator advanced under a traced condition has an unknown position: the
+program forks there (``ways``), or taking the next item is refused.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ UNKNOWN = (
 
 
 class UnknownPosition(NeedsConcrete):
-    """The next item of an iterator depends on a position that is traced."""
+    """The next item of an iterator depends on a traced position."""
 
 
 ENDLESS = 20_000
-"""An iterator that has given so many items to one loop while compiling is taken to have no end."""
+"""An iterator that gives one loop this many items while compiling is taken to be endless."""
 
 LEFT = 300
-"""So many items are taken of it by a loop that each of them may leave on a traced condition."""
+"""The limit for a loop that each iteration may leave on a traced condition."""
 
 
 GROWN = 300
-"""By so many items a list may grow while a loop goes over it, before it is taken to grow without an end."""
+"""A list that grows by this many items during a loop over it is taken to grow endlessly."""
 
 
 def refuse_endless(iterator: Any, count: int, most: int | None = None) -> None:
-    """Refuse a loop over an iterator which may have no end that is known while compiling."""
+    """Refuse a loop over an iterator that may have no end known while compiling."""
     grows = isinstance(iterator, Items) and count > GROWN + iterator.first
     if grows or count > (ENDLESS if most is None else most) and not isinstance(iterator, (Items, Entries, Walk)):
         raise BadInput(
@@ -58,7 +58,7 @@ class Iterator:
     """An iterator: its attributes are its state, which only ``move`` changes."""
 
     __morula_trace__: Any = None
-    """It is no object of the user's: loops and branches keep it whole."""
+    """Marks it as an object that is not the user's: loops and branches keep it whole."""
 
     def __iter__(self) -> Iterator:
         return self
@@ -67,7 +67,7 @@ class Iterator:
         return self.step(current())
 
     def step(self, trace: Any) -> Any:
-        """The next item, or StopIteration."""
+        """Return the next item, or raise StopIteration."""
         raise NotImplementedError
 
     def move(self, trace: Any, **state: Any) -> None:
@@ -75,14 +75,14 @@ class Iterator:
         self.__dict__.update(state)
 
     def lose(self, trace: Any) -> None:
-        """Its position is not known from here on."""
+        """Mark the position as unknown."""
         trace.touch(self)
         for name in self.__dict__.keys() & {"position", "count", "n", "state"}:
             self.__dict__[name] = Conflict(UNKNOWN)
 
 
 def known(x: Any) -> Any:
-    """A part of an iterator's state, if it is known while compiling."""
+    """Return a part of an iterator's state, which must be known while compiling."""
     if isinstance(x, Scalar):
         raise UnknownPosition(x.ir, UNKNOWN)
     if isinstance(x, (Conflict, Late)):
@@ -91,7 +91,7 @@ def known(x: Any) -> Any:
 
 
 class Items(Iterator):
-    """The items of a list, a tuple, a deque or a string, which may grow and shrink meanwhile.  No position: it has ended."""
+    """The items of a list, tuple, deque or string, which may grow and shrink meanwhile; no position: it has ended."""
 
     def __init__(self, source: Any, step: int = 1) -> None:
         self.source = source
@@ -115,7 +115,7 @@ class Items(Iterator):
 
 
 class Entries(Iterator):
-    """The keys, values or items of a dict, or the elements of a set, which must not grow or shrink meanwhile."""
+    """The keys, values or items of a dict, or the elements of a set, which must not change size meanwhile."""
 
     def __init__(self, owner: Any, kind: str, keys: list[Any]) -> None:
         self.owner = owner
@@ -149,7 +149,7 @@ class Entries(Iterator):
 
 
 class Walk(Iterator):
-    """The items of a sequence that can be walked by index; a loop over it from its start may be one operation."""
+    """The items of an indexable sequence; a loop over it from its start may become one operation."""
 
     def __init__(self, sequence: Sequence) -> None:
         self.sequence = sequence
@@ -188,7 +188,7 @@ class Zip(Iterator):
         return tuple(items)
 
     def check_end(self, trace: Any, ended: int) -> None:
-        """With ``strict`` the parts end together."""
+        """With ``strict``, check that all parts end together."""
         if ended:
             raise ValueError(f"zip() argument {ended + 1} is shorter than argument{'s 1-' * (ended > 1) or ' '}{ended}")
         for i, part in enumerate(self.parts[1:], 2):
@@ -240,7 +240,7 @@ class Filter(Iterator):
 
 
 class Count(Iterator):
-    """``itertools.count``: its position is a number, which may be traced."""
+    """``itertools.count``; its number may be traced."""
 
     def __init__(self, start: Any, step: Any) -> None:
         self.n = start
@@ -255,7 +255,7 @@ class Count(Iterator):
 
 
 class Drawn(Iterator):
-    """What an iterator of C gives; its items are kept, so that a position can be gone back to."""
+    """The items of a C iterator, kept so that an earlier position can be restored."""
 
     def __init__(self, host: AnyIterator[Any]) -> None:
         self.host = host
@@ -290,7 +290,7 @@ def iterator_of(trace: Any, x: Any) -> Any:
     if isinstance(x, (list, tuple, deque, str, bytes)):
         return trace.new(Items(x))
     if isinstance(x, VIEWS):
-        (owner,) = gc.get_referents(x)  # a view refers to its dict and to nothing else
+        (owner,) = gc.get_referents(x)  # a view refers only to its dict
         return entries(trace, owner, ("keys", "values", "items")[[isinstance(x, v) for v in VIEWS].index(True)])
     if isinstance(x, (dict, set, frozenset)):
         return entries(trace, x, "keys")
@@ -305,7 +305,7 @@ def entries(trace: Any, owner: Any, kind: str) -> Entries:
 
 
 def advance(trace: Any, x: Any) -> Any:
-    """``next(x)``, or StopIteration."""
+    """``next(x)``; raises StopIteration at the end."""
     if isinstance(x, Iterator):
         return x.step(trace)
     method = getattr(type(x), "__next__", None)
@@ -326,7 +326,7 @@ def advance(trace: Any, x: Any) -> Any:
 
 
 def walked(trace: Any, kind: Any, *arguments: Any) -> Walk | None:
-    """``enumerate``, ``zip`` or ``reversed`` of what can be walked by index; None if something cannot."""
+    """``enumerate``, ``zip`` or ``reversed`` as an indexable sequence; None if an argument cannot be indexed."""
     iterables = arguments[:1] if kind is enumerate else arguments
     parts = [part for part in (remaining(trace, x) for x in iterables) if part is not None]
     if not parts or len(parts) < len(iterables):
@@ -349,7 +349,7 @@ def walked(trace: Any, kind: Any, *arguments: Any) -> Walk | None:
 
 
 def remaining(trace: Any, x: Any) -> Sequence | None:
-    """What can be walked by index, also of an iterator: the items that it has not given yet."""
+    """Return x, or the remaining items of an iterator, as an indexable sequence; None if that is not possible."""
     if not isinstance(x, Walk):
         return sequence_of(trace, x)
     at = x.position

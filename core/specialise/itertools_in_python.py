@@ -1,4 +1,4 @@
-"""The lazy functions of ``itertools``, as its documentation defines them: interpreted, so that they are as lazy as any generator."""
+"""The functions of ``itertools`` as its documentation defines them; interpreted, they are as lazy as generators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ByComparison:
-    """What ``functools.cmp_to_key`` makes of an item."""
+    """The key that ``functools.cmp_to_key`` makes of an item."""
 
     def __init__(self, compare, item):
         self.compare = compare
@@ -233,7 +233,7 @@ def contains(iterable, wanted):
 
 
 def alike(x, y):
-    """How containers compare their elements."""
+    """Compare elements as containers do: by identity, then by equality."""
     return x is y or x == y
 
 

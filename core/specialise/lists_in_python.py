@@ -1,4 +1,4 @@
-"""Functions and methods of C that compare the items of lists, as Python functions: for items that are not known while compiling."""
+"""C functions and methods that compare the items of lists, as Python functions, for traced items."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def smallest(items: Any, key: Callable[[Any], Any]) -> Any:
 
 
 def in_order(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
-    """A stable sort by insertion."""
+    """A stable insertion sort."""
     for i in range(1, len(items)):
         for j in range(i, 0, -1):
             if keys[j - 1] < keys[j] if reverse else keys[j] < keys[j - 1]:
@@ -79,7 +79,7 @@ def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None
 
 
 def _first_place(a: Any, lo: int, hi: Any, key: Any, is_behind: Callable[[Any], bool]) -> int:
-    """The first place from ``lo`` on whose item is behind what is looked for; ``hi`` if there is none."""
+    """Return the first position from ``lo`` on whose item comes after the wanted one; ``hi`` if there is none."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     if hi is None:

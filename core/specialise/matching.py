@@ -1,4 +1,4 @@
-"""``match`` statements: what a pattern looks at is known while compiling, but for the numbers that it compares."""
+"""``match`` statements: structure is matched while compiling, only comparisons of numbers are left to the program."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Matching(Calls):
         return None
 
     def matches(self, pattern: ast.pattern, x: Any, names: dict[str, Any]) -> Any:
-        """Whether x fits: a bool, or a traced one."""
+        """Return whether x matches: a bool, or a traced bool."""
         return getattr(self, f"match_{type(pattern).__name__}")(pattern, x, names)
 
     def match_MatchValue(self, pattern: ast.MatchValue, x: Any, names: dict[str, Any]) -> Any:

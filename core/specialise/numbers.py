@@ -1,9 +1,9 @@
-"""Which array a variable holds after a loop: a number for each array, which the program carries along.
+"""Which array a variable holds after a loop: the program carries a number that identifies each array.
 
-A loop makes new arrays of those that it carries, and a branch one of two: each has *origins*, the arrays that it may be.  As a
-rule nothing depends on which of them it is.  Where it does, as for a result that may be an argument, the program is traced
-once more with a number for each array (``Needed``): arrays that are made once have one that is known, those of an iteration one
-that is counted, and loops and branches carry the numbers as they carry the arrays.
+A loop makes new arrays of those that it carries, a branch one of two: each has *origins*, the arrays that it may be.
+Usually nothing depends on which of them it is.  If something does, such as a result that may be an argument, the
+program is traced once more with a number for each array (``Needed``): an array that is made once has a constant number,
+one made in an iteration gets a counted number, and loops and branches carry the numbers along with the arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .forms import numbers_in
 from .scopes import Late
 from .traced import Array, Scalar, Storage
 
-_SITES = 1 << 20  # arrays that a program may make, not counting iterations
+_SITES = 1 << 20  # the most arrays that a program may make, not counting iterations
 
 REMEDY = (
     "compiled code returns an array that may be one of several, or a view of one, depending on what is known only when the "
@@ -26,35 +26,33 @@ REMEDY = (
 
 
 class Needed(BaseException):
-    """The program has to be traced with numbers."""
+    """The program must be traced again with array numbers."""
 
 
 class Numbers:
-    """The origins of arrays, and their numbers if ``is_kept``."""
+    """The origins of arrays, and, if ``is_kept``, their numbers."""
 
     def __init__(self, trace: Any, is_kept: bool) -> None:
         self.trace = trace
         self.is_kept = is_kept
         self.origins: dict[int, tuple[Array, list[Array]]] = {}
         self.wholes: dict[int, Array] = {}  # the arrays with origins, by storage
-        self.unclear: set[int] = (
-            set()
-        )  # those that a recursion gives, which have no number that says which one they are
+        self.unclear: set[int] = set()  # results of a recursion, which no number identifies
         self.known: dict[int, tuple[Array, Any]] = {}
         self.count = 0
         self.turns: dict[str, Any] = {"turn": 0}  # the number of iterations so far, of all loops
-        self.open: list[tuple[Any, Any]] = []  # the iterations that are being interpreted: their region and number
+        self.open: list[tuple[Any, Any]] = []  # the iterations being interpreted: region and number
 
     def may_be(self, x: Array, others: list[Array], is_unclear: bool = False) -> None:
-        """Note which arrays ``x`` may be; the list may grow."""
+        """Note which arrays ``x`` may be; the list may grow later."""
         self.origins[id(x)] = x, others
-        if not any(o.storage is x.storage for o in others):  # else they differ in nothing but which object they are
+        if not any(o.storage is x.storage for o in others):  # else only their identity differs
             self.wholes[id(x.storage)] = x
         if is_unclear:
             self.unclear.add(id(x))
 
     def all_origins(self, x: Array) -> list[Array]:
-        """The arrays that an array may be, without those that are one of others."""
+        """Return the arrays that an array may be, without those that have origins themselves."""
         found: dict[int, Array] = {}
         seen: set[int] = set()
         waiting = [x]
@@ -69,7 +67,7 @@ class Numbers:
         return list(found.values())
 
     def memory(self, x: Array) -> set[int]:
-        """The storages into which an array may look."""
+        """Return the ids of the storages into which an array may look."""
         found: set[int] = set()
         waiting = [x]
         while waiting:
@@ -81,18 +79,18 @@ class Numbers:
         return found
 
     def is_part(self, x: Array) -> bool:
-        """Whether an array looks into another that may be one of several."""
+        """Whether an array looks into another one that may be one of several."""
         return self.wholes.get(id(x.storage), x) is not x
 
     def is_name(self, x: Array) -> bool:
-        """Whether an array is one of several that differ in nothing but which object they are."""
+        """Whether an array is one of several that share a storage and differ only in identity."""
         return id(x) in self.origins and self.wholes.get(id(x.storage)) is not x
 
     def set(self, x: Array, number: Any) -> None:
         self.known[id(x)] = x, number
 
     def of(self, x: Array) -> Any:
-        """The number of an array; a new one for an array that has none yet."""
+        """Return an array's number; a new one if it has none yet."""
         if id(x) not in self.known:
             if id(x) in self.origins and id(x) not in self.unclear:
                 raise BadInput(REMEDY)
@@ -107,7 +105,7 @@ class Numbers:
         return unchecked(operator.add, unchecked(operator.mul, turn, _SITES), site)
 
     def _turn_of(self, x: Array) -> Any:
-        """The number of the iteration in which an array is made; None outside of loops."""
+        """Return the number of the iteration in which an array is made; None outside of loops."""
         regions = [id(r) for r in self.trace.changes]
         made = self.trace.resolved(x.region)
         if made is None:
@@ -119,7 +117,7 @@ class Numbers:
     # Loops
 
     def begin(self, region: Any) -> None:
-        """An iteration begins."""
+        """Begin an iteration."""
         if self.is_kept:
             self.trace.touch(self.turns)
             self.turns["turn"] = self.trace.unchecked(operator.add, self.turns["turn"], 1)
@@ -131,7 +129,7 @@ class Numbers:
 
 
 class Carried:
-    """The numbers of the arrays that a loop carries, in ``held``: places of the program, which the loop carries, too."""
+    """The numbers of the arrays that a loop carries; ``held`` is a dict of the program that the loop carries too."""
 
     def __init__(self, trace: Any, held: dict[str, Any]) -> None:
         self.trace = trace
@@ -139,7 +137,7 @@ class Carried:
         self.held = held
 
     def places(self, slots: list[Any]) -> list[tuple[int, Any]]:
-        """The slots of variables and of what containers hold, with what names them."""
+        """Return the slots of variables and of containers' contents, with their indices."""
         if not self.numbers.is_kept:
             return []
         own = (id(self.held), id(self.numbers.turns))
@@ -156,7 +154,7 @@ class Carried:
                 self.numbers.set(x, self.held[f"{i} {k}"])
 
     def last(self, slots: list[Any], held: Callable[[Any], Any]) -> None:
-        """At the end of an iteration; ``held`` gives what a slot holds."""
+        """Set the numbers at the end of an iteration; ``held`` returns a slot's content."""
         places = self.places(slots)
         if places:
             self.trace.touch(self.held)
@@ -166,7 +164,7 @@ class Carried:
                 self.held[f"{i} {k}"] = self.numbers.of(x)
 
     def after(self, slots: list[Any], outcome: list[tuple[Any, Any]]) -> None:
-        """After the loop: what its slots hold now, if they do."""
+        """Set the numbers of the arrays that the slots hold after the loop, if they are known."""
         places = {id(slot): i for i, slot in self.places(slots)}
         for slot, x in outcome:
             for k, a in enumerate(arrays_in(x) if id(slot) in places else ()):

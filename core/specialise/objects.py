@@ -1,4 +1,4 @@
-"""Objects of classes written in Python: made, read and changed while a program is specialised."""
+"""Objects of classes written in Python: created, read and changed by the traced program."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LIBRARIES = frozenset(
         "collections",
     )
 )
-"""Packages whose functions are called as they are where nothing traced is given to them."""
+"""Packages whose functions are called at once if no argument is traced."""
 
 
 class TracedMethod:
-    """A method of a traced number or array."""
+    """A bound method of a traced number or array."""
 
     def __init__(self, body: Callable[..., Any], x: Traced, name: str) -> None:
         self.body = body
@@ -51,11 +51,11 @@ class TracedMethod:
         return self.body(current(), self.x, *args, **kwargs)
 
 
-TracedMethod.__name__ = "builtin_function_or_method"  # in Python's messages
+TracedMethod.__name__ = "builtin_function_or_method"  # for Python's messages
 
 
 class Objects(LoopStatements):
-    """The part of the interpreter that makes objects and reads and sets their attributes."""
+    """The part of the interpreter that creates objects and reads and sets their attributes."""
 
     def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
         raise NotImplementedError
@@ -64,7 +64,7 @@ class Objects(LoopStatements):
         raise NotImplementedError
 
     def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
-        own_call = type(cls).__call__ is not type.__call__  # a metaclass that makes objects in a way of its own
+        own_call = type(cls).__call__ is not type.__call__  # a metaclass with its own way of creating objects
         is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
@@ -162,7 +162,7 @@ class Objects(LoopStatements):
                 late = held[name]
                 if isinstance(late, Late) and isinstance(static, functools.cached_property):
                     return self.branch(self.value(late.absent), lambda: self.cache(x, name, static), lambda: late.x)
-                if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's own is what is found
+                if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's attribute is found
                     return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
                 found = self.settled(held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'")
                 return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
@@ -170,7 +170,7 @@ class Objects(LoopStatements):
             if name not in Slots(x):
                 self.outside.miss(Slots(x), name)
         elif isinstance(held, dict) and self.outside.is_outside(x):
-            self.outside.miss(held, name)  # what the class has may be hidden by an attribute of the object's own
+            self.outside.miss(held, name)  # guards that no attribute of the object hides the class's
         if isinstance(static, property) and static.fget is not None:
             return self.call(static.fget, x)
         if isinstance(static, functools.cached_property):
@@ -193,7 +193,7 @@ class Objects(LoopStatements):
         return found
 
     def of_class(self, x: Any, name: str) -> Any:
-        """What a class, or an object by its class, has under a name; data is read from outside as a global is."""
+        """Return an attribute found through the class; data attributes are read from outside, like globals."""
         if is_instance(x) and isinstance(x.__dict__.get(name) if hasattr(x, "__dict__") else None, Late):
             found = getattr(type(x), name)
         else:
@@ -237,7 +237,7 @@ class Objects(LoopStatements):
             return
         if not is_instance(x) and not hasattr(x, "__dict__"):
             if static is None:
-                setattr(x, name, value)  # which raises what Python does
+                setattr(x, name, value)  # raises what Python raises
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
         self.touch(x)
         setattr(x, name, value)

@@ -1,7 +1,7 @@
-"""What a program reads from outside: globals, closures, and the objects and containers that they hold.
+"""What a program reads from outside: globals, closures, and the objects and containers in them.
 
-An array that is found there becomes a hidden input, read again at every call from where it was found.  Everything else is a
-constant, and a guard says what must still be found there for the compiled program to be the right one.
+An array found there becomes a hidden input, which every call reads again from its place.  Everything else is a
+compile-time constant, with a guard that checks at each call that it is still there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SETTLED = (
 
 
 class Source:
-    """A place outside: ``holder[key]``, the attribute of a class, or a cell's content."""
+    """A place outside: ``holder[key]``, a class's attribute, or a cell's content."""
 
     def __init__(self, holder: Any, key: Any, found: Any) -> None:
         self.holder = holder
@@ -43,15 +43,15 @@ class Source:
         self.found = found
 
     def read(self) -> Any:
-        """What is there now.
+        """Return the present content.
 
         Raises:
-            LookupError, ValueError: nothing.
+            LookupError, ValueError: there is none.
         """
         return self.holder.cell_contents if isinstance(self.holder, CellType) else self.holder[self.key]
 
     def holds(self) -> bool:
-        """Whether what was found is still there: the same object, or an equal number."""
+        """Whether the place still holds the same object, or an equal number."""
         try:
             return is_unchanged(self.read(), self.found)
         except (LookupError, ValueError):
@@ -59,7 +59,7 @@ class Source:
 
 
 class Code(Source):
-    """What a function runs: its code, or its defaults, which may be replaced (a module that is loaded again in place does so)."""
+    """The guard of a function's code or defaults, which may be replaced (e.g. by reloading a module in place)."""
 
     def __init__(self, function: FunctionType, name: str) -> None:
         super().__init__(function, None, getattr(function, name))
@@ -73,11 +73,11 @@ class Code(Source):
 
 
 _RULES = f"{ENGINE}rules."
-"""Modules whose arrays never change: nodes and coefficients of the derivative rules, which are a part of the program."""
+"""Modules whose arrays are constants: nodes and coefficients of the derivative rules."""
 
 
 class Outside:
-    """The guards and the hidden inputs of one program."""
+    """The guards and hidden inputs of one program."""
 
     def __init__(self) -> None:
         self.guards: dict[tuple[Any, ...], Source | Contents | Absent] = {}
@@ -87,10 +87,10 @@ class Outside:
         self.static: dict[int, Any] = {}
         self.has_containers = False
         self.is_compared = False  # by ``is``, with an object of the program
-        self.entered: dict[int, Any] = {}  # lists, dicts and objects that are being differentiated, by copies of them
+        self.entered: dict[int, Any] = {}  # outside holders being differentiated through copies
 
     def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
-        """What stands for ``x``, which was found at ``holder[key]`` outside; for a class, among its attributes."""
+        """Guard ``x``, found outside at ``holder[key]`` or as a class's attribute; return the program's value."""
         if isinstance(holder, type):
             holder = self.attributes.setdefault(holder, holder.__dict__)
         if isinstance(x, Traced):
@@ -116,7 +116,7 @@ class Outside:
         return x
 
     def read_whole(self, x: Any, is_deep: bool = False) -> None:
-        """A container is read other than at a known key; ``is_deep``: the containers in it are read, too."""
+        """Guard a container that is read other than at a known key; ``is_deep``: also the containers in it."""
         if id(x) in self.objects and isinstance(x, CONTAINERS):
             place = "contents", id(x)
             known = self.guards.get(place)
@@ -124,24 +124,24 @@ class Outside:
                 self.guards[place] = Contents(x, is_deep)
 
     def run(self, function: FunctionType) -> None:
-        """A function is traced: the program holds for its code and its defaults."""
+        """Guard the code and defaults of a function that is traced."""
         if ("code", id(function)) not in self.guards:
             self.guards["code", id(function)] = Code(function, "__code__")
             if function.__defaults__:
                 self.guards["defaults", id(function)] = Code(function, "__defaults__")
 
     def miss(self, holder: Any, key: Any) -> None:
-        """A dict, or the slots of an object, was found not to have a key."""
+        """Guard that a dict, or an object's slots, does not have a key."""
         self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
 
     def note_bound(self, method: Any) -> None:
-        """Note the list, dict, set or deque of a method that was bound before the program began."""
+        """Note the container of a method that was bound before the program began."""
         if isinstance(method, BuiltinFunctionType) and isinstance(method.__self__, (list, dict, set, deque)):
             self.objects[id(method.__self__)] = method.__self__
             self.has_containers = True
 
     def take_static(self, given: Iterable[Any]) -> None:
-        """Note the static arguments: what they hold is read from outside, and cannot be changed."""
+        """Note the static arguments: their contents are read from outside and cannot be changed."""
         for x in given:
             self.note_bound(x)
             if not isinstance(x, (*_SETTLED, *NUMBERS, tuple, frozenset, slice, range)):
@@ -149,7 +149,7 @@ class Outside:
                 self.has_containers |= isinstance(x, CONTAINERS)
 
     def holders(self) -> dict[int, type]:
-        """The lists, dicts and objects that were read, by identity; the guards keep them alive."""
+        """Return the types of the lists, dicts and objects that were read, by id; the guards keep them alive."""
         return {
             key: type(x)
             for key, x in self.objects.items()
@@ -160,7 +160,7 @@ class Outside:
         return id(holder) in self.objects
 
     def refuse_change(self, holder: Any) -> None:
-        """A change of an object from outside would be made while compiling, and not at every call."""
+        """Refuse to change an outside object: the change would happen once, while compiling, not at every call."""
         if id(holder) in self.static:
             raise BadInput(
                 f"compiled code changes a {type(holder).__name__} that is a static argument; the changes that it can make in arguments are "

@@ -1,4 +1,4 @@
-"""A function and its arguments -> a ``Program``: the typed function, and how to get to and from Python's objects."""
+"""A function and its arguments -> a ``Program``: the typed function, and the conversion from and to Python objects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .ways import MOST
 
 
 class Interpreter(Matching):
-    """Interprets a Python function with traced arguments, and writes what it computes as typed IR."""
+    """Interprets a Python function on traced arguments and records it as typed IR."""
 
     def __init__(self, is_numbered: bool = False) -> None:
         self.builder = Builder()
@@ -77,7 +77,7 @@ class Interpreter(Matching):
         self.tied: dict[int, tuple[Any, str]] = {}
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
-        self.positions: dict[Value, int] = {}  # of the arguments' leaves, by parameter
+        self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.ways = None
         self.may_fork = False
@@ -159,7 +159,7 @@ class Interpreter(Matching):
         return frozenset(found)
 
     def end_with(self, error: BaseException) -> None:
-        """Let the program raise what its function raises for certain; at once, where it has no effect before."""
+        """End the program with its function's unconditional error; raise it now if no effect comes before it."""
         raised = Raised.of(error)
         has_effect = any(op.may_raise or op.blocks for op in self.builder.out)
         if not has_effect and len(raised.errors) == 1 and next(self.parts(raised.errors[0]), None) is None:
@@ -191,33 +191,33 @@ class Interpreter(Matching):
 class Program:
     """A specialised program.
 
-    ``function`` takes ``leaves`` (positions among the leaves of ``(args, kwargs)``, see ``layout``; the static ones are left
-    out), then what ``hidden`` reads; it gives the numbers and arrays of the result, then the new elements of the arrays that
-    ``written`` names by their position among the parameters.
+    ``function`` takes ``leaves`` (positions among the leaves of ``(args, kwargs)``, see ``layout``; static ones are
+    left out), then the arrays that ``hidden`` reads.  It returns the numbers and arrays of the result, then the new
+    elements of the arrays at the parameter positions in ``written``.
     """
 
     function: Function
     leaves: list[int]
     hidden: list[Source]
     written: list[int]
-    read_only: list[int]  # the hidden parameters that are written to though they cannot be: places among the parameters
-    strides: dict[int, tuple[int, ...]]  # of the parameters of which it matters how their elements stand in memory
-    arrays: list[Make]  # what makes further arrays of the results, which are appended to them
+    read_only: list[int]  # positions of hidden read-only parameters that the program tries to write to
+    strides: dict[int, tuple[int, ...]]  # of the parameters whose memory order matters
+    arrays: list[Make]  # make further arrays from the results and are appended to them
     plan: Plan
     updates: list[tuple[int, Callable[..., None]]]
     guards: list[Source]
     knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
-    gives_arguments: bool  # whether what was given is part of the result, as it is or as a view
+    gives_arguments: bool  # whether the result contains arguments, themselves or as views
     may_give_arguments: bool  # whether that depends on a condition
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
     outside: dict[int, type]
-    """The lists, dicts and objects from outside, by identity, that no argument may be: the program takes them for others."""
+    """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
-        """The Python result, from the function's results and parameters and the caller's objects, by number (``layout``).
+        """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
 
-        What the program has written and changed in its arguments is changed in the caller's own.
+        Also make the program's changes of arguments in the caller's own objects.
         """
         count = len(results) - len(self.written)
         for place, new in zip(self.written, results[count:]):
@@ -232,7 +232,7 @@ class Program:
         return made
 
     def is_current(self) -> bool:
-        """Whether what was found outside while compiling is still there."""
+        """Whether all guards hold: everything found outside while compiling is still there."""
         return all(guard.holds() for guard in self.guards)
 
 
@@ -244,15 +244,16 @@ def specialise(
     read_only: Collection[int] = (),
     **options: Any,
 ) -> Program:
-    """The typed program of ``f(*args, **kwargs)`` for arguments of these types.
+    """Return the typed program of ``f(*args, **kwargs)`` for arguments of these types.
 
-    ``static`` names leaves of ``(args, kwargs)``, by their position, whose values are known while compiling, and ``read_only``
-    arrays that cannot be written to: a write to one raises where the program comes to it.  ``options`` are set on the trace
-    (``target``: what the program is compiled for; ``may_fork``: see ``ways``).
+    ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
+    ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
+    set on the trace (``target``: the back end; ``may_fork``: see ``ways``).
 
     Raises:
-        NeedsConcrete: a leaf or another number has to be known; ``error.value`` is it.
-        BadInput: the function cannot be compiled: what, where, and what to do.  ``error.is_uneven``: it may be compiled if it may fork.
+        NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
+        BadInput: the function cannot be compiled: what, where, and the remedy.
+            ``error.is_uneven``: it may be possible with forks.
     """
     trace = Interpreter(options.pop("is_numbered", False))
     vars(trace).update(options)
@@ -365,5 +366,5 @@ def _traced(
 
 
 def _identifier(name: str) -> str:
-    """The name of a leaf, as ``params['w'][0]``, as one of a value."""
+    """Turn a leaf's name, such as ``params['w'][0]``, into an identifier."""
     return re.sub(r"\W+", "_", name).strip("_")

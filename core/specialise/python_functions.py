@@ -1,4 +1,4 @@
-"""A function that a program has made while it is compiled, as one that Python can run: called back, or returned."""
+"""Functions that the traced program has made, turned into functions that Python can run: for callbacks and results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .traced import Array, Scalar
 
 
 def python_function(f: Any) -> Any:
-    """``f`` itself, or the Python function that a closure of the program stands for.
+    """Return ``f`` itself, or the Python function for a closure of the program.
 
     Raises:
-        BadInput: it reads a variable that is not known while compiling.
+        BadInput: the closure reads a variable that is not known while compiling.
     """
     if not isinstance(f, Closure):
         return f

@@ -1,11 +1,11 @@
 """Exceptions that a program may raise, and the handlers that may catch them.
 
-An exception that is raised for certain is a Python exception of the interpreter, and unwinds it: to the ``try`` that
-catches it, or to the condition under which it is raised.  One that is raised on a traced condition (a check, or a branch that
-raises) ends the program by ``raise_if`` where no ``try`` can see it.  Where one can, everything up to the end of the region
-goes into a branch of its own, the *guard*, which runs if nothing was raised.  A region that ends closes its guards: what was
-changed before the exception and what was changed after all of it are merged, and ``Raised`` says whether it has raised,
-and what.  The region around goes on under a guard of its own, up to the ``try``.
+An unconditional exception is a Python exception of the interpreter: it unwinds to the ``try`` that catches it, or to
+the condition under which it is raised.  An exception on a traced condition (a check, or a branch that raises) ends the
+program by ``raise_if`` if no ``try`` can see it.  If one can, everything up to the end of the region becomes a branch,
+the *guard*, which runs if nothing was raised.  A region that ends closes its guards: the changes made before the
+exception and those made after the whole region are merged, and ``Raised`` says whether it has raised, and what.  The
+surrounding region continues under a guard of its own, up to the ``try``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Sees = Callable[[type], bool]
 
 @dataclass
 class Raised:
-    """That a part of the program has raised if ``condition`` holds: of ``errors`` the one at the place ``which``."""
+    """A part of the program has raised ``errors[which]`` if ``condition`` holds."""
 
     condition: Any
     which: Any
@@ -43,12 +43,12 @@ class Raised:
 
     @classmethod
     def of(cls, error: BaseException) -> Raised:
-        """An exception that was raised for certain."""
+        """Return an unconditional exception as ``Raised``."""
         return error.raised if isinstance(error, OneOf) else cls(True, 0, [error])
 
 
 class OneOf(Exception):
-    """One of several exceptions, raised for certain; which one is known when the program runs."""
+    """One of several exceptions, raised unconditionally; which one is known only at run time."""
 
     def __init__(self, raised: Raised) -> None:
         super().__init__()
@@ -56,14 +56,14 @@ class OneOf(Exception):
 
 
 class Ended(BaseException):
-    """A call does not return: the program has raised an exception in it."""
+    """A call does not return: the program has certainly raised an exception in it."""
 
 
 @dataclass
 class Region:
-    """A part of the program that was interpreted apart: its operations, its outcome and what it changed.
+    """A part of the program that was interpreted apart: its operations, outcome and changes.
 
-    ``raised``: it may have raised, and the outcome holds if it has not.  ``ended``: the program has ended in it.
+    ``raised``: it may have raised; the outcome holds if it has not.  ``ended``: the program has ended in it.
     """
 
     block: Block
@@ -76,27 +76,27 @@ class Region:
 
 @dataclass
 class Guard:
-    """What runs if a part before it, ``other``, has not raised; ``holds``: that part ran if the condition held."""
+    """Operations that run if an earlier part, ``other``, has not raised; it runs if the condition is ``holds``."""
 
     condition: Value
     holds: bool
     other: Region
     rest: Region
-    outer: Any  # the region around
+    outer: Any  # the surrounding region
     out: list[Any]
 
 
 class Raising(Trace):
-    """The part of the interpreter that knows what may have been raised."""
+    """The part of the interpreter that tracks what may have been raised."""
 
     changes: list[Changes]
     guards: list[Guard]
-    frames: list[list[Any]]  # the operations of the regions and guards that are open
+    frames: list[list[Any]]  # the operations of the open regions and guards
     tries: list[Sees]
-    iterations: int  # how many loops are around, of which one iteration is interpreted for all
-    handled: list[Raised]  # what the handlers around have caught
+    iterations: int  # how many loops are around that are interpreted as one iteration
+    handled: list[Raised]  # what the surrounding handlers have caught
     contexts: dict[int, tuple[BaseException, BaseException | None]]
-    lines: dict[int, tuple[BaseException, int]]  # where exceptions were raised, by their identity
+    lines: dict[int, tuple[BaseException, int]]  # where exceptions were raised, by their ids
 
     def made_in(self, x: Any) -> Any:
         raise NotImplementedError
@@ -110,7 +110,7 @@ class Raising(Trace):
     # Raising
 
     def check(self, condition: Value, kind: type[BaseException], text: str, values: tuple[Value, ...]) -> bool:
-        """A check of the builder's; whether it was taken care of here."""
+        """Handle a check of the builder, where a ``try`` or a handler is around; return whether it was handled."""
         if condition.is_constant and all(v.is_constant for v in values):
             self.chain(error := kind(text.format(*(v.constant for v in values)) if values else text))
             raise error
@@ -122,7 +122,7 @@ class Raising(Trace):
         return True
 
     def sees(self, kind: type) -> bool:
-        """Whether a ``try`` around sees exceptions of a class."""
+        """Whether a surrounding ``try`` sees exceptions of a class."""
         return any(sees(kind) for sees in self.tries)
 
     def chain(self, error: BaseException) -> None:
@@ -133,14 +133,14 @@ class Raising(Trace):
             self.contexts[id(error)] = error, handled if handled is not error else None
 
     def note_line(self, error: BaseException) -> None:
-        """Note where an exception is raised, unless it was raised before."""
+        """Note where an exception is first raised."""
         self.lines.setdefault(id(error), (error, self.builder.line))
 
     def line_of(self, error: BaseException) -> int:
         return self.lines.get(id(error), (error, self.builder.line))[1]
 
     def throw(self, raised: Raised) -> None:
-        """Raise; gives what is raised on a traced condition to the ``try`` that sees it, and goes on where it is not."""
+        """Raise; a traced condition opens a guard if a ``try`` sees the exception, else it ends the program."""
         if raised.condition is True:
             is_plain = len(raised.errors) == 1 and not isinstance(raised.errors[0], MorulaError)
             raise raised.errors[0] if is_plain else OneOf(raised)
@@ -150,7 +150,7 @@ class Raising(Trace):
             self.end_if(raised)
 
     def end_if(self, raised: Raised) -> None:
-        """End the program if it has raised."""
+        """End the program at run time if it has raised."""
         for place, error in enumerate(raised.errors):
             condition = raised.condition
             if len(raised.errors) > 1:
@@ -160,7 +160,7 @@ class Raising(Trace):
                 self.raise_error(condition, error)
 
     def raise_error(self, condition: Any, error: BaseException) -> None:
-        """End the program with an exception, whose arguments may be traced."""
+        """Record the end of the program with an exception, whose arguments may be traced."""
         if isinstance(error, StopIteration):
             raise BadInput(UNKNOWN_END)
         recipe = Recipe(error, self.contexts, lambda x: isinstance(x, Traced))
@@ -172,9 +172,9 @@ class Raising(Trace):
             self.builder.integers.assume(operands[0], False)
 
     def as_python(self, run: Callable[[], Any]) -> Any:
-        """Run something whose errors are the program's, where Python has them too.
+        """Run something, and turn the engine's errors into Python's where Python raises too.
 
-        Not in a loop: what is of one shape in its first iteration may be refused as one of all shapes.
+        Not in a loop, whose iterations are interpreted as one: an error may concern only some of them.
         """
         try:
             return run()
@@ -187,7 +187,7 @@ class Raising(Trace):
     # Guards
 
     def attempted(self, run: Callable[[], Any], default: Any = UNBOUND) -> tuple[Any, Raised | None]:
-        """Interpret something here: its outcome, and that it may have raised, which ``default`` is the outcome of."""
+        """Interpret something here; return its outcome, or ``default`` if it raised, and what it may have raised."""
         mark, result, raised = len(self.guards), default, None
         try:
             result = run()
@@ -200,7 +200,7 @@ class Raising(Trace):
         return (None if result is UNBOUND else result), raised
 
     def open_guard(self, condition: Value, holds: bool, other: Region | None, raised: Raised) -> None:
-        """From here on the program runs if the condition does not hold; ``other`` has run if it does, and raised."""
+        """Continue under a guard that runs if the condition fails; ``other`` has run, and raised, if it holds."""
         if self.builder.out is not self.frames[-1]:
             raise BadInput(
                 "an exception raised here cannot be caught by compiled code; check for it by an if before, or leave out the try"
@@ -226,12 +226,12 @@ class Raising(Trace):
         return guard
 
     def drop_guards(self, mark: int) -> None:
-        """Forget the guards since ``mark``, and what was changed in them."""
+        """Drop the guards opened since ``mark``, with their changes."""
         while len(self.guards) > mark:
             self.leave_guard()
 
     def close_guard(self, result: Any, raised: Raised | None, default: Any) -> tuple[Any, Raised]:
-        """The outcome after a guard, and that the part before it or what ran in it may have raised."""
+        """Merge a guard with the part before it; return the outcome, and what either may have raised."""
         guard = self.leave_guard()
         guard.rest.raised = raised
         sides = [guard.other, guard.rest] if guard.holds else [guard.rest, guard.other]
@@ -247,12 +247,12 @@ class Raising(Trace):
         return result, found
 
     def merged_raised(self, merger: Merger, sides: list[Region]) -> Raised:
-        """That one of two sides has raised."""
+        """Merge what two sides may have raised."""
         first, second = (s.raised or Raised(False, 0, []) for s in sides)
         condition = merger.merge(first.condition, second.condition)
         if _same(first.errors, second.errors) and self.context_of(first.errors[0]) is self.context_of(second.errors[0]):
             if len({calls_to(self.line_of(e)) for e in (first.errors[0], second.errors[0])}) > 1:
-                self.lines[id(first.errors[0])] = first.errors[0], self.builder.line  # of the statement around both
+                self.lines[id(first.errors[0])] = first.errors[0], self.builder.line  # use the statement around both
             return Raised(condition, 0, first.errors)
         errors = [self.exported(merger, i, e) for i, f in enumerate((first, second)) for e in f.errors]
         which = first.which, second.which
@@ -264,7 +264,7 @@ class Raising(Trace):
         return Raised(condition, merger.merge(*which), errors)
 
     def exported(self, merger: Merger, side: int, error: BaseException) -> BaseException:
-        """An exception raised in a region, as it is seen after it."""
+        """Return an exception raised in a region as it is seen after it."""
         return (
             self.with_parts(error, lambda x: merger.one_side(x, side))
             if next(self.parts(error), None) is not None
@@ -272,7 +272,7 @@ class Raising(Trace):
         )
 
     def with_parts(self, error: BaseException, change: Callable[[Any], Any]) -> BaseException:
-        """An exception with other numbers and arrays in it, and in those that led to it."""
+        """Return a copy of an exception with its traced values changed, also in its cause and context."""
         made = type(error).__new__(type(error))
         made.args = tuple(_changed(x, change) for x in error.args)
         for name, x in attributes(error):
@@ -289,7 +289,7 @@ class Raising(Trace):
         return self.contexts.get(id(error), (error, None))[1]
 
     def parts(self, x: Any) -> Iterator[Traced]:
-        """The traced numbers and arrays in an exception, in the order in which ``with_parts`` changes them."""
+        """Yield the traced values in an exception, in the order in which ``with_parts`` changes them."""
         if isinstance(x, Traced):
             yield x
         elif isinstance(x, Text):
@@ -306,7 +306,7 @@ class Raising(Trace):
                 yield from self.parts(context)
 
     def outcome_of_one(self, merger: Merger, side: int, result: Any, default: Any) -> Any:
-        """An outcome that holds if the guard was run."""
+        """Return an outcome that holds if the guard was run."""
         raise NotImplementedError
 
 

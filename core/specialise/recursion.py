@@ -1,7 +1,7 @@
-"""Functions that call themselves on traced values: one typed function, called by itself.
+"""Functions that call themselves on traced values: each becomes one typed function that calls itself.
 
-A call that meets itself within a branch is interpreted apart, as a function of its numbers and arrays.  What it returns is found
-first from the paths that do not call again; with that, the function is written.
+A call that meets itself within a branch is interpreted apart, as a function of its numbers and arrays.  Its result
+types come first from the paths without a further call; the function is then written with these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT = 400
 
 
 class Recursive(BaseException):
-    """A call has met itself: the outer one, with this key, has to be interpreted apart."""
+    """A call has met itself: the outer one, with this key, must become a typed function."""
 
     def __init__(self, key: Key) -> None:
         super().__init__("a recursion")
@@ -38,17 +38,17 @@ class Recursive(BaseException):
 
 @dataclass
 class Recursion:
-    """A function that calls itself, while it is written."""
+    """A recursive function while it is written."""
 
     function: Function
-    form: Any = None  # an object of the form of its result
+    form: Any = None  # an object with the structure of its result
     types: list[Any] | None = None
     calls: list[Operation] = field(default_factory=list)
-    passed_on: bool = False  # whether an array of its result may be one that it is given
+    passed_on: bool = False  # whether its result may contain an array that it was given
 
 
 def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
-    """What a call's arguments are: types for what is traced, else values."""
+    """Return a call's signature: types for traced values, else values."""
     if isinstance(x, (Scalar, Array)):
         return ("traced", x.type)
     if isinstance(x, (str, type(None), *NUMBERS)):
@@ -72,8 +72,8 @@ class Recursions(Branches):
     recursions: dict[Key, Recursion]
 
     def recursive(self, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
-        """Run a call; if it meets itself within a branch it becomes a typed function."""
-        # What the arguments are is looked at from the second call of a function within itself on.
+        """Run a call; it becomes a typed function if it meets itself within a branch."""
+        # The signature is needed only from a function's second nested call on.
         is_inner = any(f is function for f, _, _ in self.active)
         key = (id(function), signature(args), signature(kwargs)) if is_inner else None
         if key is not None:
@@ -103,7 +103,7 @@ class Recursions(Branches):
             del self.active[length - 1 :]
 
     def written(self, key: Key, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
-        """The first call of a recursive function, whose typed function is written for it."""
+        """Write the typed function of a recursive call, and call it."""
         given = numbers_in((args, kwargs))
         parameters = [Value(f"x{i}", self.value(x).type) for i, x in enumerate(given)]
         made = Recursion(Function(getattr(function, "__name__", "function"), parameters, Block()))
@@ -123,7 +123,7 @@ class Recursions(Branches):
         return self.result(made, results, given)
 
     def write_once(self, made: Recursion, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> bool:
-        """Interpret the body; whether what it returns is of the types that its own calls have counted on."""
+        """Interpret the body; return whether its result types are those that its own calls assumed."""
         made.calls = []
         parameters = iter(made.function.parameters)
 
@@ -149,7 +149,7 @@ class Recursions(Branches):
 
         try:
             region = self.run_region(body)
-        except NotKnownYet:  # no path comes to a return
+        except NotKnownYet:  # no path reaches a return
             region = None
         if region is None or region.ended or region.raised is not None:
             raise BadInput(
@@ -177,7 +177,7 @@ class Recursions(Branches):
         return before == made.types
 
     def call_again(self, made: Recursion, args: Any, kwargs: Any) -> Any:
-        """A call of the function that is being written."""
+        """Record a call of the function that is being written."""
         if made.types is None:
             raise NotKnownYet
         given = numbers_in((args, kwargs))
@@ -194,7 +194,7 @@ class Recursions(Branches):
         return rebuilt(made.form, iter(new), self.new)
 
     def close(self, made: Recursion) -> list[Value]:
-        """Values from around the function, as of a closure, become parameters; gives them."""
+        """Make parameters of the values from around the function, as in a closure; return them."""
         function = made.function
         inside = set(function.parameters)
         for block in _blocks(function.block):
@@ -214,6 +214,6 @@ def _blocks(block: Block) -> list[Block]:
 
 
 def _entries(holder: Any) -> list[Any]:
-    """What a list, dict or object holds, by identity."""
+    """Return the ids of a list's, dict's or object's contents."""
     held = () if isinstance(holder, tuple) else content(holder)
     return [*map(id, (*held, *held.values()) if isinstance(held, dict) else held)]

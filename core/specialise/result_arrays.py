@@ -1,9 +1,9 @@
-"""Which object each array of a result is: an argument, a view of one, a new array, or one of several.
+"""What each array of a result is: an argument, a view of one, a new array, or one of several.
 
-A program gives numbers and new arrays.  What shares memory with an argument, or with another array of the result, is made of
-these after each run, by NumPy: a view of the argument itself, at the indices that the program has computed; the one of several
-arrays that a condition has chosen.  It is appended to the program's results, so that an array which stands in several places
-is one object.
+A program returns numbers and new arrays.  An array that shares memory with an argument, or with another array of the
+result, is made from these after each run by NumPy: a view of the argument itself, at the indices that the program has
+computed, or the one of several arrays that a condition has chosen.  It is appended to the program's results, so that an
+array in several places of the result is one object.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .surface.views import in_numpy
 from .traced import Array
 
 Make = Callable[[Sequence[Any], Sequence[Any]], Any]
-"""Makes an array of the program's results and the parameters that it was given."""
+"""Makes an array from the program's results and its parameters."""
 
 
 class Place:
-    """Where an array is found after a run: at an index of the parameters or of the results."""
+    """Where an array is after a run: at an index of the parameters or of the results."""
 
     def __init__(self, index: int, is_given: bool = False) -> None:
         self.index = index
@@ -39,9 +39,9 @@ class Place:
 
 
 class ResultArrays:
-    """The arrays of one result and of what is changed in the arguments.
+    """The arrays of one result and of the changes of arguments.
 
-    ``give`` lets the program give a value, and says at which index of the results.
+    ``give`` adds a value to the program's results and returns its index.
     """
 
     def __init__(self, trace: Any, give: Callable[[Value], int]) -> None:
@@ -50,27 +50,25 @@ class ResultArrays:
         self.give = give
         self.parameters: dict[int, tuple[Array, Place]] = {}  # by storage
         self.wanted: dict[int, tuple[Array, list[Callable[[int], None]]]] = {}
-        self.made: list[tuple[Make, Place]] = []  # what is appended to the results
-        self.places: dict[int, Place] = {}  # of arrays
-        self.bases: dict[int, Place] = {}  # of storages
-        self.users: dict[int, dict[int, Array]] = {}  # by storage that is new: the arrays that look into it
+        self.made: list[tuple[Make, Place]] = []  # to be appended to the results
+        self.places: dict[int, Place] = {}  # by array
+        self.bases: dict[int, Place] = {}  # by storage
+        self.users: dict[int, dict[int, Array]] = {}  # by new storage: the arrays that look into it
         self.carried: dict[int, Array] = {}  # by storage: the array of which a loop has made it
-        self.origins: dict[int, dict[int, Array]] = {}  # of these: which arrays they may be, by storage
-        self.several: set[int] = set()  # of these, those for which it matters which array they are
+        self.origins: dict[int, dict[int, Array]] = {}  # the origins of these, by storage
+        self.several: set[int] = set()  # those of them whose identity matters
         self.numbered: list[tuple[int, Place]] = []
         self.chosen: dict[int, Array] = {}  # by storage: the array that a branch has made of others
-        self.options: dict[
-            int, list[tuple[Any, Place]]
-        ] = {}  # the choices that may be an array, and on which condition
-        self.gives_arguments = False  # an array that was given is in the result, or a view of it
+        self.options: dict[int, list[tuple[Any, Place]]] = {}  # by array: the choices that may be it, with conditions
+        self.gives_arguments = False  # an argument's array, or a view of it, is in the result
         self.may_give_arguments = False
-        self.shown: set[int] = set()  # the parameters of which something is in the result, by index
+        self.shown: set[int] = set()  # the indices of the parameters that the result contains, wholly or in part
 
     def note_parameter(self, array: Array, index: int) -> None:
         self.parameters[id(array.storage)] = array, Place(index, is_given=True)
 
     def plan(self, x: Array) -> Callable[..., Any]:
-        """What finds an array after a run; to be used when all are known (``finish``)."""
+        """Return the function that finds an array after a run; it works once ``finish`` was called."""
         if self.is_parameter(x):
             given = self.parameters[id(x.storage)][1].index
             self.gives_arguments = True
@@ -89,11 +87,11 @@ class ResultArrays:
         return id(x.storage) in self.parameters and self.parameters[id(x.storage)][0] is x
 
     def is_array(self, index: int) -> bool:
-        """Whether a parameter is an array; its only element is a number of its own."""
+        """Whether a parameter is an array; a number taken from it does not count."""
         return any(place.index == index for _, place in self.parameters.values())
 
     def finish(self, given: Sequence[Value]) -> list[Make]:
-        """What makes the arrays that the program does not give; ``given`` are the values that it does."""
+        """Return what makes the arrays that the program does not return itself; ``given`` are its results."""
         for c in self.trace.candidates.values():
             if isinstance(c.x, Array) and self.numbers.wholes.get(id(c.x.storage)) is c.x:
                 (self.carried if c.objects is None else self.chosen)[id(c.x.storage)] = c.x
@@ -109,7 +107,7 @@ class ResultArrays:
         return [make for make, _ in self.made]
 
     def find_users(self, x: Array) -> None:
-        """Note which arrays look into memory that is new."""
+        """Note the arrays that look into new memory."""
         if id(x.storage) in self.parameters:
             return
         users = self.users.setdefault(id(x.storage), {})
@@ -120,10 +118,10 @@ class ResultArrays:
                     self.find_users(option)
 
     def find_shared(self) -> None:
-        """Find out which arrays of loops may be an argument, or be the same as another array of the result.
+        """Find the arrays of loops that may be an argument, or the same as another array of the result.
 
         Raises:
-            Needed: there is one, and the program has no numbers yet.
+            Needed: there is one, and the program has no array numbers yet.
         """
         while True:
             memory = {storage: self.numbers.memory(next(iter(users.values()))) for storage, users in self.users.items()}
@@ -181,17 +179,17 @@ class ResultArrays:
         return self.make(self.view(x, base))
 
     def needs_number(self, x: Array) -> bool:
-        """Whether a loop has a part in which array ``x`` is, or in which another result is that may be the same."""
+        """Whether an array's identity depends on a loop, directly or through another result that may be the same."""
         known = candidates(self.trace, x)
         if known is None:
             return True
         return bool(self.several) and any(id(o) in self.origins.get(id(o.storage), ()) for o, _, _ in known.values())
 
     def base(self, x: Array) -> Place | None:
-        """The array into which ``x`` looks; None if nothing else does.
+        """Return the place of the memory into which ``x`` looks; None if nothing else looks into it.
 
         Raises:
-            BadInput: it was made on one path only, so that there is no value that it has after the other.
+            BadInput: it was made on one path only, so it has no value after the other.
         """
         storage = id(x.storage)
         if storage in self.parameters:
@@ -214,12 +212,12 @@ class ResultArrays:
         return self.bases[storage]
 
     def whole(self, x: Array) -> Array | None:
-        """The array of which ``x`` is a part, if that may be one of several."""
+        """Return the array of which ``x`` is a part, if that may be one of several."""
         storage = id(x.storage)
         return self.carried[storage] if storage in self.several else self.chosen.get(storage)
 
     def by_number(self, x: Array) -> Place:
-        """One of several arrays, by the number that a loop has carried."""
+        """Place one of several arrays, chosen by the number that a loop has carried."""
         before = self.gives_arguments
         at = self.give(self.trace.value(self.numbers.of(x)))
         known: list[tuple[int, Make]] = []
@@ -248,18 +246,18 @@ class ResultArrays:
         return place
 
     def is_known(self, region: Any) -> bool:
-        """Whether what is made in a region is known at the end."""
+        """Whether arrays made in a region are known at the end."""
         return self.trace.resolved(region) in (None, self.trace.region)
 
     def is_elsewhere(self, x: Array) -> bool:
-        """Whether the memory of an array that a loop may have made is found otherwise, too."""
+        """Whether the memory of an array that a loop may have made is also found elsewhere."""
         storage = id(x.storage)
         if storage in self.parameters or self.numbers.is_part(x) or id(x) in self.wanted:
             return True
         return bool({*self.users.get(storage, ()), *self.origins.get(storage, ())} - {id(x)})
 
     def new(self, value: Value, is_read_only: bool = False) -> Place:
-        """An array that the program gives."""
+        """Place an array that the program returns."""
         index = self.give(value)
         if value.type.shape and not is_read_only:
             return Place(index)
@@ -272,7 +270,7 @@ class ResultArrays:
         return self.make(whole)
 
     def view(self, x: Array, base: Place, numbers: Sequence[Value] = ()) -> Make:
-        """Takes the view that ``x`` is of its base; ``numbers`` stand for its indices and lengths."""
+        """Return what makes the view ``x`` of its base; ``numbers`` replace its indices and lengths."""
         fetch = base.fetch
         if x.view is None:
             return lambda results, parameters: fetch(results, parameters)[...]
@@ -281,7 +279,7 @@ class ResultArrays:
         return lambda results, parameters: look(fetch(results, parameters), [results[i] for i in places])
 
     def choice(self, x: Array) -> Place:
-        """One of several arrays, each on its condition."""
+        """Place one of several arrays, each with its condition."""
         before = self.gives_arguments
         ways: list[tuple[Any, Place | Make]] = []
         noted = []
@@ -291,7 +289,7 @@ class ResultArrays:
                 ways.append(([on], self.place(option)))
                 self.gives_arguments |= id(option.storage) in self.parameters
                 continue
-            others = self.options.setdefault(id(option), [])  # the other choices of it, which give the same object then
+            others = self.options.setdefault(id(option), [])  # other choices that may be it: then the same object
             ways += [([on, other], place) for other, place in others]
             noted.append((others, on))
             base = self.base(option)

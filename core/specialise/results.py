@@ -1,4 +1,4 @@
-"""What a program gives back: the Python result around its numbers and arrays, and what it has changed in its arguments."""
+"""A program's results: the Python objects around its numbers and arrays, and the changes of its arguments."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .sequences import Sequence as Walkable
 from .traced import Array, Trace, Traced
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
-"""Makes an object from the program's results, the leaves that were given, and the objects that held them."""
+"""Makes an object from the program's results, the leaves of the arguments, and the objects that held these."""
 
 
 class Results:
-    """Collects the ``values`` that a program has to give, and makes the plans by which Python objects are built of them."""
+    """Collects the ``values`` that a program returns, and plans how Python objects are built from them."""
 
     def __init__(self, trace: Trace, parameters: Sequence[Value], made: dict[int, Any]) -> None:
         self.trace = trace
@@ -42,11 +42,11 @@ class Results:
         self.made = made
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.knows_objects = False
-        self.gives_numbers = False  # a number that was given is in the result
-        self.shared: dict[int, _Shared] = {}  # lists, dicts and objects that stand in two places of the result
+        self.gives_numbers = False  # whether the result contains a number of the arguments
+        self.shared: dict[int, _Shared] = {}  # lists, dicts and objects in two places of the result
 
     def plan(self, x: Any) -> Plan:
-        """How ``x`` is made after a call."""
+        """Return how ``x`` is made after a call."""
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
             self.trace.value(x)
         if isinstance(x, Traced):
@@ -63,7 +63,7 @@ class Results:
         return shared
 
     def plan_of_result(self, y: Any) -> Plan:
-        """How the result is made; an object that stands in two of its places is one object in what is made."""
+        """Return how the result is made; an object in two places of it is made once."""
         seen: dict[int, Any] = {}
         waiting = [y]
         while waiting:
@@ -82,9 +82,9 @@ class Results:
         return self.plan(y)
 
     def refuse_names_on_a_path(self, returned: dict[int, Any]) -> None:
-        """Refuse to return two objects that are one, or an argument, on one path only."""
+        """Refuse a result in which two objects are the same, or an argument, on one path only."""
         trace: Any = self.trace
-        places: dict[int, int] = {}  # which of these may be an object: the first that may
+        places: dict[int, int] = {}  # by candidate: the first object that may be it
         for x in {**trace.given_objects, **returned}.values() if trace.candidates else ():
             for key in candidates(trace, x) or ():
                 if places.setdefault(key, id(x)) != id(x):
@@ -136,7 +136,7 @@ class Results:
         return lambda results, leaves, objects: x
 
     def plan_of_dict(self, x: Any) -> Plan:
-        """A dict of a class of its own."""
+        """Return how a dict of a subclass is made."""
         entries = {k: self.plan(e) for k, e in x.items()}
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
@@ -181,7 +181,7 @@ class Results:
         return build
 
     def updates(self) -> list[tuple[int, Callable[..., None]]]:
-        """For each argument's list, dict or object that the program has changed: its number, and what does the same to it."""
+        """Return for each changed list, dict or object of the arguments its number and what changes it likewise."""
         found = []
         trace: Any = self.trace
         for number, x in self.made.items():
@@ -204,7 +204,7 @@ class Results:
         return found
 
     def order(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> list[Any]:
-        """The keys of a dict which are to be put in anew, one after the other, to have its order."""
+        """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
         if not isinstance(x, dict):
             return []
         keys = list(x)
@@ -214,7 +214,7 @@ class Results:
 
 
 class _Shared:
-    """Makes one object for several places of a result, each time that one is made; it is noted at the end of the run's results."""
+    """Builds an object once per run for several places of a result; a dict at the end of the run's results keeps it."""
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
@@ -254,7 +254,7 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[A
 
 
 def _parts(x: Any) -> dict[Any, Any]:
-    """What an argument's holder holds, by index, key or attribute."""
+    """Return the contents of an argument's holder, by index, key or attribute."""
     if isinstance(x, (list, tuple)):
         return dict(enumerate(x))
     if isinstance(x, dict):
@@ -281,7 +281,7 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
 
 
 def _refers_to_traced(x: Any, depth: int) -> bool:
-    """Whether an object of any class holds a number, an array or what is made of them, by what its own C code tells."""
+    """Whether an object of any class refers to a traced value, as the garbage collector sees it."""
     if isinstance(x, Traced):
         return True
     if not depth or isinstance(x, (FunctionType, ModuleType, Trace)) or type(x) in PASSIVE:

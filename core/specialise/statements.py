@@ -1,4 +1,4 @@
-"""Statements, and how ``return``, ``break`` and ``continue`` pass through conditions that are not known."""
+"""Statements, and how ``return``, ``break`` and ``continue`` pass through traced conditions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .scopes import Closure
 from .ways import Fork, Ways, shows
 
 _LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
-"""Where Python and its libraries are, and the functions that are interpreted for those of C."""
+"""The folders of Python's libraries, and of the functions interpreted in place of C's."""
 
 
 class StatementsOf(Handlers):
-    """The part of the interpreter that runs statements; each gives None or the Jump with which control leaves it."""
+    """The part of the interpreter that runs statements; each returns None or the Jump by which control leaves it."""
 
     def run(self, statements: Statements[ast.stmt]) -> Jump | None:
-        """A list of statements."""
+        """Run a list of statements."""
         for i, statement in enumerate(statements):
             rest = statements[i + 1 :]
             if isinstance(statement, ast.If) and rest and _one_side_leaves(statement):
@@ -43,7 +43,7 @@ class StatementsOf(Handlers):
         return None
 
     def run_forking(self, statements: Statements[ast.stmt]) -> Jump | None:
-        """A function's body, the rest of which may become part of both branches of a condition."""
+        """Run a function's body, the rest of which may become part of both branches of a condition."""
         scopes = [*self.scopes[:-1], self.scope.parent, *self.scope.vars.values()]
 
         def roots() -> list[Any]:
@@ -54,7 +54,7 @@ class StatementsOf(Handlers):
     def run_ways(
         self, statements: Statements[ast.stmt], decided: dict[int, bool], roots: Callable[[], list[Any]]
     ) -> Jump | None:
-        """What is left of a body, where some conditions of its first statement are decided."""
+        """Run the rest of a body, with some conditions of its first statement decided."""
         while statements:
             first, rest = statements[:1], statements[1:]
             if isinstance(first[0], ast.If) and rest and _one_side_leaves(first[0]):
@@ -75,7 +75,7 @@ class StatementsOf(Handlers):
         return None
 
     def until_fork(self, statements: Statements[ast.stmt], decided: dict[int, bool]) -> Jump | Fork | None:
-        """Statements up to the condition at which their body forks."""
+        """Run statements up to the condition at which their body forks."""
         self.ways = Ways(self.builder.out, decided)
         try:
             return self.run(statements)
@@ -92,7 +92,7 @@ class StatementsOf(Handlers):
         decided: dict[int, bool],
         roots: Callable[[], list[Any]],
     ) -> Jump | None:
-        """What is left of a body, for each way of a condition; ``region`` has interpreted its first statement up to there."""
+        """Run the rest of a body in both branches of the condition up to which ``region`` has run."""
         if shows(region.block):
             raise BadInput("a callback, or mo.debug.print, stands before a condition at which the program would fork")
         self.builder.out += region.block.operations
@@ -104,12 +104,12 @@ class StatementsOf(Handlers):
         return self.both_ways(at.condition, then, other, roots)
 
     def taken(self, jump: Jump) -> Jump:
-        """A jump that may have been taken, where it has been."""
+        """Return a jump on its condition: where it has been taken."""
         kinds = [k for k, c in jump.conditions.items() if c is not False]
         return Jump({kinds[0]: True}, jump.value) if len(kinds) == 1 else jump
 
     def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
-        """What follows a jump that may have been taken."""
+        """Run what follows a jump that may have been taken."""
         taken = self.taken(jump)
         return self.branch(self.value(self.any_of(jump)), lambda: taken, rest)
 
@@ -141,7 +141,7 @@ class StatementsOf(Handlers):
             self.builder.line = line
 
     def locate(self, error: MorulaError, node: ast.AST) -> None:
-        """Add a function, file and line to a message: the innermost, and the user's if that one is a library's."""
+        """Add the innermost function, file and line to a message, and the user's too if that is a library's."""
         is_library = self.scope.filename.startswith(_LIBRARIES)
         if not getattr(error, "is_located", False) and not (is_library and getattr(error, "is_in_library", False)):
             error.is_located, error.is_in_library = not is_library, is_library  # type: ignore[attr-defined]
@@ -152,7 +152,7 @@ class StatementsOf(Handlers):
         return f"in {self.scope.name} ({self.scope.filename}:{line or self.builder.line})" if self.scopes else ""
 
     def locate_in(self, error: MorulaError, function: Any) -> None:
-        """Add a function to the message of an error about what it returns, or leaves in its arguments."""
+        """Add a function to the message of an error about its result or its changes of arguments."""
         code = getattr(function, "__code__", None)
         if code is not None and not getattr(error, "is_located", False):
             error.is_located = True  # type: ignore[attr-defined]
@@ -204,7 +204,7 @@ class StatementsOf(Handlers):
     def run_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.load(target.id)  # it is an error to delete what is not there
+                self.load(target.id)  # raises if the name is not bound
                 self.touch(self.scope.vars)
                 self.scope.vars.pop(target.id, None)
             elif isinstance(target, ast.Subscript):
@@ -307,7 +307,7 @@ class StatementsOf(Handlers):
         return self.if_(node, [])
 
     def if_(self, node: ast.If, rest: Statements[ast.stmt]) -> Jump | None:
-        """An ``if``; ``rest`` is what follows it where one of its sides leaves for certain."""
+        """Run an ``if``; ``rest`` are the statements after it if exactly one of its sides always leaves."""
         self.go_to(node)
         try:
             test = self.truth(self.expression(node.test))
@@ -332,7 +332,7 @@ class StatementsOf(Handlers):
 
 
 def _one_side_leaves(node: ast.If) -> bool:
-    """Whether exactly one side of an ``if`` leaves for certain, so that what follows belongs to the other."""
+    """Whether exactly one side of an ``if`` always leaves, so that the statements after it belong to the other."""
     return _always_leaves(node.body) != _always_leaves(node.orelse)
 
 

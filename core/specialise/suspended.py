@@ -1,7 +1,8 @@
-"""Generators: functions that stop at each ``yield``, and go on from there when their next item is taken.
+"""Generators: functions that stop at each ``yield`` and resume when their next item is taken.
 
-What is still to be run is a stack of frames, as ``("block", statements, i)``: the next statement of ``statements`` is the i-th.  The stack is
-made of values that never change, and the generator's state is the name of one, so that branches and loops can compare and restore it.
+The code still to be run is a stack of frames, such as ``("block", statements, i)``: the next statement is the i-th.
+The stack consists of immutable values, and the generator's state is the name of a stack, so that branches and loops can
+compare and restore it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NOTHING = object()
 
 
 class Suspended(Iterator):
-    """A generator object; ``frames`` are those of its start."""
+    """A generator object; ``frames`` are its initial frames."""
 
     def __init__(self, scope: Scope, frames: list[Frame], name: str) -> None:
         self.scope = scope
@@ -58,7 +59,7 @@ class Suspended(Iterator):
         raise RuntimeError("generator ignored GeneratorExit")
 
     def refuse_if_left(self, trace: Any) -> None:
-        """Refuse a generator that the program leaves inside of a ``try`` which Python would end when it throws the generator away."""
+        """Refuse a generator left inside a ``try`` whose clean-up Python would run when it deletes the generator."""
         states = [self.state] if isinstance(self.state, str) else list(self.stacks)
         for frames in map(self.stacks.__getitem__, states):
             nodes = [frame[1] for frame in frames if frame[0] == "try" and cleans_up(frame[1], frame[2])]
@@ -75,14 +76,14 @@ class Suspended(Iterator):
                 raise error
 
     def state_of(self, frames: list[Frame]) -> str:
-        """The name of a stack: one for equal stacks."""
+        """Return the name of a stack; equal stacks have one name."""
         parts = ((f[0], *(p if isinstance(p, (int, str)) else id(p) for p in f[1:])) for f in frames)
         name = repr(tuple(parts))
         self.stacks[name] = tuple(frames)
         return name
 
     def resume(self, trace: Any, sent: Any, thrown: BaseException | None = None) -> Any:
-        """Run until the next ``yield``; gives what that yields."""
+        """Run until the next ``yield`` and return its value."""
         state = known(self.state)
         if state == "running":
             raise ValueError("generator already executing")
@@ -122,7 +123,7 @@ class _Returned(StopIteration):
 
 
 class _Run:
-    """One run of a generator, from one ``yield`` to the next; changes ``frames``."""
+    """One run of a generator, from one ``yield`` to the next; it changes ``frames``."""
 
     def __init__(self, trace: Any, frames: list[Frame], sent: Any, thrown: BaseException | None) -> None:
         self.trace = trace
@@ -132,7 +133,7 @@ class _Run:
         self.tries = trace.tries  # those around the call
 
     def refusing(self, frame: Frame) -> Any:
-        """Refuses that a ``try`` around a ``yield`` sees what is raised on a condition that is not known while compiling."""
+        """Return a ``Sees`` that refuses exceptions on traced conditions if a ``try`` around a ``yield`` sees them."""
         is_body = frame[0] == "try" and frame[2] == "body"
         sees = self.trace.sees_of(frame[1]) if is_body else lambda kind: False
 
@@ -168,7 +169,7 @@ class _Run:
                 return found
 
     def turn(self) -> Any:
-        """Run the topmost frame a step further; gives what is yielded, or ``_NOTHING``."""
+        """Run the topmost frame one step further; return what is yielded, or ``_NOTHING``."""
         if not self.frames:
             raise _Returned
         return getattr(self, self.frames[-1][0] + "_")(*self.frames[-1][1:])
@@ -209,7 +210,7 @@ class _Run:
         self.leave(kinds[0], jump.value)
 
     def leave(self, kind: str, value: Any = None) -> None:
-        """Control leaves by an exception, ``return``, ``break`` or ``continue``: go on where that leads."""
+        """Leave by an exception, ``return``, ``break`` or ``continue``: unwind the frames to where control goes on."""
         frames = self.frames
         while frames:
             frame = frames.pop()
@@ -242,7 +243,7 @@ class _Run:
         return _NOTHING
 
     def try_(self, node: ast.Try, phase: str) -> Any:
-        """A part of the statement has come to its end."""
+        """Go on after a completed part of a ``try`` statement."""
         self.frames.pop()
         if phase == "body":
             self.push("try", node, "else")
@@ -303,7 +304,7 @@ class _Run:
         return _NOTHING
 
     def run_Expr(self, node: Any) -> Any:
-        """A statement whose value is a ``yield``."""
+        """Run a statement whose value is a ``yield``."""
         value = node.value
         if not isinstance(value, _YIELDS) or value.value is not None and has_yield(value.value):
             self.refuse(node)
@@ -322,7 +323,7 @@ class _Run:
         )
 
     def yield_(self, node: Any) -> Any:
-        """The generator is resumed here."""
+        """Resume the generator here."""
         self.frames.pop()
         sent, thrown, self.sent, self.thrown = self.sent, self.thrown, None, None
         if thrown is not None:
@@ -346,7 +347,7 @@ class _Run:
         return _NOTHING
 
     def give(self, node: Any, x: Any) -> None:
-        """The value of the ``yield`` of a statement."""
+        """Use the value of a statement's ``yield``."""
         if isinstance(node, ast.Return):
             self.leave("return", x)
         elif not isinstance(node, ast.Expr):
@@ -358,7 +359,7 @@ _with_yield: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
 
 
 def has_yield(node: Any) -> bool:
-    """Whether a statement or an expression yields; functions inside of it have yields of their own."""
+    """Whether a statement or an expression yields; functions defined inside it do not count."""
     if node not in _with_yield:
         inner = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
         _with_yield[node] = isinstance(node, _YIELDS) or not inner and any(map(has_yield, ast.iter_child_nodes(node)))
@@ -366,20 +367,20 @@ def has_yield(node: Any) -> bool:
 
 
 def cleans_up(node: ast.Try, phase: str = "body") -> bool:
-    """Whether a ``try`` that is left there does something when its generator is closed."""
+    """Whether a ``try``, left in this phase, runs something when its generator is closed."""
     names = [getattr(h.type, "id", None) for h in node.handlers if h.type is not None]
     catches = len(names) < len(node.handlers) or not {"BaseException", "GeneratorExit"}.isdisjoint(names)
     return bool(node.finalbody) or phase == "body" and catches
 
 
 def may_clean_up(node: Any) -> bool:
-    """Whether a generator has a ``yield`` in a ``try`` that does something when the generator is closed."""
+    """Whether a generator has a ``yield`` in a ``try`` that runs something when the generator is closed."""
     tries = (n for n in ast.walk(node) if isinstance(n, ast.Try))
     return any(cleans_up(n) and has_yield(n) for n in tries)
 
 
 def started(trace: Any, node: Any, scope: Scope) -> Suspended:
-    """The generator of a call of the function ``node``."""
+    """Return the generator for a call of the function ``node``."""
     made = trace.new(Suspended(scope, [("block", node.body, 0)], scope.name))
     if may_clean_up(node):
         trace.suspended.append(made)
@@ -390,7 +391,7 @@ _loops: WeakKeyDictionary[ast.GeneratorExp, ast.For] = WeakKeyDictionary()
 
 
 def loop_of(node: ast.GeneratorExp) -> ast.For:
-    """A generator expression as the loop of a generator."""
+    """Return a generator expression as a loop that yields."""
     if node not in _loops:
         body: ast.stmt = ast.Expr(ast.Yield(node.elt))
         for part in reversed(node.generators):
@@ -402,7 +403,7 @@ def loop_of(node: ast.GeneratorExp) -> ast.For:
 
 
 class Generator(Suspended):
-    """A generator expression; ``node`` and ``first`` let a loop over it from its start be one operation."""
+    """A generator expression; ``node`` and ``first`` let a loop over it from its start become one operation."""
 
     def __init__(self, trace: Any, node: ast.GeneratorExp, scope: Scope, around: Scope, first: Any) -> None:
         self.node = node

@@ -1,4 +1,4 @@
-"""What a list, a tuple or a dict of numbers that are not known while compiling looks like in a text."""
+"""The ``repr`` of numbers that are not known while compiling, and of lists, tuples and dicts of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..ir.traced_text import Text
 from .traced import Scalar, Traced
 
 SHOWN = (list, tuple, dict)
-"""Classes of containers of which ``shown`` knows the text."""
+"""Containers whose ``repr`` is written by ``shown``."""
 
 
 def shown(x: Any) -> Any:
-    """``repr(x)`` of numbers that are not known, and of lists, tuples and dicts of them: a text, or a string if all is known."""
-    if isinstance(x, Scalar) and x.ir.type.weak:  # a number of Python's, of which the text is the same
+    """``repr(x)``, where x may contain unknown numbers: a ``Text``, or a string if everything is known."""
+    if isinstance(x, Scalar) and x.ir.type.weak:  # the repr and str of a Python number are the same
         return Text("{}", [x])
     if isinstance(x, Traced):
         return Text("{!r}", [x])

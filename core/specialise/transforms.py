@@ -1,7 +1,8 @@
-"""Derivatives inside of compiled code: what ``grad(f)`` and its kin do on traced values.
+"""Derivatives inside compiled code: what ``grad(f)`` and similar functions do on traced values.
 
-``f`` is interpreted in a region of its own, which becomes a typed function of what is differentiated and of all else that it
-reads; ``reverse_typed`` makes its two sweeps, and both are written where ``grad(f)`` was called.
+``f`` is interpreted in a region of its own, which becomes a typed function of the differentiated arguments and of the
+other values that it reads; ``passes.reverse`` makes its forward and backward sweeps, and both are inlined where
+``grad(f)`` was called.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Pull:
     def __init__(self, trace: Trace, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
         self.trace, self.f, self.y, self.active, self.entered = trace, f, y, active, entered
         self.saved: list[Value] = []
-        self.results: list[Value] = []  # as they are in the program
+        self.results: list[Value] = []  # their values in the program
         self.backward: Function | None = None
 
     def __morula_trace__(self, trace: Trace, dy: Any) -> tuple[Any, ...]:
@@ -44,7 +45,7 @@ class Pull:
         return self.pull(dy)
 
     def pull(self, dy: Any) -> tuple[Any, ...]:
-        """The cotangents of the arguments for that of the result, a structure like it."""
+        """Return the arguments' cotangents for the result's cotangent, which has the result's structure."""
         builder = self.trace.builder
         seeds: dict[Value, Value] = {}
         self.seed(self.y, dy, seeds)
@@ -88,9 +89,9 @@ def differentiated(
     chosen: Sequence[int],
     aux: bool = False,
 ) -> tuple[Any, Pull]:
-    """The value of ``f(*args, **kwargs)`` in a program and its pullback to the chosen arguments.
+    """Return the value of ``f(*args, **kwargs)`` in a program, and its pullback to the chosen arguments.
 
-    With ``aux`` the result is a pair, through whose second part no cotangent passes.
+    With ``aux`` the result is a pair whose second part is not differentiated.
     """
     check_function(f)
     entered = [Entered(trace, args[i]) for i in chosen]
@@ -131,7 +132,7 @@ def differentiated(
         trace.is_strong,
         trace.level > 0,
     )
-    forward = without_custom(sweeps.forward, _is_left_behind)  # a derivative around this one passes through it
+    forward = without_custom(sweeps.forward, _is_left_behind)  # an outer derivative passes through it
     found = inline(trace.builder, forward, [*arguments, *made.free])
     count = len(made.results)
     made.settle(found[:count])
@@ -154,7 +155,7 @@ def _refuse_one_holder_for_two(entered: list[Entered]) -> None:
 
 
 def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
-    """Let the program's own arrays be as the function has left those that stood for them."""
+    """Write the elements that the function has left in the replacements to the program's own arrays."""
     for x, original in written:
         if isinstance(original, Array):
             trace.write(original, trace.value(x))
@@ -163,7 +164,7 @@ def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
 
 
 def _shown(y: Any) -> Any:
-    """A result with containers of its own, whose entries stay what they are."""
+    """Return a result with new containers and the same entries."""
     if isinstance(y, tuple):
         return getattr(y, "_make", type(y))([_shown(e) for e in y])
     if isinstance(y, list):
@@ -178,7 +179,7 @@ def _leaves(y: Any) -> list[Any]:
 
 
 def _without_views(trace: Any, y: Any) -> Any:
-    """A result in which views of arrays are arrays of their own."""
+    """Return a result in which views are copied to arrays of their own."""
     if isinstance(y, Array) and y.view is not None:
         return trace.wrap(trace.value(y))
     if isinstance(y, tuple):
@@ -192,7 +193,7 @@ def _without_views(trace: Any, y: Any) -> Any:
 
 
 def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
-    """x with numbers and arrays through which no cotangent passes; the arguments' own stay."""
+    """Return x with zero derivatives; the arguments' own arrays are kept."""
     if isinstance(x, Traced):
         if id(x) in own or not x.type.is_inexact:
             return x
@@ -219,7 +220,7 @@ def trace_gradient(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any)
 def trace_value_and_grad(
     trace: Any, f: Callable[..., Any], argnums: Sequence[int], has_aux: bool, args: Any, kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The value, and the gradients with respect to arguments at some positions."""
+    """Return the value, and the gradients with respect to the arguments at some positions."""
     y, back = differentiated(trace, f, args, kwargs, positions(trace, f, argnums, args), has_aux)
     if not has_aux:
         return y, back.pull(unit(trace, f, y))
@@ -241,7 +242,7 @@ def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int
 
 
 def unit(trace: Any, f: Any, y: Any) -> Any:
-    """The cotangent 1 of a real scalar."""
+    """Return the cotangent 1 of a real scalar."""
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if isinstance(y, Conflict):
         missing = "; is a `return` missing at its end?" if "None" in y.text else ""
@@ -259,7 +260,7 @@ def unit(trace: Any, f: Any, y: Any) -> Any:
 
 
 def trace_jacobian(trace: Any, f: Callable[..., Any], argnums: int, args: Any, kwargs: Any) -> Any:
-    """For each leaf of the result an array of its shape, then that of the argument."""
+    """Return, for each leaf of the result, an array of the leaf's shape followed by the argument's shape."""
     (position,) = positions(trace, f, (argnums,), args)
     (kind,) = (
         Entered(trace, args[position]).types
@@ -278,7 +279,7 @@ def trace_jacobian(trace: Any, f: Callable[..., Any], argnums: int, args: Any, k
 
 
 def _rows(trace: Any, back: Pull, y: Any, x: ArrayType, whole: Callable[[Any], Any]) -> Any:
-    """The Jacobian of one leaf of the result, or of each in a structure; ``whole`` puts a leaf's cotangent in its place."""
+    """Return the Jacobian of each leaf of a result; ``whole`` embeds a leaf's cotangent in the whole result's."""
     if isinstance(y, (list, tuple)):
         none = [None] * len(y)
         rows = [
@@ -316,7 +317,7 @@ def _is_left_behind(op: Operation) -> bool:
 
 
 def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
-    """The function with derivatives that were given by hand left out: what is not differentiated needs none."""
+    """Return the function without its custom derivatives: code that is not differentiated needs none."""
     if not any(map(which, walk(function.block))):
         return function
     copy = _WithoutCustom(which)

@@ -1,4 +1,4 @@
-"""Calls of what is not interpreted: functions of C, and of libraries where nothing is traced."""
+"""Calls of functions that are not interpreted: C functions, and library functions without traced arguments."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .traced import WHOLE, NeedsConcrete
 
 
 class Uninterpreted(Containers):
-    """The part of the interpreter that calls what it does not interpret."""
+    """The part of the interpreter that calls uninterpreted functions."""
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Call something as Python does; arrays that it makes are taken in."""
+        """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.asked
-        if function in self.called:  # by their protocols, NumPy and Python have only called back
+        if function in self.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
         refuse_impure(function)
         holders = [
@@ -56,7 +56,7 @@ class Uninterpreted(Containers):
         except Exception:
             if self.asked is None or self.asked is asked:
                 raise
-            raise self.asked from None  # C code has put an error of its own in its place
+            raise self.asked from None  # C code has replaced the error by its own
         finally:
             self.called.pop()
             for x, held in zip(holders, before):
@@ -97,5 +97,5 @@ def _of_c(function: Any) -> str:
 
 
 def _name(function: Any) -> str:
-    """A function's name for messages, or that of an object's class."""
+    """Return a function's name for messages, or its class's."""
     return describe(function if hasattr(function, "__name__") else type(function))
