@@ -363,7 +363,7 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
-            trace.disordered[id(x)] = x  # where the new key stands depends on whether another key exists
+            trace.disordered[id(x)] = x  # the new key's position depends on whether another key exists
     if not hasattr(type(x), "__setitem__"):
         raise TypeError(f"'{kind_of(x)}' object does not support item assignment")
     trace.touch(x)

@@ -49,7 +49,7 @@ def _functions(x: Any) -> list[FunctionType]:
 
 
 def _own(f: FunctionType) -> FunctionType:
-    """Return a dataclass's own method, without the wrapper that stops recursion in its ``__repr__``."""
+    """Return a method, without the recursion guard that dataclasses put around ``__repr__``."""
     return unwrap(f) if f.__globals__.get("__name__") in ("dataclasses", "reprlib") else f  # type: ignore[return-value]
 
 

@@ -200,7 +200,7 @@ class Raising(Trace):
         return (None if result is UNBOUND else result), raised
 
     def open_guard(self, condition: Value, holds: bool, other: Region | None, raised: Raised) -> None:
-        """Continue under a guard that runs if the condition fails; ``other`` has run, and raised, if it holds."""
+        """Continue under a guard, which runs unless the condition is ``holds``: then ``other`` has run, and raised."""
         if self.builder.out is not self.frames[-1]:
             raise BadInput(
                 "an exception raised here cannot be caught by compiled code; check for it by an if before, or leave out the try"

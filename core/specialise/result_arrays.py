@@ -87,7 +87,7 @@ class ResultArrays:
         return id(x.storage) in self.parameters and self.parameters[id(x.storage)][0] is x
 
     def is_array(self, index: int) -> bool:
-        """Whether a parameter is an array; a number taken from it does not count."""
+        """Whether a parameter is an array: its only element, read as a number, is not the argument itself."""
         return any(place.index == index for _, place in self.parameters.values())
 
     def finish(self, given: Sequence[Value]) -> list[Make]:

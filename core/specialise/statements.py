@@ -104,7 +104,7 @@ class StatementsOf(Handlers):
         return self.both_ways(at.condition, then, other, roots)
 
     def taken(self, jump: Jump) -> Jump:
-        """Return a jump on its condition: where it has been taken."""
+        """Return a jump as it is where its condition holds."""
         kinds = [k for k, c in jump.conditions.items() if c is not False]
         return Jump({kinds[0]: True}, jump.value) if len(kinds) == 1 else jump
 

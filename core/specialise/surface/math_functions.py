@@ -171,7 +171,7 @@ def _hypot(trace: Trace, *coordinates: Any) -> Any:
     return trace.wrap(found)
 
 
-# By its tracing, as nested roots, the second derivative would be wrong where an inner root is zero.
+# Traced, nested roots have another second derivative than the rule where an inner root is zero.
 by_rule(math.hypot, when=lambda *coordinates: len(coordinates) > 2)
 
 

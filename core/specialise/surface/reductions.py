@@ -131,7 +131,7 @@ def _has_initial(
     return given(initial)
 
 
-# The initial value shares the gradient with the elements equal to it, of which there may be many.
+# The rule shares the gradient among all equal extremes, of which the initial value is one.
 by_rule(np.max, np.amax, np.min, np.amin, when=_has_initial)
 
 
