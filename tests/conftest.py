@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 # The matrices of the tests are small, and the tests themselves run side by side: threads of the BLAS would only wait for
 # each other.  It reads this when NumPy loads it; a value that the user has set is kept.
@@ -25,3 +27,11 @@ settings.load_profile("morula")
 def rng() -> np.random.Generator:
     """A generator with the same stream in every test."""
     return np.random.default_rng(20)
+
+
+@pytest.fixture
+def check() -> Callable[..., tuple[Any, ...]]:
+    """One assertion that a program is differentiated as Python runs it."""
+    from eager_tester import check_program
+
+    return check_program

@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 
 import numpy as np
 import pytest
-from jit.state_tester import verdict
+from specialise.state_tester import verdict
 
 import morula as mo
 from morula.core.specialise import ways

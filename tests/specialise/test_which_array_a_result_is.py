@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from jit.result_tester import Box, compare
+from specialise.result_tester import Box, compare
 
 import morula as mo
 

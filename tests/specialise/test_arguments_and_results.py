@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from jit.result_tester import Box, compare, compiled
 from numpy.lib.stride_tricks import as_strided
 from path_tester import PATHS
+from specialise.result_tester import Box, compare, compiled
 
 import morula as mo
 from morula.core.testing import numerical_vjp

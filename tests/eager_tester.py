@@ -1,4 +1,4 @@
-"""`check`: one assertion that a program is differentiated as Python runs it."""
+"""``check_program``: one assertion that a program is differentiated as Python runs it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import morula as mo
 from morula.core.testing import leaves, vjp_by_differences
@@ -57,8 +56,3 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
         assert np.shape(got) == np.shape(x), f"{where}: got {got!r} for {x!r}"
         assert np.allclose(got, expected, rtol, atol), f"{where}: got {got!r}, numerically {expected!r}"
     return gradient
-
-
-@pytest.fixture
-def check() -> Callable[..., tuple[Any, ...]]:
-    return check_program

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-os.environ.setdefault("MORULA_CACHE", "0")  # what one run has compiled must not decide what the next one tests
-
-from collections.abc import Callable  # noqa: E402
-from functools import partial  # noqa: E402
-from typing import Any  # noqa: E402
-
-import pytest  # noqa: E402
-from path_tester import PATHS, check_gradient, check_value  # noqa: E402
+import pytest
+from path_tester import PATHS, check_gradient, check_value
 
 
 @pytest.fixture(params=PATHS)

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from types import SimpleNamespace
 
 import numpy as np
-from jit.state_programs import Box
+from specialise.state_programs import Box
 
 PROGRAMS = {}
 SEEN = []

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from jit.held_out_state_programs import PROGRAMS as HELD_OUT
-from jit.more_state_programs import PROGRAMS as MORE
-from jit.state_programs import PROGRAMS
-from jit.state_tester import INTERNAL, verdict
+from specialise.held_out_state_programs import PROGRAMS as HELD_OUT
+from specialise.more_state_programs import PROGRAMS as MORE
+from specialise.state_programs import PROGRAMS
+from specialise.state_tester import INTERNAL, verdict
 
 import morula as mo
 from morula.core.specialise import iterators
