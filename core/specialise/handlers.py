@@ -88,13 +88,13 @@ class Handlers(Expressions):
             found = last()
             if found is None or found.dead:
                 return found or jump
-            return found if found.leaves or jump is None else self.unless(found, lambda: jump)
+            return found if found.is_taken or jump is None else self.unless(found, lambda: jump)
 
         def failed(raised: Raised) -> Jump | None:
             found = self.while_handling(raised, last)
             if found is None:
                 self.throw(raised)
-            elif not found.leaves:
+            elif not found.is_taken:
                 self.unless(found, lambda: self.throw(raised))
             return found
 

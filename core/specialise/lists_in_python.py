@@ -71,22 +71,27 @@ def in_order(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
 
 
 def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
-    return _first_place(a, lo, hi, key, lambda e: not e < x)
-
-
-def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
-    return _first_place(a, lo, hi, key, lambda e: x < e)
-
-
-def _first_place(a: Any, lo: int, hi: Any, key: Any, is_behind: Callable[[Any], bool]) -> int:
-    """Return the first position from ``lo`` on whose item comes after the wanted one; ``hi`` if there is none."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     if hi is None:
         hi = len(a)
     while lo < hi:
         middle = (lo + hi) // 2
-        if is_behind(a[middle] if key is None else key(a[middle])):
+        if (a[middle] if key is None else key(a[middle])) < x:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if x < (a[middle] if key is None else key(a[middle])):
             hi = middle
         else:
             lo = middle + 1
