@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .eager.recorded import jacobians
-from .eager.recorded.call import call, parameters
+from .eager.recorded.call import call
+from .eager.recorded.compiled_calls import parameters
 from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
 from .eager.recorded.pullback import Back, CompiledBack, record_run
 from .eager.recorded.recomputed import checkpoint

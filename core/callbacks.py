@@ -13,7 +13,7 @@ import numpy as np
 
 from .eager.recorded.call import call
 from .eager.recorded.tape import Tape
-from .eager.unrecorded.opaque import call_opaque
+from .eager.unrecorded.opaque_calls import call_opaque
 from .errors import BadInput
 from .ir.builder import Builder
 from .ir.dynamic import Function, Value

@@ -17,6 +17,7 @@ from ..faults import refused
 from ..ir.dynamic import Block, Function, walk
 from ..ir.typed import STACK, callback, debug_print
 from ..passes.columns import by_rows
+from ..passes.custom_derivatives import without_custom
 from ..passes.index_proofs import without_checks
 from ..passes.side_by_side import products_of_loops
 from ..passes.simplify import simplify
@@ -25,7 +26,6 @@ from ..source.definitions import describe
 from ..specialise import Program, specialise
 from ..specialise.numbers import Needed
 from ..specialise.traced import NeedsConcrete
-from ..specialise.transforms import without_custom
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan

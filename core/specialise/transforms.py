@@ -14,10 +14,11 @@ import numpy as np
 
 from ..errors import BadInput, two_arguments
 from ..ir.builder import text_of_shape
-from ..ir.dynamic import Block, Function, Operation, Value, walk
+from ..ir.dynamic import Function, Operation, Value
 from ..ir.typed import STACK, ArrayType, custom, type_of
 from ..passes.columns import by_rows
-from ..passes.inline import Copy, inline
+from ..passes.custom_derivatives import without_custom
+from ..passes.inline import inline
 from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
@@ -308,34 +309,5 @@ def _rows(trace: Any, back: Pull, y: Any, x: ArrayType, whole: Callable[[Any], A
     return trace.wrap(builder.reshape(rows, (*kind.shape, *x.shape)))
 
 
-def _is_custom(op: Operation) -> bool:
-    return op.callee is custom
-
-
 def _is_left_behind(op: Operation) -> bool:
     return op.callee is custom and op.named["backward"].constant.name == LEFT_BEHIND
-
-
-def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
-    """Return the function without its custom derivatives: code that is not differentiated needs none."""
-    if not any(map(which, walk(function.block))):
-        return function
-    copy = _WithoutCustom(which)
-    parameters = [copy.define(v) for v in function.parameters]
-    return Function(function.name, parameters, copy.block(function.block), function.filename)
-
-
-class _WithoutCustom(Copy):
-    def __init__(self, which: Callable[[Operation], bool]) -> None:
-        super().__init__()
-        self.which = which
-
-    def block(self, block: Block) -> Block:
-        parameters = [self.define(v) for v in block.parameters]
-        operations = []
-        for op in block.operations:
-            if self.which(op):
-                self.known.update((r, self.value(y)) for r, y in zip(op.results, op.operands))
-            else:
-                operations.append(self.operation(op))
-        return Block(parameters, operations, [self.value(v) for v in block.results])

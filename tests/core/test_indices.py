@@ -16,7 +16,7 @@ import pytest
 from path_tester import PATHS
 
 import morula as mo
-from morula.core.eager.recorded.call import parameters
+from morula.core.eager.recorded.compiled_calls import parameters
 from morula.core.eager.structured.functions import compiled_for
 
 VECTOR, MATRIX = (4,), (3, 4)

@@ -23,7 +23,7 @@ import pytest
 
 import morula as mo
 from morula.core.eager.recorded.tape import Tape
-from morula.core.eager.unrecorded.opaque import Recording
+from morula.core.eager.unrecorded.opaque_calls import Recording
 
 
 def twice(x=1.0):

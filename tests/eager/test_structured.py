@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.eager.recorded.call import parameters
+from morula.core.eager.recorded.compiled_calls import parameters
 from morula.core.eager.structured import functions as structured
 from morula.core.eager.structured.functions import compiled_for
 from morula.core.ir.dynamic import verify

@@ -18,7 +18,8 @@ from ...values.special_methods import answer, special
 from ..recorded.access import getitem, iterate, place
 from ..recorded.operate import OPERATORS, is_sequence
 from ..recorded.tape import Tape, pass_on
-from ..unrecorded.opaque import call_opaque, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import call_opaque
 from ..unrecorded.watched import answers, calls_back, watched
 from .apply import apply_rule, pull_back, record_rule
 from .destination import apply_universal, leave_result, named_out

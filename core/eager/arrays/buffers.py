@@ -16,7 +16,7 @@ from ..recorded.access import iterate, place, special
 from ..recorded.call import call
 from ..recorded.sizes import listed
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import call_opaque
+from ..unrecorded.opaque_calls import call_opaque
 from .raw_memory import FLOATS, compose, expose
 
 

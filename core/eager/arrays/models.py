@@ -19,7 +19,8 @@ from ...values.numbers import call_on, differentiable
 from ...values.reachable import is_foreign
 from ..recorded.stores import setitem
 from ..recorded.tape import Cotangents, Record, Tape, snapshot
-from ..unrecorded.opaque import Opaque, call_opaque, callback, judge, refusal
+from ..unrecorded.opaque import Opaque, judge, refusal
+from ..unrecorded.opaque_calls import call_opaque, callback
 from .overwrite import FLAG
 
 

@@ -15,7 +15,7 @@ from ...values.numbers import differentiable
 from ..recorded.call import call
 from ..recorded.stores import setitem
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import Recording, call_opaque
+from ..unrecorded.opaque_calls import Recording, call_opaque
 from .arrays import call_rule
 from .dispatch import dispatched
 from .models import call_compiled

@@ -23,7 +23,8 @@ from ...values.memory import blank_memory, corresponding, is_about_memory, owner
 from ...values.numbers import call_on
 from ...values.reachable import reached
 from ..recorded.tape import Cotangents, Tape, enclosing_tapes
-from ..unrecorded.opaque import Opaque, Unrecorded, as_view, exposed, judge, note, note_given, nothing
+from ..unrecorded.opaque import Opaque, Unrecorded, judge, note, note_given, nothing
+from ..unrecorded.opaque_calls import as_view, exposed
 from .records import numeric_fields
 
 ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}

@@ -13,7 +13,7 @@ from ...values.numbers import call_on
 from ..recorded.access import getitem
 from ..recorded.stores import array_setitem, setitem
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import call_opaque
+from ..unrecorded.opaque_calls import call_opaque
 from .destination import memory_apart
 from .dispatch import dispatched
 from .object_arrays import holds_computing

@@ -14,7 +14,7 @@ from ...values.numbers import NO_KEYWORDS, call_on
 from ..arrays.models import call_model
 from ..recorded.call import call
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import call_opaque
+from ..unrecorded.opaque_calls import call_opaque
 
 LINEAR = Model(lambda interpolator, points, values, x, fill, options: interpolator(x, **options), linear_in_simplex)
 

@@ -25,7 +25,8 @@ from ..recorded.access import getitem
 from ..recorded.call import call
 from ..recorded.custom import distinct
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import Recording, call_opaque, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import Recording, call_opaque
 
 Function = Callable[..., Any]
 

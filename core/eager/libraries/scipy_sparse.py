@@ -18,7 +18,8 @@ from ..recorded.access import getitem
 from ..recorded.call import call
 from ..recorded.stores import setitem
 from ..recorded.tape import Tape
-from ..unrecorded.opaque import call_opaque, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import call_opaque
 
 
 @handles(_superlu.gstrf)

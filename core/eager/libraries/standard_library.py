@@ -43,7 +43,7 @@ from ..recorded.tape import Cotangents, Record, Tape, pass_on
 from ..recorded.text import as_ascii, formatted, represented, text
 from ..rewriting.instrument import instrument
 from ..unrecorded.frames import LAZY, take
-from ..unrecorded.opaque import Recording as recording, call_opaque
+from ..unrecorded.opaque_calls import Recording as recording, call_opaque
 from ..unrecorded.unasking import PLAIN
 from ..unrecorded.watched import plainly
 

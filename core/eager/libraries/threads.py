@@ -20,7 +20,8 @@ from ...source.definitions import user_frame
 from ...values.program_state import Reach
 from ..recorded.tape import Tape, enclosing_tapes
 from ..rewriting.instrument import instrument
-from ..unrecorded.opaque import CALLABLE, Recording, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import CALLABLE, Recording
 
 SENT = "sent to other threads and processes"
 

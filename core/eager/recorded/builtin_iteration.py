@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...rules.registry import HANDLERS, handles
-from ..unrecorded.opaque import Recording as recording
+from ..unrecorded.opaque_calls import Recording as recording
 from ..unrecorded.watched import calls_back, plainly
 from .access import iterate, pairs
 from .call import call_method

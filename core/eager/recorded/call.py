@@ -7,40 +7,37 @@ import functools
 import operator
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ...errors import NoDerivative
 from ...exclusion import undo
 from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
 from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
 from ...source.definitions import InIntegers, NoSource
-from ...source.expressions import STATIC
-from ...values.numbers import NUMBERS, REAL, Int, call_on, is_exact, is_of_exact, referent
+from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
-from ..arrays.apply import SINGULAR
 from ..arrays.arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
 from ..arrays.dispatch import dispatched
-from ..arrays.integers import carries, enlist_all, same_integer
+from ..arrays.integers import same_integer
 from ..arrays.models import call_compiled, call_model
 from ..arrays.ufunc_methods import ufunc_method
 from ..rewriting.instrument import instrument, template_of
-from ..structured.captured import is_constant
-from ..structured.functions import compiled_for, is_structured
-from ..unrecorded.opaque import call_opaque, call_past_the_class
+from ..structured.functions import is_structured
+from ..unrecorded.opaque_calls import call_opaque, call_past_the_class
 from ..unrecorded.unread import call_unread
 from . import known
 from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, special
+from .compiled_calls import NOT_COMPILED, call_compiled_form
 from .construct import CONTAINERS, construct, initialise_dataclass, make, maker, number_subclass, over_iterables
 from .containers import container_method
 from .operate import OPERATORS
 from .stores import remove_attribute, setitem, store_attribute
-from .tape import Cotangents, Record, Tape, pull_again, snapshot
+from .tape import Tape
 
 call = Tape.call
 
@@ -210,28 +207,9 @@ def _is_static(kind: type, name: str) -> bool:
 
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_structured(function):
-        values = parameters(function, args, kwargs)
-        if values is not None and not (tape.integers and any(type(x) is not Int and carries(tape, x) for x in values)):
-            compiled = compiled_for(function, values)
-            if compiled is not None and (compiled.is_fixed or is_constant(tape, compiled)):
-                y = saved = None
-                try:
-                    y, saved = call_on(tape.parent, compiled.forward, *values)
-                    fits = compiled.fits(y)
-                except Exception:
-                    fits = False  # the recorded form raises the error again, on the user's lines
-                if fits:
-                    if any(type(x) is Int for x in values):
-                        y = enlist_all(tape, y, function)
-                    kept = snapshot(y) if compiled.result.kind == "tuple" else y
-                    tape.records.append((_pull_compiled, kept, compiled, saved, values, function))
-                    of_numbers = all(type(x) in REAL for x in args) and args and not kwargs
-                    if known.runs and compiled.is_fixed and function.__closure__ is None and of_numbers:
-                        rest = values[len(args) :]
-                        if all(type(x) in STATIC for x in rest):
-                            found = _of_numbers(function, compiled, len(args), rest)
-                            known.functions.settle(function, found, compiled.is_current)
-                    return y
+        y = call_compiled_form(tape, function, args, kwargs, _call_python)
+        if y is not NOT_COMPILED:
+            return y
     try:
         recorded = instrument(function)
     except InIntegers:
@@ -263,92 +241,6 @@ def _call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
     if function.__name__ == "__init__" and args and dataclasses.is_dataclass(args[0]):
         return initialise_dataclass(tape, function, args, kwargs)
     return call_unread(tape, function, args, kwargs)
-
-
-def _of_numbers(function: FunctionType, compiled: Any, given: int, rest: tuple[Any, ...]) -> Handler:
-    """Return the recorded form of a compiled function that checks types again only if an argument is not a real number.
-
-    It passes ``rest``, the values of the parameters after the first ``given``.
-    """
-    whole = connected.body(function, _call_python, given)
-    if whole is not None:
-        return whole
-    forward = compiled.forward
-    several = compiled.result.kind == "tuple"  # includes lists, which the program may change afterwards
-
-    def call_compiled(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
-            if all(type(x) in REAL for x in args):
-                try:
-                    y, saved = forward(*args, *rest)
-                    if compiled.fits(y):
-                        kept = snapshot(y) if several else y
-                        tape.records.append((_pull_compiled, kept, compiled, saved, (*args, *rest), function))
-                        return y
-                except Exception:
-                    pass  # the recorded form raises the error again, on the user's lines
-        return _call_python(tape, function, args, kwargs)
-
-    return call_compiled
-
-
-def parameters(
-    function: FunctionType, args: Sequence[Any], kwargs: dict[str, Any] | None = None
-) -> tuple[Any, ...] | None:
-    """Return the arguments of a call with defaults and closure contents, or None if they do not match one to one."""
-    code = function.__code__
-    missing = code.co_argcount - len(args)
-    if missing or kwargs:
-        if missing < 0 or code.co_kwonlyargcount:
-            return None
-        defaults = function.__defaults__ or ()
-        names = code.co_varnames[len(args) : code.co_argcount]
-        known_ = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
-        known_ |= kwargs or {}
-        if kwargs and (not kwargs.keys() <= set(names) or code.co_posonlyargcount):
-            return None
-        try:
-            args = (*args, *(known_[name] for name in names))
-        except KeyError:
-            return None
-    if function.__closure__ is None:
-        return tuple(args)
-    try:
-        return (*args, *(cell.cell_contents for cell in function.__closure__))
-    except ValueError:  # a variable that is not assigned yet
-        return None
-
-
-def _pull_compiled(table: Cotangents, record: Record) -> None:
-    _, y, compiled, saved, values, function = record
-    dy = table.take(y)
-    if dy is None:
-        return
-    if table.is_strong and _is_as_it_was(function, values):
-        _pull_recorded(table, function, values, dy)
-        return
-    try:
-        gradients = iter(table.run(compiled.pull, saved, dy, y))
-    except (*SINGULAR, NoDerivative):
-        if not _is_as_it_was(function, values):
-            raise
-        _pull_recorded(table, function, values, dy)
-        return
-    for x, is_active in zip(values, compiled.active):
-        if is_active:
-            table.add(x, next(gradients))
-
-
-def _pull_recorded(table: Cotangents, function: FunctionType, values: tuple[Any, ...], dy: Any) -> None:
-    """Pull back a compiled call by recording it again, because the tape treats infinite slopes."""
-    args = values[: function.__code__.co_argcount]
-    pull_again(table, lambda again: instrument(function)(again, *args), dy)
-
-
-def _is_as_it_was(function: FunctionType, values: tuple[Any, ...]) -> bool:
-    """Whether the closure of a compiled function is unchanged since the call."""
-    now = parameters(function, values[: function.__code__.co_argcount])
-    return now is not None and all(a is b for a, b in zip(values, now))
 
 
 def _call_object(tape: Tape, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ import numpy as np
 from ...source.definitions import parse
 from ...values.special_methods import answer, special
 from ..arrays.subclasses import OPERATOR_UFUNCS, overrides
-from ..unrecorded.opaque import Recording
+from ..unrecorded.opaque_calls import Recording
 from ..unrecorded.unasking import PLAIN, REFLECTED, compares_alone
 from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
 from .tape import Tape

@@ -15,7 +15,8 @@ import numpy as np
 from ...values.numbers import NUMBERS, PASSIVE, call_on, differentiable, is_exact
 from ...values.reachable import is_foreign
 from ..unrecorded.dying import Hook, is_mortal, let_go, watch_over
-from ..unrecorded.opaque import Recording, call_opaque, callback, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import Recording, call_opaque, callback
 from ..unrecorded.watched import plainly
 from . import known
 from .access import iterate, pairs, special

@@ -7,7 +7,7 @@ from types import GeneratorType, MappingProxyType
 from typing import Any
 
 from ...values.numbers import call_on
-from ..unrecorded.opaque import Recording
+from ..unrecorded.opaque_calls import Recording
 from ..unrecorded.unasking import PLAIN, is_plain_key, runs_no_python
 from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
 from .access import iterate, pairs, place

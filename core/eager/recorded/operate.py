@@ -25,7 +25,8 @@ from ..arrays.integers import carries, follow
 from ..arrays.object_arrays import by_entries, computes, record_objects
 from ..arrays.subclasses import OPERATOR_UFUNCS, overrides
 from ..structured.fusible import call, leaf
-from ..unrecorded.opaque import call_opaque, note
+from ..unrecorded.opaque import note
+from ..unrecorded.opaque_calls import call_opaque
 from ..unrecorded.watched import calls_back, plainly
 from .access import iterate, pairs, special
 from .comparison import REFLECTED, compare

@@ -35,7 +35,8 @@ from ..structured.functions import Compiled, compiled_for, is_structured
 from ..unrecorded import locks, watched  # noqa: F401
 from ..unrecorded.held import Held, exposed, globals_of
 from . import builtin_iteration, known  # noqa: F401
-from .call import call, parameters
+from .call import call
+from .compiled_calls import parameters
 from .construct import give_back
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .tape import Cotangents, NotANumber, Tape, sweep

@@ -21,7 +21,7 @@ from ...values.reachable import is_foreign
 from ..arrays.apply import plain_arrays
 from ..arrays.integers import carries, enlist
 from ..arrays.raw_memory import cut
-from ..unrecorded.opaque import call_opaque
+from ..unrecorded.opaque_calls import call_opaque
 from ..unrecorded.unasking import PLAIN
 from . import known
 from .access import (

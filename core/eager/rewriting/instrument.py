@@ -27,7 +27,7 @@ from ..recorded import access, comparison, containers, known, operate, stores, t
 from ..recorded.construct import class_made
 from ..recorded.sizes import listed
 from ..unrecorded.frames import REWRITTEN
-from ..unrecorded.opaque import evaluate_text
+from ..unrecorded.opaque_calls import evaluate_text
 from . import matching
 from .statements import Rewriter, type_parameters
 

@@ -19,7 +19,8 @@ from ...source.definitions import user_frame
 from ...values.numbers import PASSIVE
 from ...values.program_state import Reach, referents
 from ..recorded.tape import Tape, enclosing_tapes
-from .opaque import Recording, note
+from .opaque import note
+from .opaque_calls import Recording
 
 OF_ITERTOOLS = {x for x in vars(itertools).values() if isinstance(x, type) and x.__module__ == "itertools"}
 

@@ -30,7 +30,8 @@ from ...values.program_state import Reach, Variables, entries_of, is_of_engine
 from ..libraries.threads import sent_to, taken_from
 from ..recorded.tape import Tape, enclosing_tapes
 from .frames import leads_to
-from .opaque import Opaque, Recording, note, note_overwritten
+from .opaque import Opaque, note, note_overwritten
+from .opaque_calls import Recording
 
 
 class Shared(Reach):

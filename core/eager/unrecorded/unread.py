@@ -11,7 +11,8 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ..recorded.tape import Tape
-from .opaque import NUMBER_TYPES, Recording, call_within_reach, callback
+from .opaque import NUMBER_TYPES
+from .opaque_calls import Recording, call_within_reach, callback
 
 LOOKING_AROUND = {"locals", "vars", "dir", "globals", "super", "eval", "exec"}
 """Functions that look at the frame that calls them."""

@@ -56,7 +56,8 @@ from ..recorded import known
 from ..recorded.tape import Tape, snapshot
 from .frames import runs_recorded
 from .keys import meets_no_other
-from .opaque import RANDOM, Opaque, Recording, Unrecorded, note, note_overwritten, runs_text
+from .opaque import RANDOM, Opaque, Unrecorded, note, note_overwritten, runs_text
+from .opaque_calls import Recording
 from .unasking import PLAIN, is_plain_key, runs_no_python
 from .watching import Onlooker, innermost
 

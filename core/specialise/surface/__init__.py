@@ -11,7 +11,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     elementwise       where, clip, isclose ...
     slices, indexing  a[...] and a[...] = v;  views: arrays that share another array's memory
     masks             a[a > 0], nonzero: parts whose length is known only when the program runs
-    creation, shapes, joining, reductions, order, calculus, products, contractions (einsum)
+    creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
     methods           methods and attributes of arrays
 """
@@ -33,6 +33,7 @@ from . import (  # noqa: F401
     math_functions,
     means,
     methods,
+    norms,
     operators,
     order,
     products,
@@ -40,6 +41,7 @@ from . import (  # noqa: F401
     reductions,
     shapes,
     ufuncs,
+    without_nan,
 )
 
 

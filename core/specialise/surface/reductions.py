@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Value
 from ...ir.typed import Dim
-from ..traced import Array, Trace, by_rule, traces
+from ..traced import Trace, by_rule, traces
 from .arguments import axis_of, integer, reduced_axes, refuse, strong, value
 from .operators import stored
 from .views import reshape
@@ -241,145 +240,7 @@ if hasattr(np, "cumulative_sum"):
     traces(np.cumulative_prod)(_running(np.cumprod, 1))
 
 
-# Without NaNs
-
-
-def _without_nan(function: Any, neutral: float) -> Callable[..., Any]:
-    def apply(trace: Trace, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        builder, x = trace.builder, strong(trace.builder, value(trace, a))
-        if not x.type.is_inexact:
-            return trace.call(function, a, axis, *args, **kwargs)
-        x = builder.where(builder.ufunc(np.isnan, x), builder.constant(neutral, x.type.dtype), x)
-        return trace.call(function, trace.wrap(x), axis, *args, **kwargs)
-
-    return apply
-
-
-traces(np.nansum)(_without_nan(np.sum, 0.0))
-traces(np.nanprod)(_without_nan(np.prod, 1.0))
-traces(np.nancumsum)(_without_nan(np.cumsum, 0.0))
-traces(np.nancumprod)(_without_nan(np.cumprod, 1.0))
-
-
-def _extreme_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
-    def apply(
-        trace: Trace,
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = NOT_GIVEN,
-        where: Any = True,
-    ) -> Any:
-        call, builder, x = trace.call, trace.builder, strong(trace.builder, value(trace, a))
-        if not x.type.is_inexact:
-            return call(function, a, axis, out, keepdims, initial, where)
-        is_nan = builder.ufunc(np.isnan, x)
-        x = builder.where(is_nan, builder.constant(neutral, x.type.dtype), x)
-        found = value(trace, call(function, trace.wrap(x), axis, None, keepdims, initial, where))
-        if not given(initial):
-            all_nan = call(np.all, trace.wrap(is_nan), axis, None, keepdims)
-            found = builder.where(value(trace, all_nan), builder.constant(np.nan, x.type.dtype), found)
-        return stored(trace, found, out)
-
-    return apply
-
-
-traces(np.nanmax)(_extreme_without_nan(np.max, -np.inf))
-traces(np.nanmin)(_extreme_without_nan(np.min, np.inf))
-
-
-def _place_without_nan(function: Any, neutral: float) -> Callable[..., Any]:
-    def apply(trace: Trace, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        call = trace.call
-        if not value(trace, a).type.is_inexact:
-            return call(function, a, axis=axis, out=out, keepdims=keepdims)
-        is_nan = call(np.isnan, a)
-        some = value(trace, call(np.any, call(np.all, is_nan, axis=axis)))
-        trace.builder.raise_if(some, ValueError, "All-NaN slice encountered")
-        x = call(np.where, is_nan, np.array(neutral, value(trace, a).type.dtype), a)
-        return call(function, x, axis=axis, out=out, keepdims=keepdims)
-
-    return apply
-
-
-traces(np.nanargmax)(_place_without_nan(np.argmax, -np.inf))
-traces(np.nanargmin)(_place_without_nan(np.argmin, np.inf))
-
-
-def _where_not_nan(function: Any) -> Callable[..., Any]:
-    def apply(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        axis = axis if value(trace, a).type.shape else None  # NumPy accepts axis=0 of a number here
-        mask = trace.call(np.logical_not, trace.call(np.isnan, a))
-        return trace.call(function, a, axis, dtype, out, *args, where=mask, **kwargs)
-
-    return apply
-
-
-traces(np.nanmean)(_where_not_nan(np.mean))
-traces(np.nanvar)(_where_not_nan(np.var))
-traces(np.nanstd)(_where_not_nan(np.std))
-
-
-# Norms
-
-
-@traces(np.linalg.norm)
-def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    call, builder = trace.call, trace.builder
-    v = value(trace, x)
-    if not v.type.is_inexact:
-        v = builder.cast(v, np.float64)
-    if axis is None and (ord is None or ord == 2 and v.type.ndim == 1 or ord in ("f", "fro") and v.type.ndim == 2):
-        axes = tuple(range(v.type.ndim))
-    elif axis is None:
-        axes = tuple(range(v.type.ndim))
-    else:
-        axes = tuple(axis_of(trace, i, v.type.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
-    array = trace.wrap(v)
-    if ord is None or len(axes) == 1 and ord == 2 or len(axes) == 2 and ord in ("f", "fro"):
-        found = builder.reduce(np.sum, squares(builder, v), sorted(axes))
-        return finish(trace, v, axes, builder.ufunc(np.sqrt, found), keepdims)
-    size = call(abs, array)
-    if len(axes) == 1:
-        return _vector_norm(trace, size, ord, axes, keepdims)
-    if len(axes) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    rows, columns = axes
-    if ord in (1, -1, np.inf, -np.inf):
-        over, along = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = call(np.sum, size, axis=over, keepdims=True)
-        return _reduced(trace, call(np.max if ord > 0 else np.min, sums, axis=along, keepdims=True), axes, keepdims)
-    if ord in (2, -2, "nuc"):
-        values = call(np.linalg.svd, call(np.moveaxis, array, axes, (-2, -1)), compute_uv=False)
-        function = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
-        found = value(trace, call(function, values, axis=-1))
-        return finish(trace, v, axes, found, keepdims)
-    raise ValueError("Invalid norm order for matrices.")
-
-
 by_rule(np.linalg.norm)
-
-
-def _reduced(trace: Trace, x: Any, axes: Any, keepdims: Any) -> Any:
-    return x if keepdims else trace.wrap(value(trace, trace.call(np.squeeze, x, tuple(axes))))
-
-
-def _vector_norm(trace: Trace, size: Any, ord: Any, axes: Any, keepdims: Any) -> Any:
-    call = trace.call
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    if ord in (np.inf, -np.inf):
-        return call(np.max if ord > 0 else np.min, size, axis=axes[0], keepdims=keepdims)
-    if ord == 0:
-        dtype = value(trace, size).type.dtype
-        return call(np.sum, call(np.asarray, call(operator.ne, size, 0), dtype), axis=axes[0], keepdims=keepdims)
-    if ord == 1:
-        return call(np.sum, size, axis=axes[0], keepdims=keepdims)
-    sums = call(np.sum, call(operator.pow, size, ord), axis=axes[0], keepdims=keepdims)
-    return call(operator.pow, sums, 1.0 / ord if not isinstance(ord, Array) else call(operator.truediv, 1.0, ord))
 
 
 def one_axis(trace: Trace, a: Any, axis: Any, function: str) -> tuple[Value, int]:
