@@ -53,7 +53,7 @@ def pow_backward(saved, dr):
 That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.
 Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each
 operation in the syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do,
-``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says
+``builtin_functions``, ``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says
 where these leave a result that is given memory, ``comparison``, ``containers`` and ``text`` record the methods that C would
 call, ``watched`` notices those that it calls all the same (``effects`` reads from bytecode which of them can store nothing,
 ``unasking`` and ``keys`` know calls of C code that reach none of them),

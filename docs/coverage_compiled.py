@@ -20,7 +20,7 @@ os.environ.setdefault("MORULA_CACHE", "0")
 import numpy as np
 
 import morula as mo
-from morula.core.testing import leaves
+from morula.core.testing.differences import leaves
 
 TARGETS = ("native", "xla")
 TESTS = Path(__file__).resolve().parents[1] / "tests"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 SHAPE = (3, 3)
 X = np.array([[0.427, 0.312, 0.671], [0.344, 0.578, 0.462], [0.633, 0.373, 0.543]])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
-from morula.core.testing import leaves, vjp_by_differences
+from morula.core.testing.differences import leaves, vjp_by_differences
 
 
 def same(a: Any, b: Any) -> bool:

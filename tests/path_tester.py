@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
-from morula.core.testing import leaves, numerical_vjp
+from morula.core.testing.differences import leaves, numerical_vjp
 
 PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
 """All there are, or those that the variable names."""

@@ -16,7 +16,7 @@ import numpy as np
 import rule_tester
 
 from morula.core.rules.table import RULES
-from morula.core.testing import leaves
+from morula.core.testing.differences import leaves
 
 FOLDER = Path(__file__).parent / "rules"
 FILES = tuple(p.stem for p in sorted(FOLDER.glob("test_*.py")) if "rule_tester import check_rule" in p.read_text())

@@ -21,7 +21,8 @@ from strong_zero_tester import check_strong_zero
 
 from morula.core.errors import BadInput, NoDerivative
 from morula.core.rules.table import RULES, pull
-from morula.core.testing import check_pullback, gradient_program, leaves, numerical_vjp, rebuild
+from morula.core.testing import check_pullback, gradient_program
+from morula.core.testing.differences import leaves, numerical_vjp, rebuild
 
 OPTIONS = ("complex_step", "order", "rtol", "atol", "known")
 ENGINE = find_spec("morula.core.api") is not None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from morula.core.rules.table import Rule, pull, pull_strongly
-from morula.core.testing import leaves, rebuild
+from morula.core.testing.differences import leaves, rebuild
 
 OF_WHOLE_MATRICES = {
     "qr",

@@ -14,7 +14,7 @@ from morula.core.ir.typed import ArrayType
 from morula.core.passes.inline import inline
 from morula.core.passes.reverse import reverse
 from morula.core.passes.simplify import simplify
-from morula.core.testing import vjp_by_differences
+from morula.core.testing.differences import vjp_by_differences
 
 TARGETS = ("native", "xla")
 

@@ -165,7 +165,7 @@ class _Desk:
     def slope(self, name: str, size: Any) -> tuple[float, float, float]:
         """The loss's slope along a random direction: by morula's eager gradient, by differences, and the latter's error."""
         import morula as mo
-        from morula.core.testing import ridders
+        from morula.core.testing.differences import ridders
 
         from .program import find
 

@@ -14,7 +14,7 @@ from kinks import FINITE, KINKS, Kink
 from rule_paths import recorded
 
 import morula as mo
-from morula.core.testing import leaves, rebuild
+from morula.core.testing.differences import leaves, rebuild
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
 PATHS = ("structured", "recorded", "native", "xla")

@@ -9,7 +9,7 @@ from strong_zero_programs import PROGRAMS
 
 import morula as mo
 from morula.core.eager.recorded.tape import Cotangents
-from morula.core.testing import numerical_vjp
+from morula.core.testing.differences import numerical_vjp
 from morula.core.values.strong_zero import contraction, is_nan, product, quotient, solution, strong
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

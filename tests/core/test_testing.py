@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing import leaves, numerical_vjp, rebuild, ridders
+from morula.core.testing.differences import leaves, numerical_vjp, rebuild, ridders
 
 
 @dataclass

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 STORES = {
     "attribute": ("self.kept = VALUE", "sum(getattr(o, 'kept', 0.0) for o in (c, d))"),

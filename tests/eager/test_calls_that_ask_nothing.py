@@ -18,7 +18,7 @@ import morula as mo
 from morula.core.eager.unrecorded import watched
 from morula.core.eager.unrecorded.keys import hash_of
 from morula.core.eager.unrecorded.unasking import runs_no_python
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 
 class Unit(enum.Enum):

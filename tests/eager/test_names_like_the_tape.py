@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 NAMES = ["_tape", "tape", "own_tape"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing import numerical_vjp
+from morula.core.testing.differences import numerical_vjp
 
 
 class Value:

@@ -20,7 +20,7 @@ from fuzz.families.mutation import POINT, PureWriter, Writer, program
 from hypothesis import HealthCheck, assume, given, note, settings, strategies as st
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 numbers = itertools.count()
 

@@ -9,7 +9,7 @@ import pytest
 
 import morula as mo
 from morula.core.eager.unrecorded import watched
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 STORING = """
 self.kept = self.x**2

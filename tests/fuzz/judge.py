@@ -23,7 +23,7 @@ import numpy as np
 import morula as mo
 from morula.core.eager.recorded import call, pullback
 from morula.core.eager.structured.functions import compiled_for
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 from .case import Module, copied, moved, totals, world
 from .duals import MATH, DualNumPy, transforms

@@ -14,7 +14,7 @@ from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import ArrayType
 from morula.core.passes.inline import inline
 from morula.core.passes.simplify import simplify
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 
 def loss_of(f: Function) -> Function:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 from morula.ode import odesolve
 from morula.physics import (
     double_pendulum_energy,

@@ -19,7 +19,7 @@ from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused
 
 import morula as mo
 from morula.core.errors import BadInput, NoDerivative
-from morula.core.testing import leaves, numerical_vjp
+from morula.core.testing.differences import leaves, numerical_vjp
 
 pytestmark = pytest.mark.paths
 

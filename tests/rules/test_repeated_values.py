@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 
 import morula as mo
-from morula.core.testing import numerical_vjp
+from morula.core.testing.differences import numerical_vjp
 
 C = np.random.default_rng(5).normal(size=(3, 3))
 W = np.random.default_rng(6).normal(size=(3, 3))

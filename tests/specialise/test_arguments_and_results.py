@@ -14,7 +14,7 @@ from path_tester import PATHS
 from specialise.result_tester import Box, compare, compiled
 
 import morula as mo
-from morula.core.testing import numerical_vjp
+from morula.core.testing.differences import numerical_vjp
 
 # Arguments
 

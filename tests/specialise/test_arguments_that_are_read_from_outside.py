@@ -11,7 +11,7 @@ import pytest
 from path_tester import run_on
 
 import morula as mo
-from morula.core.testing import leaves
+from morula.core.testing.differences import leaves
 
 TARGETS = ("native", "xla")
 

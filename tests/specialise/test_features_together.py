@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing import ridders
+from morula.core.testing.differences import ridders
 
 
 class Spring:

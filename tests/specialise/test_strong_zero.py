@@ -9,7 +9,7 @@ from strong_zero_programs import PROGRAMS
 
 import morula as mo
 from morula.core.compilation import jitted
-from morula.core.testing import numerical_vjp
+from morula.core.testing.differences import numerical_vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 INF, NAN = np.inf, np.nan

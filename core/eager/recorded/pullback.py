@@ -27,7 +27,7 @@ from .. import libraries  # noqa: F401  the handlers register themselves
 from ..arrays import buffers, iteration, mutation, number_functions, numpy_layer, raw_memory, repeated_values  # noqa: F401
 from ..arrays.apply import SINGULAR
 from ..arrays.raw_memory import refuse_leftovers
-from ..libraries import caches, standard_library  # noqa: F401
+from ..libraries import builtin_functions, caches, standard_library  # noqa: F401
 from ..rewriting.instrument import template_of
 from ..structured import fused  # noqa: F401
 from ..structured.captured import is_constant

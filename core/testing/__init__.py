@@ -1,0 +1,234 @@
+"""``check_gradients``: morula's gradients of a program compared with extrapolated differences (``differences``).
+
+Everything works on nested structures: numbers, arrays, dicts, lists, tuples, and objects of any class.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..values import tree
+from ..values.tree import Path, described
+from .differences import (
+    fresh,
+    fresh_arguments,
+    is_of_numpy,
+    is_single,
+    leaves,
+    rebuild,
+    slope_along,
+    units,
+    variables,
+    weighted_result,
+)
+
+
+def check_gradients(
+    f: Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    rtol: float | None = None,
+    atol: float | None = None,
+    seed: int = 0,
+    **kwargs: Any,
+) -> None:
+    """Check morula's gradients of ``f`` at ``args`` against differences of ``f``; for tests of your own programs.
+
+    Every output is weighted by a random cotangent.  Every differentiable leaf of every argument is then perturbed:
+    element by element where it is small, in random directions where it is large.  For the second derivatives a leaf is
+    perturbed in one random direction.
+
+    Args:
+        f: any function that morula differentiates, with any structure of numbers and arrays as its result.
+        args: the point: numbers, floating-point arrays, dicts, lists, tuples, objects.  Choose it away from kinks.
+            A Python int is a number like any other, unless ``f`` raises when it is made a float (a count, an index).
+        order: how many derivatives to check; 2 also checks the gradient of the gradient.
+        rtol, atol: tolerances; by default 1e-6 and 1e-8, or 2e-3 and 2e-3 if anything is in single precision.
+        seed: of the random cotangents and directions.
+        kwargs: passed on to ``f``; not differentiated.
+
+    Raises:
+        BadInput: ``f`` is not callable, or ``order`` is less than 1.
+        AssertionError: the value of ``f`` changes by being differentiated, a gradient does not have the structure,
+            shape and dtype of its argument, or it disagrees with the differences.  The message names the leaf.
+
+    >>> import morula as mo
+    >>> mo.testing.check_gradients(lambda x, n: x**n, 1.5, 2.5)
+    """
+    if order < 1:
+        raise BadInput(f"check_gradients: order must be at least 1, not {order}")
+    if not callable(f):
+        raise BadInput(f"check_gradients: f must be a function, not {f!r}; give its arguments after it")
+    name = getattr(f, "__qualname__", None) or repr(f)
+    for times in range(order):
+        cotangent = check_pullback(
+            f, args, kwargs, name, rtol, atol, seed=seed + times, slack=10.0**times, by_element=times == 0
+        )
+        f, kwargs, name = gradient_program(f, cotangent, kwargs), {}, f"gradient of {name}"
+
+
+def check_pullback(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    rtol: float | None,
+    atol: float | None,
+    seed: int,
+    slack: float = 1.0,
+    by_element: bool = True,
+) -> Any:
+    """One order of ``check_gradients``; returns the random cotangent that it gave to the result.
+
+    ``slack`` widens the tolerances: each order is less accurate than the one before.  With ``by_element`` a small leaf
+    is perturbed element by element; without, every leaf is along one random direction: a wrong element spoils that as
+    surely, though it does not say which one it is.
+    """
+    from ..api import pullback  # the engine is loaded only by those who ask for it
+
+    names = _argument_names(f, args)
+    random = np.random.default_rng(seed)
+    plain = f(*fresh_arguments(args), **fresh(kwargs))
+    cotangent = _random_cotangent(plain, random)
+    y, back = pullback(f, *fresh_arguments(args), **fresh(kwargs))
+    differing = _first_difference(plain, y)
+    if differing is not None:
+        raise AssertionError(f"check_gradients({name}): {differing}, so differentiating f has changed its value")
+    gradients = back(fresh(cotangent))
+    if not isinstance(gradients, tuple) or len(gradients) != len(args):
+        raise AssertionError(
+            f"check_gradients({name}): {len(args)} arguments, but the pullback returned {gradients!r}; "
+            "expected a tuple with one cotangent per argument"
+        )
+    single = any(is_single(x) for _, x in [*leaves(args), *leaves(plain)])
+    rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
+    atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
+
+    _check_places(args, gradients, name, names)
+    loss = weighted_result(f, cotangent, args, kwargs)
+    for path, x in variables(args):
+        where = f"check_gradients({name}): the gradient of {_spell(path, names)}"
+        g = _at(gradients, path)
+        if g is None:
+            raise AssertionError(f"{where} is None; expected {described(x)}")
+        if np.shape(g) != np.shape(x) or (isinstance(x, np.ndarray) and np.asarray(g).dtype != x.dtype):
+            raise AssertionError(f"{where} is {described(g)}; expected {described(x)}, as the argument")
+        for direction, element in _directions(x, random, by_element):
+            expected, error = slope_along(loss, path, x, direction)
+            if math.isnan(expected) and isinstance(x, int):
+                continue
+            ours = float(np.sum(np.real(np.conj(direction) * g)))
+            tolerance = atol + rtol * max(abs(ours), abs(expected))
+            if not error <= 10 * tolerance:
+                raise AssertionError(
+                    f"{where}{element} cannot be checked: differences give {expected!r} with an error of {error:.1e}; "
+                    "is f random, not smooth there, or less accurate than rtol and atol ask?"
+                )
+            if not abs(ours - expected) <= tolerance + 2 * error:
+                raise AssertionError(
+                    f"{where}{element} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} "
+                    f"(weighted by a random cotangent, seed={seed})"
+                )
+    return cotangent
+
+
+def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, names: list[str]) -> None:
+    """Check that all places of one array hold the same cotangent."""
+    for i, x in enumerate(args):
+        first: dict[int, Path] = {}
+        for path, leaf in leaves(x):
+            if not isinstance(leaf, np.ndarray) or id(leaf) not in first:
+                first[id(leaf)] = path
+                continue
+            a, b = _at(gradients[i], first[id(leaf)]), _at(gradients[i], path)
+            if a is not b and not np.array_equal(a, b, equal_nan=True):
+                one, two = (_spell((("item", i), *p), names) for p in (first[id(leaf)], path))
+                raise AssertionError(
+                    f"check_gradients({name}): {one} and {two} are one array, but the gradient holds {a!r} and {b!r} there"
+                )
+
+
+def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """The cotangents of f's arguments as a program of its own, for the next order of ``check_gradients``."""
+    from ..api import pullback
+
+    def gradient_of(*xs: Any) -> Any:
+        return pullback(f, *xs, **kwargs)[1](cotangent)
+
+    return gradient_of
+
+
+def _directions(x: Any, random: np.random.Generator, by_element: bool) -> Iterator[tuple[Any, str]]:
+    """Every coordinate of a small leaf, or random directions: three of a large one.  Each with the text of its place."""
+    if by_element and np.size(x) <= 8:
+        for unit in units(x):
+            index = "".join(f"[{', '.join(map(str, i))}]" for i in np.argwhere(unit))
+            part = "" if not np.iscomplexobj(x) else " (imaginary part)" if np.iscomplexobj(unit) else " (real part)"
+            yield unit, index * isinstance(x, np.ndarray) * (np.ndim(x) > 0) + part
+    else:
+        for _ in range(3 if by_element else 1):
+            yield _random_like(x, random), " along a random direction"
+
+
+def _random_like(x: Any, random: np.random.Generator) -> Any:
+    shape = np.shape(x)
+    draw = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+    if np.iscomplexobj(x):
+        draw = draw + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+    if isinstance(x, np.ndarray):
+        return np.asarray(draw, x.dtype)
+    return type(x)(draw) if is_of_numpy(x) else draw.item() if isinstance(draw, np.ndarray | np.generic) else draw
+
+
+def _random_cotangent(y: Any, random: np.random.Generator) -> Any:
+    return rebuild(y, lambda path, x: _random_like(x, random), other=lambda _: None)
+
+
+def _at(value: Any, path: Path) -> Any:
+    def step(container: Any, key: tuple[str, Any]) -> Any:
+        try:
+            return getattr(container, key[1], None) if key[0] == "attribute" else container[key[1]]
+        except (TypeError, KeyError, IndexError):
+            return None
+
+    return reduce(step, path, value)
+
+
+def _spell(path: Path, names: list[str]) -> str:
+    return tree.spelled(path[1:], names[path[0][1]])
+
+
+def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """What the error message calls each argument: its parameter's name where ``f`` has a signature."""
+    names = [f"args[{i}]" for i in range(len(args))]
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return names
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (plain + names[len(plain) :])[: len(args)]
+
+
+def _first_difference(a: Any, b: Any) -> str | None:
+    """What differs between two results, in words; None where they agree in structure, type, dtype and value."""
+    if not isinstance(b, type(a)):  # a NumPy double is a float
+        return f"f returns a {type(a).__name__}, and a {type(b).__name__} when differentiated"
+    left, right = leaves(a), leaves(b)
+    if [path for path, _ in left] != [path for path, _ in right]:
+        return "f returns another structure when it is differentiated"
+    for (_, x), (_, y) in zip(left, right, strict=True):
+        if not isinstance(y, type(x)) or np.shape(x) != np.shape(y) or np.asarray(x).dtype != np.asarray(y).dtype:
+            return f"f returns {described(x)}, and {described(y)} when differentiated"
+        rounding = 8 * np.finfo(np.asarray(x).dtype).eps if np.asarray(x).dtype.kind in "fc" else 0.0
+        sizes = np.abs(np.asarray(x))
+        size = np.max(sizes, initial=0.0, where=np.isfinite(sizes))  # of terms that may cancel in an entry
+        if not np.allclose(x, y, rtol=rounding, atol=rounding * size, equal_nan=True):
+            return f"f returns {x!r}, and {y!r} when differentiated"
+    return None
