@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .eager.recorded import jacobians
+from . import jacobians
 from .eager.recorded.call import call
 from .eager.recorded.compiled_calls import parameters
 from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
@@ -27,7 +27,6 @@ from .rules.registry import HANDLERS, handles
 from .source.definitions import describe, name_of
 from .source.requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
 from .source.statements import lower
-from .values import tree
 from .values.numbers import Int, call_on
 
 __all__ = [
@@ -305,21 +304,19 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
 
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
         (position,) = _positions(f, (argnums,), args)
-        x = args[position]
-        if any(map(np.iscomplexobj, tree.leaves(x))):
-            raise BadInput(
-                f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
-                "complex numbers into .real and .imag"
-            )
         y, back = record_run(parent, f, args, kwargs, (position,))
         if y is None:
             raise nothing_returned(f)
-        return call_on(parent, jacobians.of_run, _Gradient(back, parent), y, x)
+        return call_on(parent, jacobians.of_run, _Gradient(back, parent), y, args[position], position)
 
     def trace(trace: Any, args: Any, kwargs: Any) -> Any:
-        from .specialise.transforms import trace_jacobian
+        from .specialise.transforms import OfOneArgument, differentiated, positions
 
-        return trace_jacobian(trace, f, argnums, args, kwargs)
+        (position,) = positions(trace, f, (argnums,), args)
+        y, back = differentiated(trace, f, args, kwargs, (position,))
+        if y is None:
+            raise nothing_returned(f)
+        return trace.call(jacobians.of_run, OfOneArgument(back), y, args[position], position, back.is_linear)
 
     return _Transformed(f, run, trace, jacobian, f, argnums)
 

@@ -71,6 +71,7 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
     check_function(g)
     if not trace.level:
         return x
+    trace.by_hand += 1
     return with_pullback(trace, x, (x,), lambda dy: (trace.call(g, dy),), f"the hook {describe(g)}")
 
 
@@ -87,6 +88,7 @@ def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call, in something that is differentiated, of a function whose derivative was given by ``@adjoint``."""
+    trace.by_hand += 1
     trace.level -= 1
     try:
         pair = trace.call(ADJOINTS[f], *args, **kwargs)

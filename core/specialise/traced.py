@@ -227,6 +227,7 @@ class Trace:
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
     asked: NeedsConcrete | None = None  # the last number that had to be known
     level: int = 0  # how many derivatives are taken of the traced code
+    by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
 
     def value(self, x: Any) -> Value:

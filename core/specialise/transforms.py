@@ -15,14 +15,14 @@ import numpy as np
 from ..errors import BadInput, two_arguments
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Operation, Value
-from ..ir.typed import STACK, ArrayType, custom, type_of
+from ..ir.typed import STACK, custom, type_of
 from ..passes.columns import by_rows
 from ..passes.custom_derivatives import without_custom
 from ..passes.inline import inline
 from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
-from ..source.requirements import check_function, no_pair, no_scalar, nothing_returned, out_of_range, result_is_none
+from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
@@ -38,6 +38,7 @@ class Pull:
         self.saved: list[Value] = []
         self.results: list[Value] = []  # their values in the program
         self.backward: Function | None = None
+        self.is_linear = True  # whether no pullback of the user's own is part of it
 
     def __morula_trace__(self, trace: Trace, dy: Any) -> tuple[Any, ...]:
         return self.pull(dy)
@@ -82,6 +83,19 @@ class Pull:
             seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
 
 
+class OfOneArgument:
+    """The pullback of a function that was differentiated with respect to one argument: a cotangent in, a cotangent out."""
+
+    def __init__(self, back: Pull) -> None:
+        self.back = back
+
+    def __morula_trace__(self, trace: Trace, dy: Any) -> Any:
+        return self.back.pull(dy)[0]
+
+    def __call__(self, dy: Any) -> Any:
+        return self.back.pull(dy)[0]
+
+
 def differentiated(
     trace: Any,
     f: Callable[..., Any],
@@ -99,6 +113,7 @@ def differentiated(
     _refuse_one_holder_for_two(entered)
     parameters = [p for e in entered for p in e.parameters]
     own: dict[int, Any] = {}
+    by_hand = trace.by_hand
 
     def run() -> tuple[list[Value], Any]:
         given = list(args)
@@ -142,6 +157,7 @@ def differentiated(
     for one in trace.candidates.values():
         one.restore(own)
     pull = Pull(trace, f, shown, parameters, entered)
+    pull.is_linear = trace.by_hand == by_hand
     pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
     return Restore(own)(y), pull
 
@@ -258,55 +274,6 @@ def unit(trace: Any, f: Any, y: Any) -> Any:
     if kind.shape or kind.dtype.kind == "b":
         raise no_scalar(f, np.empty((), kind.dtype), f" of shape {text_of_shape(kind.shape)}")
     return trace.wrap(trace.builder.constant(1, kind.dtype))
-
-
-def trace_jacobian(trace: Any, f: Callable[..., Any], argnums: int, args: Any, kwargs: Any) -> Any:
-    """Return, for each leaf of the result, an array of the leaf's shape followed by the argument's shape."""
-    (position,) = positions(trace, f, (argnums,), args)
-    (kind,) = (
-        Entered(trace, args[position]).types
-        if isinstance(args[position], (Traced, float, np.floating, np.ndarray))
-        else (None,)
-    )
-    if kind is None or kind.dtype.kind != "f":
-        raise BadInput(
-            f"jacobian needs a real number or array as argument {position}; use morula.pullback, or gather the parameters in "
-            "one array"
-        )
-    y, back = differentiated(trace, f, args, kwargs, (position,))
-    if y is None:
-        raise nothing_returned(f)
-    return _rows(trace, back, y, kind, lambda dy: dy)
-
-
-def _rows(trace: Any, back: Pull, y: Any, x: ArrayType, whole: Callable[[Any], Any]) -> Any:
-    """Return the Jacobian of each leaf of a result; ``whole`` embeds a leaf's cotangent in the whole result's."""
-    if isinstance(y, (list, tuple)):
-        none = [None] * len(y)
-        rows = [
-            _rows(trace, back, e, x, lambda dy, i=i: whole([*none[:i], dy, *none[i + 1 :]])) for i, e in enumerate(y)
-        ]
-        return trace.new(rows) if isinstance(y, list) else tuple(rows)
-    if isinstance(y, dict):
-        return trace.new({k: _rows(trace, back, e, x, lambda dy, k=k: whole({k: dy})) for k, e in y.items()})
-    builder = trace.builder
-    kind = trace.value(y).type
-    if kind.dtype.kind == "c":
-        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
-    if not kind.shape:
-        return back.pull(whole(trace.wrap(builder.constant(1, kind.dtype))))[0]
-    if not kind.is_static or not x.is_static:
-        raise BadInput("jacobian needs arrays whose shapes are known while compiling")
-    n = int(np.prod(kind.shape))
-    constant = [builder.constant(i, np.int64) for i in (0, n, 1)]
-
-    def row(i: Value, rows: Value) -> list[Value]:
-        dy = builder.setitem(builder.zeros((n,), kind.dtype), [i], builder.constant(1, kind.dtype), ("i",))
-        dx = trace.value(back.pull(whole(trace.wrap(builder.reshape(dy, kind.shape))))[0])
-        return [builder.setitem(rows, [i], dx, ("i", *(":",) * dx.type.ndim))]
-
-    (rows,) = builder.range_(constant[0], constant[1], constant[2], row, [builder.zeros((n, *x.shape), x.dtype)])
-    return trace.wrap(builder.reshape(rows, (*kind.shape, *x.shape)))
 
 
 def _is_left_behind(op: Operation) -> bool:

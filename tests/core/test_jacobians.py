@@ -1,12 +1,13 @@
-"""Jacobians by rows and by columns: the same numbers, whichever are fewer."""
+"""Jacobians by rows and by columns, eager and compiled: the same numbers, whichever are fewer."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from path_tester import PATHS, run_on
 
 import morula as mo
-from morula.core.eager.recorded import jacobians
+from morula.core import jacobians
 
 T = np.linspace(0.1, 3.0, 40)
 
@@ -22,18 +23,29 @@ def written(b):
     return out
 
 
-def by_rows(monkeypatch, f, *args):
+def twice(b):
+    y = decay(b)
+    return y, y
+
+
+@pytest.fixture(params=PATHS)
+def jacobian(request):
+    """``mo.jacobian`` on each path."""
+    return lambda f: run_on(request.param)(mo.jacobian(f))
+
+
+def by_rows(monkeypatch, jacobian, f, *args):
     with monkeypatch.context() as context:
         context.setattr(jacobians, "FEWER", 10**9)
-        return mo.jacobian(f)(*args)
+        return jacobian(f)(*args)
 
 
 @pytest.mark.parametrize(
-    "f", [decay, written, lambda b: np.outer(decay(b), b), lambda b: (decay(b), b[0] * b[1], [T * b[1]])]
+    "f", [decay, written, lambda b: np.outer(decay(b), b), lambda b: (decay(b), b[0] * b[1], [T * b[1]]), twice]
 )
-def test_columns_are_rows(f, monkeypatch):
+def test_columns_are_rows(f, jacobian, monkeypatch):
     b = np.array([2.0, 0.5])
-    columns, rows = mo.jacobian(f)(b), by_rows(monkeypatch, f, b)
+    columns, rows = jacobian(f)(b), by_rows(monkeypatch, jacobian, f, b)
     assert type(columns) is type(rows)
     for c, r in zip(mo.tree.leaves(columns), mo.tree.leaves(rows), strict=True):
         assert c.shape == r.shape and c.dtype == r.dtype
@@ -56,17 +68,15 @@ def test_a_tall_jacobian_takes_one_run_and_a_sweep_for_each_column(monkeypatch):
     np.testing.assert_allclose(jacobian[:, 0], np.exp(-0.5 * T), rtol=1e-14)
 
 
-def test_closed_form_in_single_precision():
+def test_closed_form_in_single_precision(jacobian):
     b = np.array([2.0, 0.5], np.float32)
-    found = mo.jacobian(lambda b: b[0] * np.exp(-b[1] * T.astype(np.float32)))(b)
+    found = jacobian(lambda b: b[0] * np.exp(-b[1] * T.astype(np.float32)))(b)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, np.stack([np.exp(-0.5 * T), -2 * T * np.exp(-0.5 * T)], -1), rtol=1e-5)
 
 
-def test_structures_of_arguments_and_results():
-    found = mo.jacobian(lambda p: {"y": p["a"] * p["w"][0] * T, "z": p["a"] ** 2})(
-        {"a": 2.0, "w": [np.array([3.0]), 1.0]}
-    )
+def test_structures_of_arguments_and_results(jacobian):
+    found = jacobian(lambda p: {"y": p["a"] * p["w"][0] * T, "z": p["a"] ** 2})({"a": 2.0, "w": [np.array([3.0]), 1.0]})
     np.testing.assert_allclose(found["y"]["a"], 3.0 * T)
     np.testing.assert_allclose(found["y"]["w"][0], 2.0 * T[:, None])
     assert not found["y"]["w"][1].any()
@@ -88,26 +98,26 @@ def test_columns_are_differentiated():
     assert mo.grad(mo.grad(total))(0.3) == pytest.approx(-np.sum(np.cos(0.3 * k) * k**3), rel=1e-13)
 
 
-def test_a_hook_that_is_not_linear_sees_each_row():
-    found = mo.jacobian(lambda x: mo.hook(lambda g: np.clip(g, -1.0, 1.0), x * 3.0) * np.arange(1.0, 30.0))(1.0)
+def test_a_hook_that_is_not_linear_sees_each_row(jacobian):
+    found = jacobian(lambda x: mo.hook(lambda g: np.clip(g, -1.0, 1.0), x * 3.0) * np.arange(1.0, 30.0))(1.0)
     assert found.tolist() == [3.0] * 29
 
 
-def test_infinite_slopes():
-    assert np.isinf(mo.jacobian(lambda x: np.sqrt(x) * np.ones(10))(0.0)).all()
-    at_kink = mo.jacobian(lambda x: np.where(x > 0, np.sqrt(x), x) * np.ones(10))
+def test_infinite_slopes(jacobian):
+    assert np.isinf(jacobian(lambda x: np.sqrt(x) * np.ones(10))(0.0)).all()
+    at_kink = jacobian(lambda x: np.where(x > 0, np.sqrt(x), x) * np.ones(10))
     assert at_kink(np.zeros(1)).tolist() == [[1.0]] * 10
-    two = mo.jacobian(lambda x: np.concatenate([np.sqrt(x), *[x] * 9]))(np.array([0.0, 4.0]))
+    two = jacobian(lambda x: np.concatenate([np.sqrt(x), *[x] * 9]))(np.array([0.0, 4.0]))
     assert two[:2].tolist() == [[np.inf, 0.0], [0.0, 0.25]]
 
 
-def test_results_without_rows_and_arguments_that_are_not_used():
-    assert mo.jacobian(lambda x: x[:0])(np.ones(3)).shape == (0, 3)
-    assert not mo.jacobian(lambda x: T)(np.ones(2)).any()
-    assert mo.jacobian(lambda x: T)(np.ones(0)).shape == (40, 0)
+def test_results_without_rows_and_arguments_that_are_not_used(jacobian):
+    assert jacobian(lambda x: x[:0])(np.ones(3)).shape == (0, 3)
+    assert not jacobian(lambda x: T)(np.ones(2)).any()
+    assert jacobian(lambda x: T)(np.ones(0)).shape == (40, 0)
 
 
-def test_derivatives_by_hand_without_one_of_their_own():
+def test_derivatives_by_hand_without_one_of_their_own(jacobian):
     def f(x):
         return x**3 * np.ones(9)
 
@@ -115,14 +125,14 @@ def test_derivatives_by_hand_without_one_of_their_own():
     def _(x):
         return f(x), lambda dy: float(np.sum(dy).item()) * 3 * x**2
 
-    assert mo.jacobian(f)(2.0).tolist() == [12.0] * 9
+    assert jacobian(f)(2.0).tolist() == [12.0] * 9
 
 
-def test_complex_numbers_are_refused():
+def test_complex_numbers_are_refused(jacobian):
     with pytest.raises(
         mo.BadInput,
         match=r"real numbers and arrays in argument 0, not a complex; use morula.pullback, or split complex numbers",
     ):
-        mo.jacobian(lambda z: z)(1j)
+        jacobian(lambda z: z)(1j)
     with pytest.raises(mo.BadInput, match="jacobian needs a real output"):
-        mo.jacobian(lambda x: x * 1j)(1.0)
+        jacobian(lambda x: x * 1j)(1.0)

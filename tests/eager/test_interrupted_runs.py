@@ -162,7 +162,7 @@ class World:
         assert not any(type(x) is Int for x in leaves(self.model))
         assert all(np.array_equal(a, was) for a, was in self.arrays)
         assert self.now() == self.settings
-        assert not claims._claims and not claims._waiting and not recursion.deep
+        assert not claims._claims and not claims._waiting and not recursion.is_raised()
         assert claims.lock.acquire(blocking=False)
         claims.lock.release()
         done = threading.Thread(target=lambda: (claims.lock.acquire(), claims.lock.release()), daemon=True)
