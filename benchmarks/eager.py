@@ -1,9 +1,9 @@
-"""What a gradient costs on the eager path, beside plain Python and the peers, measured in one run.
+"""Measure the cost of eager gradients against plain Python and peers, in one run.
 
 Run: python benchmarks/eager.py [--quick]        (pip install "morula[bench]" adds the peers, PyTorch and autograd)
 
-Each figure is the median of repeats, taken in turn so that a slow moment of the machine hits all alike.  The tables are
-printed, and written to benchmarks/results/eager-<date>.md.
+Each figure is a median of repeats.  The programs' repeats are interleaved, so that a slow phase of the machine affects all
+alike.  The tables are printed, and written to benchmarks/results/eager-<date>.md.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ HERE = Path(__file__).resolve().parent
 
 
 def timed(programs: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The median time in seconds of each program, after a run that does not count.
+    """The median time in seconds of each program, after one warm-up run.
 
-    A program is repeated within a measurement until that takes a millisecond or more.
+    Within a measurement a program is repeated, for about two milliseconds.
     """
     rounds = {}
     for name, program in programs.items():
@@ -70,7 +70,7 @@ def chain(x):
 
 
 def chain_by_hand(x):
-    """The adjoint of ``chain`` as a person would write it: a stack on the way there, popped on the way back."""
+    """The adjoint of ``chain``, written by hand: the forward sweep pushes on a stack, the backward sweep pops."""
     stack = []
     for _ in range(ITERATIONS):
         stack.append(x)

@@ -1,11 +1,11 @@
-"""What value and gradient cost over the plain call, for programs that were never written for differentiation.
+"""Measure value and gradient relative to the plain call, for programs that were not written for differentiation.
 
 Run: python benchmarks/generality.py [--quick] [--no-peers] [name ...]
 
 The programs are the calls of ``tests/thirdparty`` (install the extra ``thirdparty``) and some of SciPy's own solvers and
-of plain Python.  autograd, JAX and PyTorch (extra ``bench``) are given the same functions, and are timed where they can run
-them and their gradient is right.  Packages that are held out, never profiled to make morula faster, are summed up apart.
-Times are of the processor, first calls by the clock.  The tables are written to
+of plain Python.  autograd, JAX and PyTorch (extra ``bench``) are given the same functions, and are timed if they run
+them and give the right gradient.  Held-out packages, which are never profiled to make morula faster, are summarised
+separately.  Times are processor time; first calls are wall-clock time.  The tables are written to
 benchmarks/results/generality-<date>.md.
 """
 
@@ -60,7 +60,7 @@ def spline(y: Any) -> Any:
 
 
 class Vector:
-    """A vector of the plane, with operators."""
+    """A vector in the plane, with operators."""
 
     __slots__ = ("x", "y")
 
@@ -106,7 +106,7 @@ def cases() -> Iterator[Case]:
 
 
 def total(y: Any) -> Any:
-    """One real number of any result, for a gradient to be taken of."""
+    """The sum of the real numbers in any result, as a loss to differentiate."""
     if isinstance(y, dict):
         y = list(y.values())
     if isinstance(y, (tuple, list)):
@@ -120,7 +120,7 @@ def total(y: Any) -> Any:
 
 
 def differentiated(arguments: tuple[Any, ...]) -> list[int]:
-    """The positions of the arguments that are real numbers or arrays: what every peer can take."""
+    """The positions of the arguments that are real numbers or arrays, which every peer accepts."""
     return [i for i, x in enumerate(arguments) if isinstance(x, (float, np.ndarray)) and np.asarray(x).dtype == float]
 
 
@@ -156,19 +156,19 @@ PEERS = {"autograd": by_autograd, "JAX": by_jax, "PyTorch": by_torch}
 
 
 def peers(given: list[str], loss: Any, chosen: list[int], arguments: tuple[Any, ...], right: Any) -> dict[str, Any]:
-    """The peers that give the right gradient, as programs to time, and what is to be said of the others."""
+    """For each peer, a program to time if its gradient is right, and a remark otherwise."""
     found: dict[str, Any] = {}
     for name in given:
         try:
             signal.alarm(PATIENCE)
             run = PEERS[name](loss, chosen, arguments)
-            # PyTorch's gradient of what it has not seen is None: zero, then.
+            # PyTorch gives None for unused inputs: zero.
             gradient = [np.zeros(1) if g is None else np.asarray(g) for g in run()]
         except ImportError:
             found[name] = "not installed"
         except TimeoutError:
             found[name] = f"over {PATIENCE} s"
-        except Exception:  # whatever a peer raises at a program that it was not made for
+        except Exception:  # a peer may raise anything for a program that it does not support
             found[name] = "cannot run it"
         else:
             agrees = all(np.allclose(g, r, rtol=1e-4, atol=1e-8) for g, r in zip(gradient, right))
@@ -179,7 +179,7 @@ def peers(given: list[str], loss: Any, chosen: list[int], arguments: tuple[Any, 
 
 
 PATIENCE = 20
-"""Seconds that a peer has for its first gradient of a program."""
+"""The time limit in seconds for a peer's first gradient of a program."""
 
 
 def _give_up(*_: object) -> None:
@@ -190,7 +190,7 @@ signal.signal(signal.SIGALRM, _give_up)
 
 
 def cost(programs: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The median processor time of each program, in seconds, after a run that does not count; taken in turn."""
+    """The median processor time of each program in seconds, after one warm-up run, with the repeats interleaved."""
     rounds = {}
     for name, program in programs.items():
         program()
@@ -208,7 +208,7 @@ def cost(programs: dict[str, Callable[[], Any]], repeats: int) -> dict[str, floa
 
 
 def measure(case: Case, repeats: int, given: list[str]) -> list[Any] | None:
-    """A row of the table: name, plain time, first call, ratio, the ratios of the peers; and whether it is held out."""
+    """A row of the table: name, plain time, first call, morula's ratio, the peers' ratios, whether it is held out."""
     name, f, arguments, held_out = case
 
     def summed(*xs: Any) -> Any:
@@ -232,7 +232,7 @@ def measure(case: Case, repeats: int, given: list[str]) -> list[Any] | None:
 
 
 def distribution(ratios: list[float], what: str) -> str:
-    """One line on how the ratios of some programs are spread."""
+    """One line with the distribution of some programs' ratios."""
     if len(ratios) < 2:
         return f"{what}: {len(ratios)} programs."
     first, middle, third = quantiles(ratios, n=4, method="inclusive")
@@ -258,7 +258,7 @@ def main() -> None:
             continue
         try:
             row = measure(case, 3 if options.quick else 7, given)
-        except mo.NoDerivative as error:  # some packages run code compiled by numba where that is installed
+        except mo.NoDerivative as error:  # some packages run numba-compiled code if numba is installed
             print(f"{case[0]:55s} refused: {str(error).splitlines()[0]}", flush=True)
             refused.append(case[0])
             continue

@@ -1,9 +1,9 @@
-"""What a plate conducts, from the temperatures on it: a gradient through a conjugate-gradient solve.
+"""Find a plate's conductivity from temperatures measured on it: a gradient through conjugate-gradient solves.
 
-Heat flows through a plate whose edge is kept at 0: -div(k grad u) = q.  The conductivity k is unknown in each of 20 x 20 cells;
-temperatures are measured in every cell, with noise, while in turn each quarter of the plate is heated.  The misfit is a
-function of log k through four solves of 400 equations, and its gradient comes back through each of them by one more solve,
-whatever number of iterations it took.  L-BFGS finds k.
+Heat flows through a plate whose edge is kept at 0: -div(k grad u) = q.  The conductivity k is unknown in each of 20 x 20 cells.
+Temperatures are measured in every cell, with noise, while one quarter of the plate at a time is heated.  The misfit depends
+on log k through four solves of 400 equations.  Its gradient needs one more solve for each of them, independent of the number
+of iterations of the first.  L-BFGS finds k.
 
     python examples/implicit_cg.py
 """
@@ -23,19 +23,19 @@ SMOOTHNESS = 2e-3
 
 
 def harmonic(a, b):
-    """The conductivity of the face between two cells."""
+    """The conductivity of the face between two cells: their harmonic mean."""
     return 2 * a * b / (a + b)
 
 
 def faces(k):
-    """Conductivities of the faces between rows, (N + 1, N), and columns, (N, N + 1); half a cell lies at the edge."""
+    """Conductivities of the faces between rows, (N + 1, N), and columns, (N, N + 1); the edge is half a cell away."""
     rows = np.concatenate([2 * k[:1], harmonic(k[1:], k[:-1]), 2 * k[-1:]], axis=0)
     columns = np.concatenate([2 * k[:, :1], harmonic(k[:, 1:], k[:, :-1]), 2 * k[:, -1:]], axis=1)
     return rows, columns
 
 
 def outflow(u, rows, columns):
-    """What flows out of each cell, the linear function that is inverted."""
+    """The heat flow out of each cell at temperatures u: the linear function that is inverted."""
     u = np.pad(np.reshape(u, (N, N)), 1)
     down = rows * (u[1:, 1:-1] - u[:-1, 1:-1])
     right = columns * (u[1:-1, 1:] - u[1:-1, :-1])
@@ -56,7 +56,7 @@ def loss(log_k, sources, measured):
 
 
 def picture(k):
-    """The plate in characters, darker for better conducting."""
+    """The plate as lines of characters, darker for a higher conductivity."""
     shades = " .:-=+*#%@"
     levels = np.clip(np.log(k) / np.log(8.0), 0, 0.999) * len(shades)
     return ["".join(shades[int(level)] * 2 for level in row) for row in levels]

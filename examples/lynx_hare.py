@@ -1,4 +1,4 @@
-"""A hybrid model of lynx and hare: known growth and death, unknown interaction, learned from the fur trade's books.
+"""Learn the interaction of lynx and hare from the fur trade's books: a differential equation with a network inside.
 
 The populations H and L (thousands of pelts) follow a universal differential equation,
 
@@ -7,9 +7,9 @@ The populations H and L (thousands of pelts) follow a universal differential equ
 
 with unknown rates a and d and interactions given by a small neural network.  A classical Lotka-Volterra model, in which
 N1 = b H L and N2 = c H L, is fitted first, and the hybrid starts from it: N1 = b H L exp(n1), N2 = c H L exp(n2), where
-n = (n1, n2) is the network's output.  So no meeting means no interaction, and a network that says nothing is the
-classical model.  Both are fitted to all data at once, through the solver: the loss is the squared error of the
-logarithms along one trajectory, plus penalties that keep the network silent where the data do not ask for it.
+n = (n1, n2) is the network's output.  Thus the interaction vanishes with H or L, and a network with output zero gives
+the classical model.  Both are fitted to all data at once, through the solver: the loss is the squared error of the
+logarithms along one trajectory, plus penalties that keep the network's output small where the data do not need it.
 
 Run: python examples/lynx_hare.py [picture.png]
 
@@ -54,19 +54,19 @@ def classical(t, y, p):
 
 
 def hybrid(t, y, p):
-    """The same, with what the network adds to the logarithms of b and c."""
+    """The same, with the network's output added to the logarithms of b and c."""
     return SIGN * (np.exp(p["rates"]) - np.exp(p["encounters"] + y[::-1] + correction(p, y)))
 
 
 def correction(p, y):
-    """n(H, L), the logarithms of learned over classical interaction, at states y (..., 2)."""
-    # The states lie within +-1.5; widened, they reach the bends of tanh, and training is far better conditioned.
+    """n(H, L), the logarithms of the ratio of learned to classical interaction, at states y (..., 2)."""
+    # The states lie within +-1.5.  Scaled, they reach the nonlinear range of tanh, which conditions training far better.
     return p["network"](3.0 * y)
 
 
 def trajectory(model, p, years):
     """The logarithms of both populations (m, 2) at the given years."""
-    # Looser tolerances are cheaper, but as steps come and go the loss then jumps by more than BFGS gains in a step.
+    # Looser tolerances are cheaper, but then changes in the number of steps make the loss jump by more than a BFGS step gains.
     return odesolve(model, p["start"], years - YEARS[0], p, rtol=1e-5, atol=1e-5).ys
 
 
@@ -75,17 +75,17 @@ def misfit(p, model, years, data):
 
 
 def penalised_misfit(p, reference, years, data):
-    """The misfit, and what it costs to leave the classical model: in rates, in the network's output, in its weights.
+    """The misfit, plus penalties on the deviation from the classical rates, the network's output and its weights.
 
-    The weights of the three costs were chosen from about twenty settings by their fits to 1900-1920 and by forecasts
-    from shorter spans, 1900-1915 among them: the forecast is a check of the models, not a test unseen.
+    The factors of the three penalties were chosen from about twenty settings by their fits to 1900-1920 and by forecasts
+    from shorter spans, 1900-1915 among them: the forecast is a check of the models, not a test on unseen data.
     """
     rates = np.sum((p["rates"] - reference["rates"]) ** 2) + np.sum((p["encounters"] - reference["encounters"]) ** 2)
     weights = sum(np.sum(layer.weights**2) for layer in p["network"].layers)
     try:
         fit = misfit(p, hybrid, years, data)
     except IntegrationFailed:
-        # A long step of the line search may land where populations explode; an infinite loss turns it back.
+        # A long step of the line search may reach parameters whose populations explode; an infinite loss rejects it.
         return np.inf
     return fit + 0.3 * np.mean(correction(p, data) ** 2) + 2e-3 * rates + 2e-4 * weights
 
@@ -96,7 +96,7 @@ def fit_classical(years, data):
 
 
 def fit_hybrid(reference, years, data):
-    """The hybrid model trained by Adam, then BFGS, from the classical one; and the loss at each step."""
+    """The hybrid model, trained from the classical one by Adam, then BFGS; and the loss at each step."""
     rng = np.random.default_rng(0)
     last = Dense(8, 2, rng=rng)
     last.weights *= 0.0
@@ -115,7 +115,7 @@ def fit_hybrid(reference, years, data):
 
 
 def errors(models, years):
-    """The root mean square error of the logarithms in the given years, for each of (model, p)."""
+    """The root mean square error of the logarithms in the given years, for each (model, p)."""
     return [float(np.sqrt(np.mean((trajectory(model, p, YEARS) - DATA)[years] ** 2))) for model, p in models]
 
 

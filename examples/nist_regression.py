@@ -1,7 +1,7 @@
-"""Nonlinear regression against certified answers: five of NIST's reference data sets, from their far starts.
+"""Fit nonlinear models and compare with certified results: five of NIST's reference data sets, from their far starts.
 
-The Jacobians come from the models' own source.  Beside each parameter stand NIST's certified value and the number of digits in
-which they agree (eleven are certified), and the same for its standard deviation.
+The Jacobians come from the models' own source.  The output shows each parameter, NIST's certified value and the number of
+digits in which they agree (eleven are certified), and the same for its standard deviation.
 
 Data and certified values: NIST Statistical Reference Datasets, https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml.
 
@@ -111,7 +111,7 @@ PROBLEMS = [
 
 
 def digits(found: float, certified: float) -> float:
-    """In how many digits two numbers agree, of the eleven that are certified."""
+    """The number of digits in which two numbers agree, at most the eleven that are certified."""
     return min(11.0, -np.log10(max(abs(found - certified) / abs(certified), 1e-11)))
 
 

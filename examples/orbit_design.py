@@ -1,9 +1,9 @@
 """Aim a spacecraft at Mars through the gravity of the Sun and Jupiter.
 
-A probe leaves the Earth's orbit (the Earth's own pull is left out) and must be where Mars is after a given time of
-flight.  The unknown is its velocity at departure.  Newton's method finds it: the Jacobian of the arrival with respect
-to the departure is the derivative of the adaptive n-body integration, taken from its source.  The derivative of the
-same program with respect to the final time gives the price of arriving a day late.
+A probe leaves the Earth's orbit (the Earth's own gravity is neglected) and must meet Mars after a given time of
+flight.  Newton's method finds its velocity at departure: the Jacobian of the position on arrival with respect to this
+velocity is the derivative of the adaptive n-body integration, taken from its source.  The derivative of the
+same program with respect to the time of flight shows the effect of arriving a day late.
 
     python examples/orbit_design.py [--picture orbit_design.png]
 
@@ -55,12 +55,12 @@ def mars(t):
 
 
 def miss(velocity, flight=FLIGHT, masses=MASSES):
-    """Where the probe is, seen from Mars, on arrival; AU."""
+    """The probe's position relative to Mars on arrival, in AU."""
     return fly(velocity, [0.0, flight], masses)[0][-1] - mars(flight)[0]
 
 
 def aim(masses=MASSES, report=print):
-    """The departure velocities that Newton's method tries, the last of which hits."""
+    """The departure velocities that Newton's method tries; the last one hits."""
     _, earth = circular(EARTH, 0.0)
     hohmann = np.sqrt(2 * MARS / (EARTH + MARS))
     tried = [earth * hohmann]
@@ -74,7 +74,7 @@ def aim(masses=MASSES, report=print):
         if distance * KM < 1e-2:
             break
         change = np.linalg.solve(mo.jacobian(lambda v: miss(v, masses=masses))(velocity), -residual)
-        limit = 0.5  # AU/yr: far from the target the linear model reaches no further
+        limit = 0.5  # AU/yr: far from the target the linear model is not valid for longer steps
         tried.append(velocity + change * min(1.0, limit / np.hypot(*change)))
     return tried
 
@@ -102,7 +102,7 @@ def main():
 
 
 def draw(path, tried):
-    """The orbits, and the flight of every departure that was tried."""
+    """Draw the orbits, and the flight for each departure velocity that was tried."""
     try:
         import matplotlib
 

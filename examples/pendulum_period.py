@@ -1,10 +1,10 @@
-"""Weigh the Earth's gravity with a pendulum that swings too far for the school formula.
+"""Measure the Earth's gravity with a pendulum whose swings are too large for the small-angle formula.
 
 Two experiments on one pendulum of 0.800 m, both simulated with noise:
- 1. periods timed at amplitudes from 10 to 140 degrees.  2 pi sqrt(l/g) is wrong by up to 60% there; the exact period is
-    an arithmetic-geometric mean, a loop that is differentiated from its source.  Least squares find g, and the error of
-    the protractor's zero with it.
- 2. the angle filmed for six seconds.  The gradient through the adaptive ODE solver finds length and damping.
+ 1. Periods are timed at amplitudes from 10 to 140 degrees.  2 pi sqrt(l/g) is wrong by up to 60% there; the exact period
+    comes from an arithmetic-geometric mean, a loop that is differentiated from its source.  Least squares find g and the
+    zero error of the protractor.
+ 2. The angle is filmed for six seconds.  The gradient through the adaptive ODE solver finds length and damping.
 
     python examples/pendulum_period.py [--picture pendulum_period.png]
 """
@@ -26,7 +26,7 @@ FRAMES = np.linspace(0.0, 6.0, 49)
 
 
 def periods(parameters):
-    """Seconds, for parameters = [g, what the protractor reads too little in rad]."""
+    """Periods in seconds, for parameters = [g, the angle in rad by which the protractor reads too low]."""
     return pendulum_period(AMPLITUDES + parameters[1], LENGTH, parameters[0])
 
 
@@ -68,7 +68,7 @@ def main():
 
 
 def draw(path, timed, fitted, seen, traced):
-    """Data and fit of both experiments."""
+    """Draw data and fit of both experiments."""
     try:
         import matplotlib
 
