@@ -1,10 +1,10 @@
-"""Writes ``coverage.md``: every public name of NumPy's and SciPy's array, FFT, linear algebra and special function modules.
+"""Generates ``coverage.md``: every public name of NumPy's and SciPy's array, FFT, linear algebra and special function modules.
 
     python docs/coverage.py
 
-What has a rule is read from the table of rules.  What is differentiated from its Python source has a call here, which the
-tests differentiate and compare with differences.  What has neither is named here with the reason.  A name that is found
-in none of these is reported as missing, and a test fails.
+Functions with a rule are found in the table of rules.  Each function that is differentiated from its Python source has a
+call here, which the tests differentiate and compare with differences.  All other names are listed here with the reason why
+they have no derivative.  A name in none of these tables is reported as missing, and a test fails.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
     },
     "scipy.fft": {"fhtoffset": [(lambda mu: scipy.fft.fhtoffset(0.1, mu), 0.4)]},
 }
-"""Names that are differentiated from their source, or from the source of what they are made of, with calls that show it."""
+"""Names that are differentiated from their source or the source of functions they call, with calls that the tests run."""
 
 NOTHING: dict[str, dict[str, str]] = {
     "numpy": {
@@ -176,7 +176,7 @@ NOTHING: dict[str, dict[str, str]] = {
             next_fast_len prev_fast_len"""
     },
 }
-"""Names through which no derivative passes, as what they take or give is no number that could vary; by kind."""
+"""Names through which no derivative passes, because no argument or no result is a number that can vary; by kind."""
 
 REFUSED: dict[str, dict[str, str]] = {
     "numpy": {
@@ -186,7 +186,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "memory of another library": "from_dlpack",
     },
 }
-"""Names without derivative: what they give is a constant, or is refused, and never followed; by reason."""
+"""Names without derivative: their result is a constant, or the call is refused; by reason."""
 
 MISSING: dict[str, dict[str, str]] = {
     "scipy.linalg": {
@@ -207,7 +207,7 @@ MISSING: dict[str, dict[str, str]] = {
     },
     "scipy.fft": {"compiled": "fht ifht"},
 }
-"""Names whose derivative exists and is not known to morula: reaching them is an error; by what stands in the way."""
+"""Names whose derivative exists but is not known to morula: a cotangent that reaches them is an error; by reason."""
 
 
 def names_of(module: str) -> list[str]:
@@ -216,7 +216,7 @@ def names_of(module: str) -> list[str]:
 
 
 def _is_public(module: Any, name: str) -> bool:
-    """SciPy keeps modules of private names for old programs; what it lists is public."""
+    """Whether a name is public: no module, and in ``__all__`` if there is one; SciPy keeps private names for old programs."""
     if name.startswith("_") or name not in dir(module):
         return False
     return not isinstance(getattr(module, name), types.ModuleType) and name in getattr(module, "__all__", [name])
@@ -227,7 +227,7 @@ def reasons(table: dict[str, dict[str, str]], module: str) -> dict[str, str]:
 
 
 def state(module: str, name: str) -> str:
-    """What morula does with a public name."""
+    """The state of a public name, as in the page's tables."""
     f = getattr(importlib.import_module(module), name)
     rule = _found(find_rule, f)
     if rule is not None:
@@ -260,13 +260,13 @@ def states() -> dict[str, dict[str, str]]:
 
 
 LEGEND = {
-    "rule": "a derivative rule; in the arguments that are named, counted from 1, none is known",
+    "rule": "has a derivative rule; for the arguments that are named, counted from 1, no derivative is known",
     "zero": "the derivative is zero wherever it exists",
-    "source": "differentiated from its Python source; a test shows it",
-    "engine": "what it writes, calls or iterates over is followed",
-    "nothing": "takes or gives nothing that could vary",
-    "none": "has no derivative: what comes out is a constant, or refused",
-    "missing": "has a derivative that morula does not know: an error where it would matter",
+    "source": "differentiated from its Python source; tested",
+    "engine": "handled by the engine, which follows what it writes, calls or iterates over",
+    "nothing": "has no argument or no result that can vary",
+    "none": "has no derivative: the result is a constant, or refused",
+    "missing": "has a derivative that morula does not know: an error if a cotangent reaches it",
     "type": "a type, or a class",
     "constant": "a constant",
 }
@@ -274,13 +274,13 @@ LEGEND = {
 HEADER = f"""\
 # Coverage
 
-What morula does with every public name of NumPy's and SciPy's array, Fourier transform, linear algebra and special function
-modules. This page is written by [coverage.py](coverage.py), and a test holds it against the code; it was made with NumPy
-{np.__version__} and SciPy {scipy.__version__}.
+Look up here whether a function can be differentiated and compiled: the tables list every public name of NumPy's and SciPy's array,
+Fourier transform, linear algebra and special function modules. [coverage.py](coverage.py) generates this page, and a test compares it with
+the code. It was made with NumPy {np.__version__} and SciPy {scipy.__version__}.
 
-The columns native and xla say what compiled code does on these targets, tried on some calls of each function: `compiles`,
-to the same value and gradient; `in Python`, the same, but a part of it is a call of the library from compiled code;
-`refused`, with an error; nothing, where no number that could vary goes in, or no call is tried.
+The columns native and xla give the result of compiling some calls of each function for these targets: `compiles`, with
+the same value and gradient; `in Python`, the same, but compiled code calls the library for a part of it;
+`refused`, with an error; empty, if no argument can vary, or no call is tried.
 
 | state | meaning |
 |---|---|
@@ -291,7 +291,7 @@ Columns = dict[str, dict[str, tuple[str, ...]]]
 
 
 def compiled(only: Any = lambda i: True) -> Columns:
-    """What each target of ``jit`` does with the names for which there are examples; ``only`` chooses some by number."""
+    """The state of each name with examples on each target of ``jit``; ``only`` selects names by number."""
     from coverage_compiled import TARGETS, few, rule_examples, state as tried
 
     by_rule = rule_examples()

@@ -1,7 +1,7 @@
-"""What compiled code does with NumPy's and SciPy's functions: the columns of ``coverage.md`` on the targets of ``jit``.
+"""Tries NumPy's and SciPy's functions in compiled code: the columns of ``coverage.md`` for the targets of ``jit``.
 
-Each function with a rule is tried on examples that the tests of the rules use, and each function that is differentiated
-from its source on the calls of ``coverage.py``: the value is compared with NumPy's, and the gradient with the eager one.
+Each function with a rule is tried on examples from the tests of the rules, and each function that is differentiated
+from its source on the calls of ``coverage.py``.  The value is compared with NumPy's, the gradient with the eager one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Example = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 def rule_examples() -> dict[Any, list[Example]]:
-    """The calls with which the tests of the rules prove them, by function: what they give to ``check_rule``."""
+    """The calls that the tests of the rules pass to ``check_rule``, by function."""
     import pytest
 
     sys.path.insert(0, str(TESTS))
@@ -53,12 +53,12 @@ def rule_examples() -> dict[Any, list[Example]]:
 
 
 def few(examples: Sequence[Example], most: int = 2) -> list[Example]:
-    """Some of the examples, far apart."""
+    """At most ``most`` of the examples, evenly spaced."""
     return list(examples)[:: max(1, len(examples) // most)][:most]
 
 
 def attempt(example: Example, target: str) -> str:
-    """What becomes of one call: ``compiles``, ``in Python``, or ``refused`` with the reason.
+    """The state of one call: ``compiles``, ``in Python``, or ``refused`` with the reason.
 
     Raises:
         AssertionError: a number is wrong.
@@ -86,7 +86,7 @@ def attempt(example: Example, target: str) -> str:
     loss = _loss(program, expected)
     try:
         slopes = mo.value_and_grad(loss)(*xs)
-    except Exception:  # no derivative, or none of a number
+    except Exception:  # no derivative, or the result is no number
         return word
     compiled = mo.jit(mo.value_and_grad(loss), target=target)
     try:
@@ -98,7 +98,7 @@ def attempt(example: Example, target: str) -> str:
 
 
 def state(examples: Sequence[Example], target: str) -> str:
-    """What becomes of a function, from some calls of it."""
+    """The state of a function, from some calls of it."""
     tried = [x for x in (_within(SECONDS, attempt, example, target) for example in examples) if x]
     good = [x for x in tried if not x.startswith("refused")]
     if not good or len(good) == len(tried):
@@ -130,13 +130,13 @@ def _varies(x: Any) -> bool:
 
 
 def _word(compiled: Any) -> str:
-    """Whether a function that has been called calls back into Python."""
+    """``in Python`` if a function that has been called calls back into Python, else ``compiles``."""
     made = next(iter(next(iter(compiled.forms.values())).programs.values())).executable
     return "in Python" if made.runs_python else "compiles"
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error, made a few words."""
+    """The first line of an error, shortened to a few words."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     for end in (" cannot be compiled", " cannot take arguments", "; it ", ": invalid", " (/", " (line "):
         text = text.split(end)[0]

@@ -1,4 +1,4 @@
-"""Writes ``generality.md``: third-party packages that are differentiated as they are, and what is refused of them.
+"""Generates ``generality.md``: third-party packages that are differentiated unmodified, and their refused calls.
 
     python docs/generality.py
 
@@ -20,34 +20,39 @@ from thirdparty.harness import Call, Package, Refused, packages  # noqa: E402
 INTRODUCTION = """\
 # Generality
 
-Packages of many fields, none of them written for differentiation and none of them changed: each call below is a use from
-the package's own documentation, and the gradient with respect to every number that it is given is compared with
-differences extrapolated to step zero. `make test-thirdparty` installs the packages and repeats the comparison;
-[generality.py](generality.py) writes this page from the same calls, which stand in `tests/thirdparty/calls`.
+Look up here whether a package that you use can be differentiated. None of these packages was written for
+differentiation, and all are unmodified. Each call is a use from the package's own documentation, and its gradient with
+respect to every number in its arguments is compared with differences extrapolated to step zero. To repeat the comparison:
 
-The packages marked *held out* were chosen by what they are, before any of their calls had been differentiated, and are
-never profiled when morula is made faster: `benchmarks/generality.py` reports the cost of their gradients apart.
+```sh
+make test-thirdparty  # installs the packages and tests every call
+```
+
+[generality.py](generality.py) generates this page from the same calls, which are in `tests/thirdparty/calls`.
+
+The packages marked *held out* were selected by their field, before any of their calls had been differentiated, and are
+never profiled to make morula faster; `benchmarks/generality.py` reports the cost of their gradients separately.
 """
 
 WHAT_IS_REFUSED = """\
 ## What is refused, and why
 
-A call is refused, with an error that names it, its file and its line, where a derivative exists but cannot be followed:
+If a derivative exists but cannot be computed, the call is refused with an error that names the call, its file and its line:
 
-- compiled code without a rule: Cython, C and Fortran extensions beyond those of NumPy and SciPy that have rules
-  ([coverage](coverage.md)), functions compiled by numexpr, and by numba for GPUs (functions of its `jit`, `vectorize` and
+- compiled code without a rule: Cython, C and Fortran extensions, except functions of NumPy and SciPy that have rules
+  ([coverage](coverage.md)); functions compiled by numexpr, and by numba for GPUs (functions of its `jit`, `vectorize` and
   `guvectorize` are differentiated by their Python source);
-- arithmetic in exact numbers, `fractions` and `decimal`, and what is built on whole numbers, as mpmath's are;
+- exact arithmetic (`fractions`, `decimal`), and numbers built on integers, such as mpmath's;
 - coroutines.
 
-Where a program itself cuts the dependence, the derivative of the program is zero, as of any other program: numbers that
-are written to text and read again, whole numbers from `int` and `round`, and a root that is bracketed by bisection until
-the bracket is small, for its ends are only ever halved. [Semantics](semantics.md) says what can be done about the last.
+If the program itself cuts the dependence, the derivative is zero: numbers formatted as text and parsed again, integers
+from `int` and `round`, and a root found by bisection, which is computed only from the bracket's ends.
+[Semantics](semantics.md#the-program) has the remedy for bisection.
 """
 
 
 def passes(case: Call | Refused) -> bool:
-    """Whether a call does what it should."""
+    """Whether a call passes its check."""
     try:
         case.check()
     except Exception as error:
@@ -57,7 +62,7 @@ def passes(case: Call | Refused) -> bool:
 
 
 def counted(found: list[Package], passed: dict[str, int] | None = None) -> list[str]:
-    """The table, with the number of calls that passed: all, unless it is given."""
+    """The table, with the number of calls that passed; by default all of them."""
     rows = ["| package | field | calls | passed | refused |", "|---|---|---|---|---|"]
     for p in found:
         n = len(p.calls) if passed is None else passed[p.distribution]
@@ -75,7 +80,7 @@ def page(found: list[Package], passed: dict[str, int] | None = None) -> str:
     calls = [f"- **{p.distribution}**: {', '.join(name.replace('_', ' ') for name in p.calls)}" for p in found]
     parts = [INTRODUCTION, "\n".join(counted(found, passed)) + "\n", WHAT_IS_REFUSED]
     parts += ["Of the packages above, these calls are refused:\n", "\n".join(refused) + "\n"]
-    parts += ["and the gradient of these is zero:\n", "\n".join(cut) + "\n", "## The calls\n", "\n".join(calls) + "\n"]
+    parts += ["These calls have gradient zero:\n", "\n".join(cut) + "\n", "## The calls\n", "\n".join(calls) + "\n"]
     return "\n".join(parts)
 
 

@@ -1,9 +1,9 @@
-"""Reverse mode on one page: what morula does, for numbers, `while` and `if` alone.
+"""Reverse mode on one page: morula's method, for numbers, `while` and `if` only.
 
-A function is split into statements that each do one thing, `v = a * b`.  The forward sweep runs them, and pushes on a
-stack whatever the way back will need: the value that an assignment overwrites, how often a loop ran, which branch was
-taken.  The backward sweep is the same program from its end to its beginning: it pops the value that v had before,
-takes v's cotangent d_v, and gives the operands a and b their shares of it.
+A function is split into statements with one operation each, `v = a * b`.  The forward sweep runs them and pushes on a
+stack the values that the backward sweep needs: the value that an assignment overwrites, the number of a loop's
+iterations, the branch taken.  The backward sweep runs the program in reverse order: it pops the value that v had before,
+takes v's cotangent d_v, and adds its contributions to the cotangents of the operands a and b.
 
 Source: Griewank and Walther, Evaluating Derivatives, 2nd ed. (2008), chapters 4 and 6.
 
@@ -68,7 +68,7 @@ def adjoint(f: Callable[..., float]) -> str:
 
 
 def sweeps(statements: list[ast.stmt], names: dict[str, None]) -> tuple[list[str], list[str]]:
-    """The lines of the forward and of the backward sweep; new variables are added to `names`."""
+    """The lines of the forward and the backward sweep; adds new variables to `names`."""
     forward: list[str] = []
     backward: list[str] = []
     for statement in statements:
@@ -96,7 +96,7 @@ def sweeps(statements: list[ast.stmt], names: dict[str, None]) -> tuple[list[str
 
 
 def assign(v: str, value: ast.expr, names: dict[str, None]) -> tuple[list[str], list[str]]:
-    """`v = value` forward; backward, v's old value and the shares of its cotangent."""
+    """`v = value` forward; backward, restore v's old value and add to the cotangents of the operands."""
     match value:
         case ast.BinOp(a, operator, b):
             operands, partials = [a, b], PARTIALS[type(operator)]
@@ -134,7 +134,7 @@ def assign(v: str, value: ast.expr, names: dict[str, None]) -> tuple[list[str], 
 
 
 def new(names: dict[str, None]) -> str:
-    """A variable that the function does not have yet."""
+    """A new variable, added to `names`."""
     name = f"t{len(names)}"
     names[name] = None
     return name
