@@ -42,7 +42,12 @@ def is_known(holder: Any) -> bool:
     """
     if not isinstance(holder, np.ndarray) or holder.base is None:
         return True
-    return type(holder.base).__name__ == "PyCapsule" and sys.getrefcount(holder.base) <= 2
+    return type(holder.base).__name__ == "PyCapsule" and sys.getrefcount(holder.base) <= _OF_ONE_ARRAY
+
+
+_sample = np.frombuffer(bytearray(1), np.uint8)
+_OF_ONE_ARRAY = sys.getrefcount(_sample.base)
+"""The count of an object to which only one array refers, as ``is_known`` finds it: it differs between versions of Python."""
 
 
 def exporter(view: memoryview) -> Any:

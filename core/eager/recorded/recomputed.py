@@ -201,11 +201,11 @@ def escapes(made: list[Record], y: Any) -> bool:
     results: dict[int, Any] = {id(x): x for x in _values_in([r[1] for r in made]) if identity(x) not in passed}
     results |= {id(owner(x)): owner(x) for x in results.values() if isinstance(x, np.ndarray)}
     counts: Counter[int] = Counter()
-    waiting: list[Any] = [(object(),)]
-    x = waiting.pop()
+    sample: list[Any] = [(object(),)]
+    x = sample[0]
     alone = sys.getrefcount(x)  # the count of an object that only a record and the name x refer to
     seen: set[int] = set()
-    waiting = [e for record in made for e in record]
+    waiting: list[Any] = [e for record in made for e in record]
     while waiting:
         x = waiting.pop()
         if isinstance(x, np.ndarray):

@@ -96,12 +96,14 @@ def exposed(tape: Tape, inputs: int) -> list[np.ndarray]:
             if kind is not float and kind is not np.float64:
                 visit(e)
     del e
-    for x in tape.inputs or ():
-        if id(x) in found:
-            found[id(x)][1] += inputs
-    for entry in found.values():
-        x, count = entry
-        if sys.getrefcount(x) > count + 3:  # the entry, the name x and the argument of getrefcount
+    for key in map(id, tape.inputs or ()):
+        if key in found:
+            found[key][1] += inputs
+    # An array without other references says how many are those of this function: they differ between versions of Python.
+    entries = [[np.empty(0), 0], *found.values()]
+    ours, *others = [sys.getrefcount(x) - count for x, count in entries]
+    for (x, _), n in zip(found.values(), others):
+        if n > ours:
             holder = owner(x)
             if isinstance(holder, np.ndarray):
                 always[id(holder)] = holder
