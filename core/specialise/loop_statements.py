@@ -7,6 +7,7 @@ import itertools
 import operator
 from collections.abc import Callable, Sequence as Statements
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from ..ir.dynamic import Value, walk
 from ..source.jumps import jumps_out
 from .branches import Jump
 from .iterators import LEFT, UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
-from .loops import RAISED, Loop, predicted_slots
-from .raising import Ended, Raised
+from .loops import RAISED, Loop
+from .raising import Ended, Raised, Region
 from .scopes import Late, Scope, local_names
 from .sequences import Sequence
+from .slots import Lesson, Slot, predicted_slots
 from .statements import StatementsOf
 from .suspended import Generator
 from .traced import NeedsConcrete, Scalar
@@ -74,17 +76,28 @@ class LoopStatements(StatementsOf):
 
     def settled_while(self, node: ast.While, test: Any) -> Jump | None:
         """Record a ``while`` as one loop; if carried places have no single form, as a first iteration and a loop."""
+        before, lesson = self.lessons.next(node, "way")
+        region = None
+        if before is not None and before.way == "peeled":
+            with suppress(BadInput):
+                region = self.written(lesson, "peeled", lambda: self.peeled_while(node, test))
         try:
-            region = self.run_region(lambda _: self.traced_while(node, test))
+            region = region or self.written(lesson, "loop", lambda: self.traced_while(node, test))
         except NeedsConcrete:
             raise
         except BadInput as error:
             try:
-                region = self.run_region(lambda _: self.peeled_while(node, test))
+                region = self.written(lesson, "peeled", lambda: self.peeled_while(node, test))
             except BadInput:
                 raise error from None
         self.commit(region)
         return region.result
+
+    def written(self, lesson: Lesson, way: str, run: Callable[[], Jump | None]) -> Region:
+        """Interpret a loop in one of the ways, and note which if it succeeds."""
+        region = self.run_region(lambda _: run())
+        lesson.way = way
+        return region
 
     def peeled_while(self, node: ast.While, test: Any) -> Jump | None:
         def rest() -> Jump | None:
@@ -122,7 +135,7 @@ class LoopStatements(StatementsOf):
             return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
 
         step = self.iteration(turn, state, errors)
-        self.settle(lambda slots: Loop(self, step, None, test, slots), node.body)
+        self.settle(node, lambda slots: Loop(self, step, None, test, slots), node.body)
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -209,12 +222,26 @@ class LoopStatements(StatementsOf):
         returned = Jump({"return": state["return"]}, state["value"])
         return returned if jump is None else self.unless(returned, lambda: jump)
 
-    def settle(self, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
-        """Run a loop with the assigned variables carried; if that needs a known number, with only those that change."""
-        try:
-            self.attempt(lambda: loop(predicted_slots(self, list(body))).run())
-        except (NeedsConcrete, BadInput):
-            self.attempt(lambda: loop([]).run())
+    def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
+        """Run a loop with the places carried that an earlier attempt has found, or with the variables that it assigns.
+
+        If that needs a known number, only those are carried that change.
+        """
+        before, lesson = self.lessons.next(node, "slots")
+
+        def run(slots: list[Slot]) -> None:
+            made = loop(slots)
+            made.inside = {} if before is None else before.inside
+            made.run()
+            lesson.learn(self, made.slots, made.inside)
+
+        predictions = [lambda: predicted_slots(self, list(body))]
+        if before is not None:
+            predictions.insert(0, lambda: before.slots(self))
+        for predict in predictions:
+            with suppress(NeedsConcrete, BadInput):
+                return self.attempt(lambda: run(predict()))  # noqa: B023
+        self.attempt(lambda: run([]))
 
     def attempt(self, run: Callable[[], None]) -> None:
         """Run something; if it fails, its changes are undone."""
@@ -231,25 +258,35 @@ class LoopStatements(StatementsOf):
         known = isinstance(sequence.length, (int, np.integer))
         if known and sequence.length <= UNROLLED:
             return self.unrolled(node, iterator_of(self, iterable))
+        before, lesson = self.lessons.next(node, "way")
+        whole = partial(self.over, iterable, node, lambda: self.counted(node, sequence))
+        peeled = partial(self.over, iterable, node, lambda: self.peeled_for(node, sequence))
+        region = None
+        if before is not None and before.way == "unrolled" and known:
+            lesson.way = "unrolled"
+            return self.unrolled(node, iterator_of(self, iterable))
+        if before is not None and before.way == "peeled":
+            with suppress(BadInput):
+                region = self.written(lesson, "peeled", peeled)
         try:
-            region = self.run_region(lambda _: self.over(iterable, node, lambda: self.counted(node, sequence)))
+            region = region or self.written(lesson, "loop", whole)
         except NeedsConcrete as error:
             if not known:
                 if isinstance(error, UnknownPosition):  # if the length is known, the loop can be unrolled
                     raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
                 raise
-            self.warn_long(node, int(sequence.length))
-            return self.unrolled(node, iterator_of(self, iterable))
         except BadInput as error:
             try:
-                region = self.run_region(lambda _: self.over(iterable, node, lambda: self.peeled_for(node, sequence)))
+                region = self.written(lesson, "peeled", peeled)
             except BadInput:
                 if not known and error.args[0].startswith(UNKNOWN):
                     raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
                 if not known:
                     raise error from None
-                self.warn_long(node, int(sequence.length))
-                return self.unrolled(node, iterator_of(self, iterable))
+        if region is None:
+            self.warn_long(node, int(sequence.length))
+            lesson.way = "unrolled"
+            return self.unrolled(node, iterator_of(self, iterable))
         self.commit(region)
         return region.result
 
@@ -302,7 +339,7 @@ class LoopStatements(StatementsOf):
 
             trips, once = (self.int64(start), self.int64(stop), step), self.iteration(body, None, errors)
             with suppress(Uncounted):
-                self.settle(lambda slots: Loop(self, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+                self.settle(node, lambda slots: Loop(self, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
                 return self.after_loop(node, state)
         counter = self.new({"i": start})
         compare = operator.lt if step > 0 else operator.gt
@@ -325,7 +362,7 @@ class LoopStatements(StatementsOf):
         if first is False:
             return self.run(node.orelse)
         step_ = self.iteration(turn, state, errors)
-        self.settle(lambda slots: Loop(self, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        self.settle(node, lambda slots: Loop(self, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 

@@ -11,11 +11,9 @@ is a *slot*:
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +30,7 @@ from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy, same_constant
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Conflict, Late, Unread
+from .slots import Lessons, Slot
 from .state import content, put, value_after
 from .surface.memory_order import note_dependence, same_order
 from .traced import Array, Scalar, Storage
@@ -41,31 +40,11 @@ class Retry(BaseException):
     """An iteration has shown that another place must be carried."""
 
 
+MOST = 12
+"""The most attempts at one loop.  Each finds a new place or widens a type, so few loops take more than three."""
+
 RAISED = object()
 """The result of an iteration that has ended the program."""
-
-
-@dataclass(eq=False)
-class Slot:
-    """A place that a loop carries: ``holder`` itself for an array's storage, else ``holder[key]`` or its attribute."""
-
-    holder: Any
-    key: Any
-    form: str  # carried, late or local
-    first: Any = UNBOUND  # the object there before the loop
-    types: list[ArrayType] | None = None
-    reason: str = ""
-    last: Any = None  # the object there after an iteration
-    tied: str = ""  # why its content after the loop must not be changed
-    general: Any = None  # for carried slots, the object there at the start of an iteration
-    started: list[Any] = field(default_factory=list)  # the contents of its containers at that time
-    parameters: list[Value] = field(default_factory=list)
-    initial: list[Value] = field(default_factory=list)
-    results: list[Value] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.key if isinstance(self.key, str) else ""
 
 
 class Loop:
@@ -89,6 +68,7 @@ class Loop:
         self.go = trace.new({"go": go})
         self.slots = list(predicted)
         self.carried = Carried(trace, trace.new({}))
+        self.inside: dict[Any, Any] = {}  # what the last attempt has found about the loops inside
         if trips is None:
             self.slots.append(Slot(self.go, "go", "carried"))
 
@@ -101,12 +81,18 @@ class Loop:
         """
         for slot in self.slots:
             slot.first = self.held(slot)
-        for _ in range(12):
+            if slot.first is UNBOUND or isinstance(slot.first, (Conflict, Late)):
+                slot.form = "late"
+        around = self.trace.lessons
+        for _ in range(MOST):
+            self.trace.lessons = Lessons(self.inside)
             try:
                 self.attempt()
                 return
             except Retry:
                 continue
+            finally:
+                self.inside, self.trace.lessons = self.trace.lessons.found, around
         raise BadInput(
             "the types of what a loop carries do not settle: " + ", ".join(s.name for s in self.slots if s.name)
         )
@@ -139,7 +125,8 @@ class Loop:
         """Return a slot's object at the start of an iteration, made of new parameters."""
         found = numbers_in(slot.first)
         if slot.types is None:
-            slot.types = [self.first_type(x) for x in found]
+            slot.first_types = [self.first_type(x) for x in found]
+            slot.types = slot.expected(slot.first_types)
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
         new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
         slot.general = rebuilt(slot.first, iter(new), self.note)
@@ -482,19 +469,3 @@ def _is_changed(slot: Slot) -> bool:
     return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
         same_entries(a, content(x)) for x, a in zip(held, slot.started)
     )
-
-
-def predicted_slots(trace: Any, body: list[ast.stmt]) -> list[Slot]:
-    """Return slots for the variables that a loop's statements assign and that hold numbers before it."""
-    scope = trace.scope
-    found: list[Slot] = []
-    names: dict[str, None] = {}
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                names[node.id] = None
-    for name in names:
-        x = scope.vars.get(name, UNBOUND)
-        if name in scope.local and isinstance(x, (Scalar, int, float, complex)):
-            found.append(Slot(scope.vars, name, "carried"))
-    return found

@@ -32,6 +32,7 @@ from .raising import Ended, Raised
 from .result_arrays import Make
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
+from .slots import Lessons
 from .state import Changes
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
@@ -62,6 +63,7 @@ class Interpreter(Matching):
         self.tries = []
         self.tries_around: list[Any] = []  # those around the derivative that is being taken
         self.iterations = 0
+        self.lessons = Lessons()
         self.handled = []
         self.contexts = {}
         self.lines = {}

@@ -1,0 +1,134 @@
+"""The places that a loop carries, and predictions of them.
+
+A loop is interpreted until the places that it carries, and their types, settle.  A loop inside it is interpreted anew in each of
+these attempts.  So that the work does not double with each level, an attempt begins with what the previous attempt of the
+enclosing loop has found about the loops inside (``Lessons``): they then settle at once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.dynamic import Value
+from ..ir.typed import ArrayType
+from .scopes import UNBOUND, Unread
+from .traced import Scalar
+
+
+@dataclass(eq=False)
+class Slot:
+    """A place that a loop carries: ``holder`` itself for an array's storage, else ``holder[key]`` or its attribute."""
+
+    holder: Any
+    key: Any
+    form: str  # carried, late or local
+    first: Any = UNBOUND  # the object there before the loop
+    types: list[ArrayType] | None = None
+    first_types: list[ArrayType] = field(default_factory=list)  # those before the loop
+    learned: tuple[list[ArrayType], list[ArrayType]] | None = (
+        None  # ``first_types`` and ``types`` in an earlier attempt
+    )
+    reason: str = ""
+    last: Any = None  # the object there after an iteration
+    tied: str = ""  # why its content after the loop must not be changed
+    general: Any = None  # for carried slots, the object there at the start of an iteration
+    started: list[Any] = field(default_factory=list)  # the contents of its containers at that time
+    parameters: list[Value] = field(default_factory=list)
+    initial: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.key if isinstance(self.key, str) else ""
+
+    def expected(self, first: list[ArrayType]) -> list[ArrayType]:
+        """Return the types to begin with: what they became in an earlier attempt that began with the same, else ``first``."""
+        if self.learned is None or self.learned[0] != first or not all(t.is_static for t in self.learned[1]):
+            return first
+        return list(self.learned[1])
+
+
+@dataclass
+class Lesson:
+    """What an interpretation of a loop has found: how it was written, and the places that it carries."""
+
+    node: Any
+    way: str = ""  # how the loop was written: "loop", "peeled" or "unrolled"
+    places: list[tuple[Any, Any, bool, Any]] = field(default_factory=list)  # holder, key, of the scope, types
+    inside: dict[Any, Any] = field(default_factory=dict)
+
+    def learn(self, trace: Any, slots: list[Slot], inside: dict[Any, Any]) -> None:
+        self.inside = inside
+        for slot in slots:
+            if (
+                slot.form == "carried"
+                and slot.types is not None
+                or slot.form == "late"
+                and (slot.first is UNBOUND or isinstance(slot.first, Unread))
+            ):
+                types = (slot.first_types, slot.types) if slot.form == "carried" else None
+                self.places.append((slot.holder, slot.key, slot.holder is trace.scope.vars, types))
+
+    def slots(self, trace: Any) -> list[Slot]:
+        """Return slots for the places that are still there: an object that was made in the earlier attempt is gone."""
+        found = []
+        for holder, key, is_of_scope, types in self.places:
+            region = None if is_of_scope else trace.made_in(holder)
+            if is_of_scope or region is None or any(region is made for made in trace.changes):
+                found.append(Slot(trace.scope.vars if is_of_scope else holder, key, "carried", learned=types))
+        return found
+
+
+class Lessons:
+    """The lessons of one attempt at a loop, of all loops inside it, in the order of interpretation."""
+
+    def __init__(self, before: dict[Any, Lesson] | None = None) -> None:
+        self.before = before or {}  # those of the previous attempt
+        self.found: dict[Any, Lesson] = {}
+        self.counts: Counter[Any] = Counter()
+
+    def next(self, node: Any, kind: str) -> tuple[Lesson | None, Lesson]:
+        """Return the lesson of the previous attempt about a loop that is met now, and the one to be filled."""
+        key = id(node), kind, self.counts[id(node), kind]
+        self.counts[id(node), kind] += 1
+        before = self.before.get(key)
+        lesson = self.found[key] = Lesson(node)
+        return (before if before is not None and before.node is node else None), lesson
+
+
+def predicted_slots(trace: Any, body: list[Any]) -> list[Slot]:
+    """Return slots for the variables that a loop's statements assign: those that hold numbers, and those that hold nothing.
+
+    Of the latter only those that an iteration assigns outside of branches.
+    """
+    scope = trace.scope
+    found: list[Slot] = []
+    surely = set(_assigned(body))
+    names = dict.fromkeys(name for statement in body for name in _stored(statement))
+    for name in names:
+        x = scope.vars.get(name, UNBOUND)
+        is_new = name in surely and (x is UNBOUND or isinstance(x, Unread))
+        if name in scope.local and (isinstance(x, (Scalar, int, float, complex)) or is_new):
+            found.append(Slot(scope.vars, name, "carried"))
+    return found
+
+
+def _stored(node: ast.AST) -> Iterator[str]:
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            yield n.id
+
+
+def _assigned(statements: list[Any]) -> Iterator[str]:
+    """Yield the names that statements assign outside of branches; loops count as entered."""
+    for statement in statements:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.expr)):
+            yield from _stored(statement)
+        elif isinstance(statement, ast.For):
+            yield from _stored(statement.target)
+        if isinstance(statement, (ast.For, ast.While, ast.With)):
+            yield from _assigned(statement.body)
