@@ -33,15 +33,10 @@ def call_compiled_form(
     values = parameters(function, args, kwargs)
     if values is None or tape.integers and any(type(x) is not Int and carries(tape, x) for x in values):
         return NOT_COMPILED
-    compiled = compiled_for(function, values)
-    if compiled is None or not (compiled.is_fixed or is_constant(tape, compiled)):
+    run = run_compiled(tape, tape.parent, function, values)
+    if run is None:
         return NOT_COMPILED
-    try:
-        y, saved = call_on(tape.parent, compiled.forward, *values)
-        if not compiled.fits(y):
-            return NOT_COMPILED
-    except Exception:  # the recorded form raises the error again, on the user's lines
-        return NOT_COMPILED
+    compiled, y, saved = run
     if any(type(x) is Int for x in values):
         y = enlist_all(tape, y, function)
     kept = snapshot(y) if compiled.result.kind == "tuple" else y
@@ -52,6 +47,34 @@ def call_compiled_form(
             found = _of_numbers(function, compiled, len(args), rest, otherwise)
             known.functions.settle(function, found, compiled.is_current)
     return y
+
+
+def run_compiled(
+    tape: Tape | None,
+    parent: Tape | None,
+    function: FunctionType,
+    values: Sequence[Any],
+    active: tuple[bool, ...] | None = None,
+) -> tuple[Any, Any, Any] | None:
+    """Decide between the tiers: run the compiled form of a structured function, or return None if it has to be recorded.
+
+    Args:
+        tape: on which the globals that the form treats as constants may not depend; None where nothing is recorded.
+        parent: the tape of the enclosing derivative, on which the form runs.
+        values: the arguments in the order of the parameters, then the contents of the closure.
+        active: which of them are differentiated; None stands for all numbers and arrays.
+
+    Returns:
+        The form, the result and what it saved for the backward sweep.
+    """
+    compiled = compiled_for(function, values, active)  # type: ignore[arg-type]
+    if compiled is None or not (tape is None or compiled.is_fixed or is_constant(tape, compiled)):
+        return None
+    try:
+        y, saved = call_on(parent, compiled.forward, *values)
+        return (compiled, y, saved) if compiled.fits(y) else None
+    except Exception:  # the recorded form raises the error again, on the user's lines
+        return None
 
 
 def _of_numbers(

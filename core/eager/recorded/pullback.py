@@ -30,13 +30,12 @@ from ..arrays.raw_memory import refuse_leftovers
 from ..libraries import builtin_functions, caches, standard_library  # noqa: F401
 from ..rewriting.instrument import template_of
 from ..structured import fused  # noqa: F401
-from ..structured.captured import is_constant
-from ..structured.functions import Compiled, compiled_for, is_structured
+from ..structured.functions import Compiled, is_structured
 from ..unrecorded import locks, watched  # noqa: F401
 from ..unrecorded.held import Held, exposed, globals_of
 from . import builtin_iteration, known  # noqa: F401
 from .call import call
-from .compiled_calls import parameters
+from .compiled_calls import parameters, run_compiled
 from .construct import give_back
 from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
 from .tape import Cotangents, NotANumber, Tape, sweep
@@ -272,17 +271,12 @@ def _record_compiled(
     if values is None or rules.find_rule(f) is not None:
         return None
     active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
-    compiled = compiled_for(f, values, active)
-    if compiled is None or parent is not None and not is_constant(parent, compiled):
-        return None
     held = [call_on(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
-    try:
-        y, saved = call_on(parent, compiled.forward, *held)
-    except Exception:
+    run = run_compiled(parent, parent, f, held, active)
+    if run is None:
         return None
+    compiled, y, saved = run
     y = next((x for x, copy in zip(values, held) if y is copy), y)  # a function may return its argument
-    if not compiled.fits(y):
-        return None
     again = functools.partial(_record_on_tape, f, held[: len(args)], {}, chosen)
     back = CompiledBack(compiled, saved, y, args, active, chosen, again)
     if lasting:
