@@ -80,20 +80,20 @@ class LoopStatements(StatementsOf):
         region = None
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
-                region = self.written(lesson, "peeled", lambda: self.peeled_while(node, test))
+                region = self.interpreted_as(lesson, "peeled", lambda: self.peeled_while(node, test))
         try:
-            region = region or self.written(lesson, "loop", lambda: self.traced_while(node, test))
+            region = region or self.interpreted_as(lesson, "loop", lambda: self.traced_while(node, test))
         except NeedsConcrete:
             raise
         except BadInput as error:
             try:
-                region = self.written(lesson, "peeled", lambda: self.peeled_while(node, test))
+                region = self.interpreted_as(lesson, "peeled", lambda: self.peeled_while(node, test))
             except BadInput:
                 raise error from None
         self.commit(region)
         return region.result
 
-    def written(self, lesson: Lesson, way: str, run: Callable[[], Jump | None]) -> Region:
+    def interpreted_as(self, lesson: Lesson, way: str, run: Callable[[], Jump | None]) -> Region:
         """Interpret a loop in one of the ways, and note which if it succeeds."""
         region = self.run_region(lambda _: run())
         lesson.way = way
@@ -267,9 +267,9 @@ class LoopStatements(StatementsOf):
             return self.unrolled(node, iterator_of(self, iterable))
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
-                region = self.written(lesson, "peeled", peeled)
+                region = self.interpreted_as(lesson, "peeled", peeled)
         try:
-            region = region or self.written(lesson, "loop", whole)
+            region = region or self.interpreted_as(lesson, "loop", whole)
         except NeedsConcrete as error:
             if not known:
                 if isinstance(error, UnknownPosition):  # if the length is known, the loop can be unrolled
@@ -277,7 +277,7 @@ class LoopStatements(StatementsOf):
                 raise
         except BadInput as error:
             try:
-                region = self.written(lesson, "peeled", peeled)
+                region = self.interpreted_as(lesson, "peeled", peeled)
             except BadInput:
                 if not known and error.args[0].startswith(UNKNOWN):
                     raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
