@@ -1,7 +1,8 @@
-"""Linear algebra with operators: solves that are differentiated by the equation they solve, not step by step.
+"""Linear operators, and solvers whose gradient comes from the equation they solve instead of from their iterations.
 
-A ``LinearOperator`` knows its shape, its type and what it does to a vector; operators add, multiply, scale and transpose.
-``cg`` solves A x = b for a Hermitian positive definite A, and its gradient, by a second solve, reaches b and what A is made of.
+A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
+transposed. ``cg`` solves A x = b for a Hermitian positive definite A. One more solve gives the gradient with respect to
+b and to the arrays that define A.
 """
 
 from .cg import Solution, cg

@@ -1,10 +1,11 @@
-"""Conjugate gradients, with the gradient of the solution it converges to.
+"""The conjugate gradient method, differentiated as the solution that it converges to.
 
-M.R. Hestenes and E. Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. NBS 49 (1952) 409-436;
-preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 9.1.
+M.R. Hestenes and E. Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. NBS 49 (1952)
+409-436; preconditioned as in Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed. (2003), algorithm 9.1.
 
-The iteration is not differentiated: x is the solution of A x - b = 0 (``implicit``), and the system for its cotangent is
-solved by conjugate gradients too, since A is its own adjoint.  Time and memory are those of the solve, whatever it took.
+The iteration is not differentiated: ``implicit`` differentiates the equation A x - b = 0 at its solution. A is its own
+adjoint, so conjugate gradients also solve the linear system for the cotangent. A gradient therefore costs one more
+solve, and no iterate is stored.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from .operators import LinearOperator, as_operator
 
 @dataclass
 class Solution:
-    """What ``cg`` found: ``x`` (n,), the number of products with A, the norm of b - A x, and whether that is small enough."""
+    """The result of ``cg``."""
 
     x: Any
+    """The approximate solution, (n,)."""
     iterations: int
+    """The number of conjugate gradient steps."""
     residual_norm: float
+    """The Euclidean norm of b - A x."""
     converged: bool
+    """Whether the residual norm meets the tolerance."""
 
 
 def cg(
@@ -37,24 +42,27 @@ def cg(
     atol: float = 0.0,
     max_iterations: int | None = None,
 ) -> Solution:
-    """The solution of A x = b for a Hermitian positive definite A.
+    """Solve A x = b for a Hermitian positive definite A.
 
     Args:
         A: linear operator or matrix (n, n), real symmetric or complex Hermitian, positive definite.
         b: right-hand side (n,).
-        x0: where to start, zeros unless given; gradients do not depend on it.
-        preconditioner: operator or matrix (n, n) close to the inverse of A, Hermitian positive definite as well;
+        x0: initial guess (n,), zeros by default; gradients do not depend on it.
+        preconditioner: operator or matrix (n, n) that approximates the inverse of A, Hermitian positive definite;
             gradients do not depend on it.
-        rtol, atol: converged when ``|b - A x| <= max(rtol * |b|, atol)``, with the residual computed afresh; an ``rtol``
-            below the reach of the dtype is raised to eps ** (2 / 3), 2e-5 in float32.
-        max_iterations: number of steps at most, 10 n unless given.
+        rtol, atol: relative and absolute tolerance: converged when ``|b - A x| <= max(rtol * |b|, atol)``, where the
+            residual is computed from x. An ``rtol`` below eps ** (2 / 3) of the dtype (2e-5 in float32) is raised to
+            that.
+        max_iterations: the largest number of steps, 10 n by default.
 
     Returns:
-        Solution: not converged is no error here, but its gradient would be wrong, so taking it is.
+        A ``Solution``. A solve that has not converged is returned as well (see ``converged``), but differentiating it
+        raises an error, since its gradient would be wrong.
 
     Raises:
-        BadInput: shapes that do not fit, NaN or Inf in ``b`` or ``x0``.
-        MorulaError: A (or the preconditioner) turns out not to be positive definite, or not Hermitian.
+        BadInput: shapes do not match, a tolerance is negative or both are zero, or ``b`` or ``x0`` holds NaN or Inf.
+        MorulaError: A or the preconditioner is found not to be positive definite or not Hermitian; or a gradient is
+            taken and this solve or the solve for the cotangent has not converged.
 
     Source: Hestenes and Stiefel (1952); Saad (2003), section 9.2.
 
@@ -84,7 +92,7 @@ def cg(
 def _solve(
     A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
 ) -> tuple[Any, int, float, bool]:
-    """The solution as a differentiable function of ``b`` and of whatever A is made of."""
+    """Return the solution, differentiable with respect to ``b`` and the arrays that define A."""
     x, iterations, norm, converged = _found(A, b, x0, M, rtol, atol, limit)
 
     def solve(pull: Any, dx: Any) -> Any:
@@ -106,7 +114,7 @@ def _solve(
 def _found(
     A: LinearOperator, b: Any, x0: Any, M: LinearOperator | None, rtol: float, atol: float, limit: int
 ) -> tuple[Any, int, float, bool]:
-    """The solution as a constant."""
+    """Return the solution as a constant, to which ``_solve`` attaches the derivative."""
     dtype = np.result_type(A.dtype, np.asarray(b).dtype, np.float32)
     b = np.asarray(b, dtype=dtype)
     x = np.zeros_like(b) if x0 is None else np.array(x0, dtype=dtype)
@@ -118,11 +126,11 @@ def _found(
     residual = b if x0 is None else b - A @ x
     while True:
         norm = _norm(residual)
-        # The recursion in _iterate has met the target, the true residual maybe not: start afresh, while that helps.
+        # _iterate stops by its recursively updated residual, which drifts from b - A x: restart while that helps.
         if norm <= target or iterations >= limit or not norm < 0.5 * last:
             return x, iterations, norm, norm <= target
         last = norm
-        # Solved for a residual of norm 1, so that no product underflows.
+        # The right-hand side is scaled to norm 1, so that no product underflows.
         dx, iterations = _iterate(A, residual / norm, M, target / norm, iterations, limit)
         x = x + norm * dx
         residual = b - A @ x
@@ -131,7 +139,7 @@ def _found(
 def _iterate(
     A: LinearOperator, r: Any, M: LinearOperator | None, target: float, iterations: int, limit: int
 ) -> tuple[Any, int]:
-    """The solution of A x = r, in steps from zero until the residual that is carried along meets the target."""
+    """Solve A x = r from zero until the recursive residual meets the target; return x and the count of steps so far."""
     x = np.zeros_like(r)
     z = r if M is None else M @ r
     rz = _inner(r, z, "the preconditioner")
@@ -156,13 +164,13 @@ def _iterate(
 
 
 def _norm(v: Any) -> float:
-    """The Euclidean norm, also where the squares would overflow or underflow."""
+    """Return the Euclidean norm without overflow or underflow of the squares."""
     largest = float(np.max(np.abs(v), initial=0.0))
     return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
 
 
 def _inner(p: Any, Ap: Any, name: str) -> float:
-    """p·Ap, which must be real and positive."""
+    """Return p·Ap; raise an error naming the operator if it is not real and positive."""
     value = np.vdot(p, Ap)
     if not np.isfinite(value):
         raise MorulaError(f"cg: {name} applied to a finite vector gave NaN or Inf")
@@ -177,7 +185,10 @@ def _inner(p: Any, Ap: Any, name: str) -> float:
 
 
 def _check_hermitian(q: Any, Aq: Any, p: Any, Ap: Any) -> None:
-    """The first two directions are conjugate from one side for any A, from the other only if A is Hermitian."""
+    """Raise an error if A is not Hermitian, from the first two search directions q and p.
+
+    The method makes one of the two products p·Aq and q·Ap vanish for every A, the other one only for a Hermitian A.
+    """
     lengths = np.linalg.norm(q) * np.linalg.norm(Ap) + np.linalg.norm(q) * np.linalg.norm(Aq)
     if abs(np.vdot(q, Ap)) > np.sqrt(np.finfo(p.dtype).eps) * lengths:
         raise MorulaError(

@@ -1,8 +1,8 @@
-"""Linear operators: matrices that are known by what they do to a vector.
+"""Linear operators: matrices defined by their product with a vector.
 
-``A @ x`` is the one thing an operator must be able to do; sums, products, multiples and transposes of operators are
-operators again.  Each is ordinary Python on arrays, so a gradient reaches whatever the operator is made of: the matrix of
-``Dense``, the diagonal of ``Diagonal``, the parameters of ``Function``.
+An operator only has to compute ``A @ x``. Sums, products, multiples and transposes of operators are operators again.
+All are ordinary Python on arrays, so gradients reach the data of an operator: the matrix of ``Dense``, the diagonal of
+``Diagonal``, the parameters of ``FunctionOperator``.
 
 >>> laplacian = FunctionOperator(lambda u: 2 * u - np.pad(u[1:], (0, 1)) - np.pad(u[:-1], (1, 0)), (4, 4))
 >>> shifted = laplacian + 3 * Identity(4)
@@ -22,51 +22,61 @@ from ..core import BadInput, pullback
 
 
 class LinearOperator(ABC):
-    """A linear map from vectors of length n to vectors of length m, of ``shape`` (m, n).
+    """A linear map of ``shape`` (m, n), from vectors of length n to vectors of length m.
 
-    A subclass gives ``matvec``, ``transpose``, ``shape`` and ``dtype``; all else follows.
+    A subclass defines ``matvec``, ``transpose``, ``shape`` and ``dtype``; the other methods follow from these.
+
+    >>> A = 2.0 * Diagonal(np.array([1.0, 2.0])) + Identity(2)
+    >>> (A @ np.ones(2)).tolist(), A.shape, (np.ones(2) @ A).tolist()
+    ([3.0, 5.0], (2, 2), [3.0, 5.0])
     """
 
-    # NumPy's own @, * and + then leave an array on the left to the methods below.
+    # Makes NumPy's @, * and + with an array on the left call the reflected methods below.
     __array_ufunc__ = None
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
+        """The numbers of rows and columns, (m, n)."""
 
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
-        """The type of its entries."""
+        """The dtype of the entries."""
 
     @abstractmethod
     def matvec(self, x: Any) -> Any:
-        """The operator applied to a vector of shape (n,)."""
+        """Return the product with a vector: (n,) to (m,)."""
 
     @abstractmethod
     def transpose(self) -> LinearOperator:
-        """The transposed operator, without conjugation."""
+        """Return the transpose, without conjugation."""
 
     def adjoint(self) -> LinearOperator:
-        """The conjugate transpose."""
+        """Return the conjugate transpose."""
         return self.transpose() if self.dtype.kind != "c" else Conjugate(self.transpose())
 
     @property
     def T(self) -> LinearOperator:
+        """The transpose, without conjugation."""
         return self.transpose()
 
     @property
     def H(self) -> LinearOperator:
+        """The conjugate transpose."""
         return self.adjoint()
 
     def todense(self) -> Any:
-        """The matrix, of shape (m, n), column by column: for small operators and for looking."""
+        """Return the matrix (m, n), computed with n products: for small operators and debugging."""
         unit = np.eye(self.shape[1], dtype=self.dtype)
         return np.stack([self.matvec(unit[i]) for i in range(self.shape[1])], axis=1)
 
     def __matmul__(self, x: Any) -> Any:
-        """The operator applied to a vector (n,), to the columns of an array (n, k), or after another operator."""
+        """Return the product with a vector (n,), with the columns of an array (n, k), or with another operator.
+
+        Raises:
+            BadInput: the shapes do not match.
+        """
         if isinstance(x, LinearOperator):
             return Product(self, x)
         shape = np.shape(x)
@@ -80,7 +90,11 @@ class LinearOperator(ABC):
         return np.stack([self.matvec(x[:, j]) for j in range(shape[1])], axis=1)
 
     def __rmatmul__(self, x: Any) -> Any:
-        """A row vector (m,), or the rows of an array (k, m), times the operator."""
+        """Return the product of a row vector (m,), or of the rows of an array (k, m), with the operator.
+
+        Raises:
+            BadInput: the shapes do not match.
+        """
         shape = np.shape(x)
         if len(shape) not in (1, 2) or shape[-1] != self.shape[0]:
             raise BadInput(
@@ -119,7 +133,13 @@ class LinearOperator(ABC):
 
 
 class Dense(LinearOperator):
-    """A matrix of shape (m, n) that is there in full.
+    """The operator of a given matrix.
+
+    Args:
+        matrix: array of shape (m, n); integers are converted to float64.
+
+    Raises:
+        BadInput: ``matrix`` does not have two axes.
 
     >>> (Dense(np.array([[1.0, 2.0], [3.0, 4.0]])).T @ np.array([1.0, 1.0])).tolist()
     [4.0, 6.0]
@@ -149,7 +169,13 @@ class Dense(LinearOperator):
 
 
 class Diagonal(LinearOperator):
-    """The square operator that multiplies entry by entry with ``diagonal``, of shape (n,).
+    """A diagonal matrix: multiplies a vector entry by entry.
+
+    Args:
+        diagonal: array of shape (n,); integers are converted to float64.
+
+    Raises:
+        BadInput: ``diagonal`` does not have one axis.
 
     >>> (Diagonal(np.array([2.0, 3.0])) @ np.array([1.0, 1.0])).tolist()
     [2.0, 3.0]
@@ -176,7 +202,15 @@ class Diagonal(LinearOperator):
 
 
 class Identity(LinearOperator):
-    """The operator that changes nothing, on vectors of length ``size``."""
+    """The identity.
+
+    Args:
+        size: the length n of the vectors.
+        dtype: the dtype of the entries.
+
+    >>> Identity(2).todense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     def __init__(self, size: int, dtype: Any = np.float64) -> None:
         self._size, self._dtype = size, np.dtype(dtype)
@@ -200,12 +234,15 @@ class FunctionOperator(LinearOperator):
     """The operator that a linear function computes: ``A @ x == function(x, *parameters)``.
 
     Args:
-        function: takes a vector of shape (n,), and the parameters, and returns one of shape (m,); linear in the vector.
+        function: takes a vector of shape (n,) and the parameters, and returns a vector of shape (m,); linear in x.
         shape: (m, n).
-        parameters: what the operator depends on, in any structure; gradients reach them.
-        transpose: the transposed function, of a vector of shape (m,) and the parameters; derived when not given, as the
-            pullback of ``function``.
-        dtype: of the entries.
+        parameters: further arguments of ``function``, numbers, arrays or structures of them; gradients reach them.
+        transpose: takes a vector of shape (m,) and the parameters, and returns the product with the transpose, (n,). By
+            default the pullback of ``function`` is used.
+        dtype: the dtype of the entries.
+
+    Raises:
+        BadInput: an argument has the wrong type or shape; when applied, ``function`` returns another shape than (m,).
 
     >>> A = FunctionOperator(lambda x, k: np.append(k * np.diff(x), x[0]), (3, 3), parameters=(2.0,))
     >>> A.todense().tolist()
@@ -260,7 +297,14 @@ class FunctionOperator(LinearOperator):
 
 
 class Transpose(LinearOperator):
-    """The transpose of ``operator``, by the pullback of its ``matvec``."""
+    """The transpose of ``operator``, computed by the pullback of its ``matvec``.
+
+    Args:
+        operator: of shape (m, n); ``matvec`` must be differentiable.
+
+    >>> (Transpose(Dense(np.array([[1.0, 2.0], [3.0, 4.0]]))) @ np.array([1.0, 0.0])).tolist()
+    [1.0, 2.0]
+    """
 
     def __init__(self, operator: LinearOperator) -> None:
         self.operator = operator
@@ -274,7 +318,7 @@ class Transpose(LinearOperator):
         return self.operator.dtype
 
     def matvec(self, x: Any) -> Any:
-        # A pullback is the conjugate transpose; a real operator takes real vectors, one part after the other.
+        # A pullback is the conjugate transpose. A real operator is applied to the real and imaginary parts in turn.
         _, back = pullback(self.operator.matvec, np.zeros(self.operator.shape[1], dtype=self.dtype))
         if self.dtype.kind == "c":
             return np.conj(back(np.conj(x))[0])
@@ -287,7 +331,11 @@ class Transpose(LinearOperator):
 
 
 class Conjugate(LinearOperator):
-    """``operator`` with every entry conjugated."""
+    """The complex conjugate of ``operator``, entry by entry.
+
+    >>> Conjugate(Diagonal(np.array([1.0 + 2.0j]))).todense().tolist()
+    [[(1-2j)]]
+    """
 
     def __init__(self, operator: LinearOperator) -> None:
         self.operator = operator
@@ -308,7 +356,14 @@ class Conjugate(LinearOperator):
 
 
 class Sum(LinearOperator):
-    """``left + right``."""
+    """The sum of two operators of one shape; ``left + right`` makes it.
+
+    Raises:
+        BadInput: the shapes differ.
+
+    >>> (Sum(Identity(1), Identity(1)) @ np.ones(1)).tolist()
+    [2.0]
+    """
 
     def __init__(self, left: LinearOperator, right: LinearOperator) -> None:
         if left.shape != right.shape:
@@ -331,7 +386,14 @@ class Sum(LinearOperator):
 
 
 class Product(LinearOperator):
-    """``left`` after ``right``."""
+    """The matrix product of two operators; ``left @ right`` makes it.
+
+    Raises:
+        BadInput: ``left`` does not have as many columns as ``right`` has rows.
+
+    >>> (Product(Diagonal(np.array([2.0])), Diagonal(np.array([3.0]))) @ np.ones(1)).tolist()
+    [6.0]
+    """
 
     def __init__(self, left: LinearOperator, right: LinearOperator) -> None:
         if left.shape[1] != right.shape[0]:
@@ -357,7 +419,11 @@ class Product(LinearOperator):
 
 
 class Scaled(LinearOperator):
-    """``factor`` times ``operator``."""
+    """An operator times a number; ``factor * operator`` makes it.
+
+    >>> (Scaled(3.0, Identity(1)) @ np.ones(1)).tolist()
+    [3.0]
+    """
 
     def __init__(self, factor: Any, operator: LinearOperator) -> None:
         self.factor, self.operator = factor, operator
@@ -378,10 +444,20 @@ class Scaled(LinearOperator):
 
 
 def as_operator(A: Any, name: str = "A") -> LinearOperator:
-    """``A`` if it is an operator, ``Dense(A)`` if it is a matrix.
+    """Return ``A`` if it is an operator, ``Dense(A)`` if it is a matrix.
+
+    Args:
+        A: linear operator, or array or list of shape (m, n).
+        name: what error messages call it.
+
+    Returns:
+        A ``LinearOperator`` of shape (m, n).
 
     Raises:
-        BadInput: for anything else.
+        BadInput: ``A`` is neither.
+
+    >>> as_operator([[1.0, 2.0]])
+    <Dense 1 x 2 float64>
     """
     if isinstance(A, LinearOperator):
         return A
@@ -393,7 +469,7 @@ def as_operator(A: Any, name: str = "A") -> LinearOperator:
 
 
 def _inexact(array: Any) -> Any:
-    """``array`` with integers and bools promoted to float64, so that it has a derivative."""
+    """Return ``array`` with integers and bools converted to float64, since integers have no derivative."""
     if isinstance(array, np.ndarray) and array.dtype.kind in "fc":
         return array
     array = np.asarray(array)

@@ -1,7 +1,7 @@
-"""A small neural-network module: layers are callable objects, their attributes are the parameters.
+"""A small neural-network module: a layer is a callable object whose attributes are its parameters.
 
-The gradient of a model is an object of the same class whose attributes hold the cotangents, an optimiser takes the two
-to a new model, and ``train`` repeats that.  There is no parameter list, no registration and no global state.
+The gradient of a model is an object of the same class whose attributes hold the cotangents. An optimiser makes a new
+model from both, and ``train`` repeats that. There is no parameter list, no registration and no global state.
 
 >>> import numpy as np
 >>> x = np.linspace(-1, 1, 32)[:, None]

@@ -15,7 +15,15 @@ from ..core import BadInput
 def glorot_uniform(
     rng: np.random.Generator, inputs: int, outputs: int, dtype: DTypeLike = np.float64
 ) -> NDArray[np.floating[Any]]:
-    """Weights (inputs, outputs), uniform in +-sqrt(6 / (inputs + outputs)): signals keep their variance both ways.
+    """Draw initial weights that keep the variance of signals, forward and backward.
+
+    Args:
+        rng: the generator to draw from.
+        inputs, outputs: the sizes of the layer.
+        dtype: float32 or float64.
+
+    Returns:
+        An array of shape (inputs, outputs), uniform between +-sqrt(6 / (inputs + outputs)).
 
     Source: X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural networks (2010),
     equation 16.
@@ -31,14 +39,14 @@ class Dense:
     """A fully connected layer: ``activation(x @ weights + bias)`` for x of shape (..., inputs).
 
     Args:
-        inputs, outputs: the sizes of the last axis of what goes in and of what comes out.
+        inputs, outputs: the lengths of the last axis of the input and of the output.
         activation: element-wise function; None for an affine layer.
-        rng: the generator that draws the weights, uniform after Glorot and Bengio; the bias starts at zero.
-        dtype: of the parameters: float32 or float64.
+        rng: the generator for the initial weights, drawn by ``glorot_uniform``; the bias starts at zero.
+        dtype: the dtype of the parameters, float32 or float64.
 
     Raises:
-        BadInput: a size that is not a positive integer, no generator, an activation that cannot be called, a dtype that
-            is not floating-point; when called, an input whose last axis does not have length ``inputs``.
+        BadInput: a size is not a positive integer, ``rng`` is not a generator, ``activation`` is not callable, or
+            ``dtype`` is not floating-point; when called, the last axis of x does not have length ``inputs``.
 
     >>> layer = Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
     >>> layer(np.ones((5, 3))).shape
@@ -88,10 +96,13 @@ class Dense:
 
 
 class Chain:
-    """Layers, or any functions of one argument, applied one after the other.
+    """Functions of one argument, such as layers, applied one after the other; ``chain[i]`` is the i-th.
+
+    Args:
+        layers: the functions, the first one to be applied first.
 
     Raises:
-        BadInput: a layer that cannot be called.
+        BadInput: a layer is not callable.
 
     >>> chain = Chain(Dense(2, 3, np.tanh, rng=np.random.default_rng(0)), np.sum)
     >>> chain

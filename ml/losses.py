@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from targets, as one number."""
+"""Loss functions: the distance of predictions from targets as one number."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from ..core import BadInput
 
 
 def mean_squared_error(prediction: Any, target: Any) -> Any:
-    """The mean of ``|prediction - target|^2`` over all elements.
+    """Return the mean of ``|prediction - target|^2`` over all elements.
 
     Args:
-        prediction, target: arrays of one shape; there is no broadcasting, which here is nearly always a mistake.
+        prediction, target: arrays of one shape. They are not broadcast: different shapes are nearly always a mistake.
+
+    Returns:
+        A real scalar.
 
     Raises:
         BadInput: the shapes differ.
@@ -30,14 +33,17 @@ def mean_squared_error(prediction: Any, target: Any) -> Any:
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """The mean of -log p(label), with p the softmax of ``logits`` over the last axis; computed without overflow.
+    """Return the mean of -log p(label), where p is the softmax of ``logits`` over the last axis; it does not overflow.
 
     Args:
         logits: (..., classes) unnormalised log-probabilities.
-        labels: (...) integers, the index of the right class.
+        labels: (...) integers, the index of the correct class.
+
+    Returns:
+        A real scalar.
 
     Raises:
-        BadInput: labels that are not integers below ``classes``, or of another shape.
+        BadInput: the labels are not integers from 0 to classes - 1, or have another shape.
 
     Source: I. Goodfellow, Y. Bengio, A. Courville, Deep Learning (2016), section 6.2.2.3.
 

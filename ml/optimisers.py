@@ -1,7 +1,7 @@
-"""First-order optimisers: a rule for one array, lifted once to whole models.
+"""First-order optimisers: an update rule for one array, which the base class applies to every leaf of a model.
 
-An optimiser holds its settings only.  What it remembers between steps is a ``State`` that the caller carries, so an
-update is a function of its arguments: it can be repeated, saved, compiled and differentiated.
+An optimiser holds only its settings. Its memory is a ``State`` that the caller passes from step to step, so an update
+depends only on its arguments: it can be repeated, saved, compiled and differentiated.
 
 >>> optimiser = sgd(0.1)
 >>> parameters = {"slope": 2.0}
@@ -25,31 +25,52 @@ from ..core import BadInput, tree
 
 @dataclass(frozen=True)
 class State:
-    """The number of updates made, and what the optimiser remembers of each leaf, in the order of ``tree.leaves``: one that stands twice once."""
+    """The memory of an optimiser between two updates.
+
+    >>> sgd(0.1, momentum=0.9).init([2.0, 3.0])
+    State(updates=0, memory=[(0.0,), (0.0,)])
+    """
 
     updates: int
+    """The number of updates made."""
     memory: Sequence[tuple[Any, ...]]
+    """What the optimiser keeps for each leaf, in the order of ``tree.leaves``; a shared leaf has one entry."""
 
 
 class Optimiser(ABC):
-    """A rule that takes parameters and a gradient to better parameters.
+    """A rule that improves parameters with a gradient.
 
-    A subclass says what it remembers of a leaf (``remember``) and how it moves one (``move``).
+    A subclass defines the initial memory of a leaf (``remember``) and the update of a leaf (``move``).
+
+    >>> class SignDescent(Optimiser):
+    ...     def remember(self, x):
+    ...         return ()
+    ...     def move(self, update, x, gradient, *memory):
+    ...         return (x - 0.1 * np.sign(gradient),)
+    >>> method = SignDescent()
+    >>> method.update(2.0, 5.0, method.init(2.0))[0].item()
+    1.9
     """
 
     @abstractmethod
     def remember(self, x: Any) -> tuple[Any, ...]:
-        """What is known of the leaf ``x`` before the first update."""
+        """Return the memory of the leaf ``x`` before its first update."""
 
     @abstractmethod
     def move(self, update: int, x: Any, gradient: Any, *memory: Any) -> tuple[Any, ...]:
-        """The new ``x`` and the new memory, in update number ``update`` (from 1)."""
+        """Return the new ``x`` followed by its new memory; ``update`` counts the updates from 1."""
 
     def init(self, parameters: Any) -> State:
-        """The state before the first update of ``parameters``.
+        """Return the state before the first update of ``parameters``.
+
+        Args:
+            parameters: a float, an array, or dicts, lists, tuples and objects of them.
+
+        Returns:
+            The state to pass to the first ``update``.
 
         Raises:
-            BadInput: there is nothing to train in ``parameters``.
+            BadInput: ``parameters`` holds no float and no array of floats.
         """
         found = tree.leaves(parameters)
         if not found:
@@ -60,15 +81,18 @@ class Optimiser(ABC):
         return State(0, [self.remember(x) for x in found])
 
     def update(self, parameters: Any, gradient: Any, state: State) -> tuple[Any, State]:
-        """``parameters`` moved by one step, and the state after it.
+        """Return the parameters after one step, and the new state.
 
         Args:
             parameters: a float, an array, or dicts, lists, tuples and objects of them; not changed.
-            gradient: in the structure of ``parameters``, as ``grad`` gives it; where it is None nothing is moved.
-            state: from ``init`` or the update before.
+            gradient: in the structure of ``parameters``, as ``grad`` returns it; a leaf whose gradient is None stays.
+            state: from ``init`` or the previous update.
+
+        Returns:
+            New parameters in the same structure, and the state for the next update.
 
         Raises:
-            BadInput: the gradient or the state belongs to other parameters.
+            BadInput: the gradient or the state does not fit the parameters.
         """
         pairs = tree.leaves(parameters, gradient)
         if len(pairs) != len(state.memory):
@@ -92,7 +116,7 @@ class Optimiser(ABC):
 
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """Gradient descent with momentum; see ``sgd``."""
+    """Gradient descent with momentum; ``sgd`` makes it and checks its settings."""
 
     learning_rate: float
     momentum: float
@@ -111,7 +135,7 @@ class SGD(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Adaptive moment estimation; see ``adam``."""
+    """Adaptive moment estimation; ``adam`` makes it and checks its settings."""
 
     learning_rate: float
     beta1: float
@@ -131,15 +155,18 @@ class Adam(Optimiser):
 
 
 def sgd(learning_rate: float = 0.01, momentum: float = 0.0, nesterov: bool = False) -> SGD:
-    """Gradient descent, with the velocity v <- momentum v - learning_rate g and x <- x + v.
+    """Make gradient descent with momentum: v <- momentum v - learning_rate g, then x <- x + v.
 
     Args:
         learning_rate: positive.
         momentum: in [0, 1); 0 is plain gradient descent.
-        nesterov: look ahead along the velocity.
+        nesterov: use Nesterov's momentum, which looks ahead along the velocity.
+
+    Returns:
+        The optimiser.
 
     Raises:
-        BadInput: a setting outside its range.
+        BadInput: a setting is outside its range.
 
     Source: I. Sutskever, J. Martens, G. Dahl, G. Hinton, On the importance of initialization and momentum in deep
     learning (2013), equations 1 to 4; Nesterov's form after Y. Bengio, N. Boulanger-Lewandowski, R. Pascanu, Advances in
@@ -154,15 +181,18 @@ def sgd(learning_rate: float = 0.01, momentum: float = 0.0, nesterov: bool = Fal
 
 
 def adam(learning_rate: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Adam:
-    """Adam: steps of the size of the learning rate, whatever the scale of the gradient.
+    """Make Adam, whose steps have about the size of the learning rate whatever the scale of the gradient.
 
     Args:
-        learning_rate: positive; the largest change of a parameter in a step, about.
-        beta1, beta2: in [0, 1); how slowly the means of the gradient and of its square forget.
-        epsilon: positive; keeps the division from blowing up where gradients vanish.
+        learning_rate: positive; approximately the largest change of a parameter in one step.
+        beta1, beta2: in [0, 1); the decay rates of the running means of the gradient and of its square.
+        epsilon: positive; added to the denominator, so that it does not vanish with the gradient.
+
+    Returns:
+        The optimiser.
 
     Raises:
-        BadInput: a setting outside its range.
+        BadInput: a setting is outside its range.
 
     Source: D. P. Kingma and J. L. Ba, Adam: a method for stochastic optimization (2015), algorithm 1.
 

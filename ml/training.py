@@ -1,4 +1,4 @@
-"""The training loop: value and gradient, a step of the optimiser, and again."""
+"""The training loop: compute the loss and its gradient, update the model, repeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Model = TypeVar("Model")
 
 
 class Diverged(MorulaError):
-    """The loss became NaN or infinite; ``model`` is the model it did so at, ``losses`` those before."""
+    """Raised by ``train`` when the loss becomes NaN or infinite.
+
+    ``model`` is the model that gave this loss, ``losses`` the list of the losses before it.
+    """
 
     def __init__(self, message: str, model: Any, losses: list[float]) -> None:
         super().__init__(message)
@@ -33,24 +36,26 @@ def train(
     progress: bool = True,
     callback: Callable[[int, Model, float], Any] | None = None,
 ) -> tuple[Model, list[float]]:
-    """``model`` trained to make ``loss`` small, and the loss before every step.
+    """Train a model: minimise ``loss`` with one optimiser step per batch.
 
     Args:
-        loss: ``loss(model, *batch)``, a real number; differentiated with respect to the model.
+        loss: ``loss(model, *batch)`` returns a real number; it is differentiated with respect to the model.
         model: a number, an array, or dicts, lists, tuples and objects of them; it is not changed.
-        data: the number of steps, for a loss of the model alone; or an iterable of batches, one step for each: a tuple
-            is handed to the loss as its arguments, anything else as one argument.  For several epochs see ``minibatches``.
+        data: the number of steps, if the loss takes only the model; or an iterable of batches, one for each step. A
+            tuple is passed to the loss as several arguments, anything else as one. For several epochs see
+            ``minibatches``.
         optimiser: such as ``adam(0.01)``.
         progress: show a progress bar with the loss.
-        callback: ``callback(step, model, loss)`` after every step, with the model after it and the loss before it, step
-            counting from 1; a true value from it ends the training.
+        callback: called as ``callback(step, model, loss)`` after every step, with the step number (from 1), the model
+            after the step and the loss before it; training stops when it returns a true value.
 
     Returns:
-        The trained model and the list of losses, one for each step made.
+        The trained model, and the list of the losses before each step.
 
     Raises:
-        BadInput: something to call or to iterate over is neither, or there is nothing to train in the model.
-        Diverged: the loss is NaN or infinite; holds the model and the losses.
+        BadInput: ``loss``, ``optimiser``, ``callback`` or ``data`` has the wrong type, ``data`` is negative, or the
+            model holds no parameter.
+        Diverged: the loss is NaN or infinite; the exception holds the model and the losses.
 
     >>> from morula.ml import adam
     >>> model, losses = train(lambda x: (x - 3.0) ** 2, 0.0, 100, adam(0.1), progress=False)
@@ -91,16 +96,19 @@ def train(
 def minibatches(
     *arrays: Any, size: int, epochs: int = 1, rng: np.random.Generator | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Slices of ``size`` rows of ``arrays`` (the last one of an epoch may be shorter), as tuples.
+    """Iterate over batches of ``size`` rows of ``arrays``.
 
     Args:
-        arrays: of one length; their first axis counts the samples.
-        size: samples in a batch.
-        epochs: how often to go through all samples.
-        rng: draws a new order for every epoch; None keeps the order given.
+        arrays: arrays whose first axes, the samples, have one length.
+        size: the number of samples in a batch; the last batch of an epoch may be smaller.
+        epochs: how many times to go through all samples.
+        rng: draws a new order for every epoch; None keeps the given order.
+
+    Returns:
+        An iterator of tuples with one array for each of ``arrays``.
 
     Raises:
-        BadInput: no arrays, arrays of different lengths, or a size or number of epochs below 1.
+        BadInput: there are no arrays, their lengths differ, or ``size`` or ``epochs`` is below 1.
 
     >>> [x.tolist() for x, in minibatches(np.arange(5), size=2)]
     [[0, 1], [2, 3], [4]]
@@ -124,7 +132,7 @@ def minibatches(
 
 
 def _batches(data: Any) -> tuple[Iterable[tuple[Any, ...]], int | None]:
-    """The arguments that follow the model, step by step, and how many steps there are if that is known."""
+    """Return an iterable of the arguments that follow the model, and the number of steps if it is known."""
     if isinstance(data, (int, np.integer)) and not isinstance(data, bool):
         if data < 0:
             raise BadInput(f"train: {data} steps; expected 0 or more")

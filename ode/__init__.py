@@ -1,9 +1,9 @@
-"""Differential equations: `odesolve` and the methods it runs.
+"""Initial-value problems of ordinary differential equations: ``odesolve`` and its Runge-Kutta methods.
 
     solution = odesolve(lambda t, y, k: -k * y, y0, ts, k)      # solution.ys[i] is y(ts[i])
 
-Reading order: `tableaux` and `dop853` hold the methods as data, `control` chooses the length of a step, `state` lays
-any structure of numbers out as a vector, and `solve` is the loop that runs them.
+Reading order: ``tableaux`` and ``dop853`` hold the methods as data, ``control`` chooses the step sizes, ``state``
+converts a structure of numbers to a vector and back, and ``solve`` has the loops.
 """
 
 from .control import IntegrationFailed

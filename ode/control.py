@@ -1,7 +1,7 @@
-"""How long a step is: the size of the error, the PI controller, and the first step.
+"""Step size control: the error norm, the PI controller, and the choice of the first step.
 
-These choose where the solution is sampled; they are no part of it.  Their derivative is zero (`constant`), so a gradient
-is that of the discrete solution on the steps that were taken.
+Step sizes only choose where the solution is sampled, so they are constants for differentiation (``constant``). A
+gradient is that of the discrete solution on the steps that were taken.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SLOWEST, FASTEST = 0.2, 10.0
 
 
 class IntegrationFailed(MorulaError):
-    """The step limit was reached, or the step became too small to advance the time."""
+    """Raised by ``odesolve`` when the step limit is reached or the step size becomes too small to advance the time."""
 
 
 @dataclass
 class Controller:
-    """The step sizes of one solve, and what they were chosen from.
+    """The step size controller of one solve, with its settings and counters.
 
-    end: the last time.  step: the next step, signed.  order: the error estimate is of size step^order.
-    error_weights (m, s + 1): of the error estimate, over the stages.
+    end: the last time. step: the next step, signed. order: the error estimate is proportional to step^order.
+    error_weights (m, s + 1): the weights of the stages in the error estimates.
     """
 
     end: float
@@ -47,7 +47,7 @@ class Controller:
 
     @constant
     def propose(self, t: float) -> tuple[float, bool]:
-        """The step to try at t, and whether it ends at `end`: it is stretched by 1% rather than leave a sliver."""
+        """Return the step to try at t, and whether it ends at ``end``; it may grow by 1% to avoid a tiny last step."""
         rest = self.end - t
         size = min(abs(self.step), self.max_step)
         if self.accepted + self.rejected >= self.max_steps:
@@ -66,11 +66,11 @@ class Controller:
 
     @constant
     def accepts(self, h: float, final: bool, k: NDArray[Any], y: NDArray[Any], y_new: NDArray[Any]) -> bool:
-        """Whether a step of h from y to y_new is accurate enough; sets the next one.
+        """Return whether a step of h from y to y_new is accurate enough, and set the next step size.
 
-        The PI controller of dopri5.f: an accepted step uses the error of the one before too (K. Gustafsson, ACM TOMS 17
-        (1991) 533; Hairer, Wanner II, IV.2), so that a step limited by stability settles.  After a rejection the step
-        does not grow at once.
+        The PI controller of dopri5.f: after an accepted step, the next size also depends on the error of the step
+        before (K. Gustafsson, ACM TOMS 17 (1991) 533; Hairer, Wanner II, IV.2), so that a step size limited by
+        stability does not oscillate. Directly after a rejection the step size does not grow.
         """
         error = error_norm(self.error_weights, k, h, self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new)))
         if not error <= 1:
@@ -90,7 +90,7 @@ class Controller:
 
 
 def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[Any]) -> float:
-    """The estimated error of a step over the tolerance `scale` (n,), root mean square; up to 1 is acceptable.
+    """Return the root mean square of a step's estimated error divided by ``scale`` (n,); the step is accepted up to 1.
 
     Two rows of weights are the estimates of order 5 and 3 of DOP853, combined to order 8 as in Hairer, Norsett, Wanner
     I, (II.10.17).
@@ -106,7 +106,10 @@ def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[
 
 @constant
 def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: Any) -> float:
-    """A step, signed like `span`, over which y' may be expected to change little: from the sizes of y and y' = k."""
+    """Return a step, signed like ``span``, over which y' should change little; from the sizes of y and y' = k.
+
+    Hairer, Norsett, Wanner I, II.4, steps a and b.
+    """
     scale = atol + rtol * np.abs(y)
     size, slope = _rms(y, scale), _rms(k, scale)
     h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
@@ -117,7 +120,10 @@ def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: A
 def initial_step(
     h: float, y: NDArray[Any], k: NDArray[Any], k_trial: NDArray[Any], span: float, order: int, rtol: Any, atol: Any
 ) -> float:
-    """The first step, from y'' too, which k_trial = f(t + h, y + h k) gives (Hairer, Norsett, Wanner I, II.4)."""
+    """Return the first step, which also uses an estimate of y'' from k_trial = f(t + h, y + h k).
+
+    Hairer, Norsett, Wanner I, II.4.
+    """
     scale = atol + rtol * np.abs(y)
     steepest = max(_rms(k, scale), _rms(k_trial - k, scale) / abs(h))
     if not steepest < inf:

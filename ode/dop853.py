@@ -13,7 +13,10 @@ from .tableaux import Rows, tableau
 
 
 def _multiply_out(b: NDArray[np.float64], corrections: Rows) -> NDArray[np.float64]:
-    """Powers of theta for the nested form of II.6: y + x(F0 + (1-x)(F1 + x(F2 + (1-x)(F3 + ...)))), x = theta."""
+    """Return the coefficients of theta^1, theta^2, ... of the dense output (degree, stages).
+
+    The book gives its nested form (II.6): y + x(F0 + (1-x)(F1 + x(F2 + (1-x)(F3 + ...)))) with x = theta.
+    """
     rows = np.array(corrections)
     step, first, last = np.zeros(rows.shape[1]), np.eye(rows.shape[1])[0], np.eye(rows.shape[1])[len(b)]
     step[: len(b)] = b
@@ -57,7 +60,7 @@ DENSE_STAGES = [
      -9.15095847217987],
 ]  # fmt: skip
 
-# The estimates of order 5 and 3, in this order.
+# The error estimates of order 5 and 3, in this order.
 ERRORS = [
     [0.01312004499419488, 0, 0, 0, 0, -1.2251564463762044, -0.4957589496572502, 1.6643771824549864,
      -0.35032884874997366, 0.3341791187130175, 0.08192320648511571, -0.022355307863886294, 0],

@@ -1,11 +1,11 @@
 """Initial-value problems: y' = f(t, y, *args), y(ts[0]) = y0.
 
-One function makes a step of any tableau; one loop chooses the steps from the error estimate and reads the values at
-`ts` off the dense output, another takes steps of a given size.  Everything is NumPy on a vector (`state`), with one
-matrix product for each stage, so that the adjoint of a stage is one matrix product too.
+``_stages`` makes a step of any tableau. ``_adaptive_steps`` chooses step sizes from the error estimate and evaluates
+the dense output at ``ts``; ``_equal_steps`` takes steps of a given size. Both are NumPy on a vector (``state``), with
+one matrix product per stage, so that the adjoint of a stage is one matrix product too.
 
-The adaptive loop differentiates as the discrete solution on the steps taken: the step sizes are constants.  A value at
-`ts[i]` moves with ts[i] along the dense output, whose slope is f, and all steps move with ts[0].
+The derivative of the adaptive loop is that of the discrete solution on the steps taken: step sizes are constants. The
+derivative with respect to ts[i] is the slope of the dense output there; all steps move with ts[0].
 """
 
 from __future__ import annotations
@@ -31,21 +31,28 @@ METHODS = {m.name: m for m in (EULER, MIDPOINT, HEUN, RK4, BOSH3, DOPRI5, TSIT5,
 
 @dataclass
 class Stats:
-    """What a solve cost: steps accepted and rejected, evaluations of f, and the size of the last full step."""
+    """The cost of an ``odesolve``."""
 
     accepted: int
+    """The number of accepted steps."""
     rejected: int
+    """The number of rejected steps."""
     evaluations: int
+    """The number of evaluations of f."""
     last_step: float
+    """The size of the last step that was not shortened to end at ts[-1]."""
 
 
 @dataclass
 class Solution:
-    """The times (m,), the state at each (y0's structure, with a leading axis of length m), and the cost."""
+    """The result of ``odesolve``."""
 
     ts: NDArray[Any]
+    """The times (m,)."""
     ys: Any
+    """The state at these times, in y0's structure; every leaf has a leading axis of length m."""
     stats: Stats
+    """The numbers of steps and evaluations."""
 
 
 def odesolve(
@@ -61,20 +68,28 @@ def odesolve(
     max_step: float = np.inf,
     max_steps: int = 100_000,
 ) -> Solution:
-    """Solve y' = f(t, y, *args) from y(ts[0]) = y0 and return y at every time of `ts`.
+    """Solve y' = f(t, y, *args) from y(ts[0]) = y0 by an explicit Runge-Kutta method; it is differentiable.
 
-    f: takes a float t, the state in y0's structure, and args; returns the derivative in the same structure.
-    y0: a number, an array of any shape, or a dict, list or tuple of them; float32 and complex are kept.
-    ts: (m,) times, rising or falling; equal neighbours are allowed. They do not restrict the steps.
-    method: "tsit5" (5th order), "dopri5" (5), "bosh3" (3), "dop853" (8), "heun", "midpoint" (2), or, with `steps`,
-        "rk4" (4), "euler" (1); or a `Tableau`.
-    rtol, atol: the local error is kept under atol + rtol |y|, root mean square; numbers, or arrays of the size of y0.
-    steps: take this many equal steps between neighbouring `ts`, without error control.
-    first_step: the size of the first step; chosen from f if not given.
-    max_step: the largest size of a step (the last one may be longer by 1%, to end at ts[-1]).
-    max_steps: the limit on accepted and rejected steps together.
+    Args:
+        f: ``f(t, y, *args)`` takes a float t and the state in y0's structure; it returns dy/dt in the same structure.
+        y0: a number, an array of any shape, or dicts, lists, tuples and objects of them; float32 and complex are kept.
+        ts: (m,) output times, rising or falling; equal neighbours are allowed. They do not restrict the adaptive steps.
+        args: further arguments of f; gradients reach them.
+        method: "tsit5" (order 5), "dopri5" (5), "bosh3" (3), "dop853" (8), "heun", "midpoint" (2); with ``steps`` also
+            "rk4" (4), "euler" (1); or a ``Tableau``.
+        rtol, atol: the root mean square of the local error over atol + rtol |y| is kept below 1; numbers, or arrays of
+            the size of an array y0.
+        steps: take this many equal steps between neighbouring ``ts``, without error control.
+        first_step: the size of the first step; chosen from f by default.
+        max_step: the largest step size; the last step may be 1% longer, to end at ts[-1].
+        max_steps: the limit on the number of accepted and rejected steps.
 
-    Raises BadInput for arguments that do not fit, IntegrationFailed where the solution cannot be continued.
+    Returns:
+        A ``Solution``: the times, the states at these times and the cost.
+
+    Raises:
+        BadInput: an argument has the wrong type, shape or value, or f does at the start.
+        IntegrationFailed: ``max_steps`` is reached, or the step size becomes too small to advance the time.
 
     Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.4 to II.6.
 
@@ -109,7 +124,10 @@ def odesolve(
 def _stages(
     rhs: VectorField, t: float, y: NDArray[Any], k: NDArray[Any], weights: Rows, offsets: Sequence[float]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """All derivatives of a step (s + 1, n), from the first ones, k (m, n), on; and the state at the last (n,)."""
+    """Append the stages of ``weights`` and ``offsets`` to the derivatives k (m, n).
+
+    Returns all derivatives of the step, (s + 1, n), and the state at which the last was evaluated, (n,).
+    """
     point = y
     for row, offset in zip(weights, offsets):
         point = y + np.dot(row, k)
@@ -118,13 +136,13 @@ def _stages(
 
 
 def _scaled(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
-    """The rows and times of a tableau for a step of size h."""
+    """Return the rows and times of a tableau multiplied by the step size h."""
     return [h * row for row in a], [h * fraction for fraction in c]
 
 
 @constant
 def _chosen(h: float, a: Rows, c: Sequence[float]) -> tuple[Rows, list[float]]:
-    """`_scaled` for a step size that is a constant."""
+    """Return ``_scaled`` without a derivative: an adaptive step size is a constant."""
     return _scaled(h, a, c)
 
 
@@ -204,7 +222,7 @@ def _adaptive_steps(
 def _interpolate(
     ts: NDArray[Any], t: float, h: float, y: NDArray[Any], k: NDArray[Any], interpolant: NDArray[Any]
 ) -> NDArray[Any]:
-    """The dense output (m, n) at the times ts (m,) of a step of size h that began at t in y."""
+    """Return the dense output (m, n) at the times ts (m,), in a step of size h from the state y at time t."""
     theta = (ts - t) / h
     weights = h * np.dot(theta[:, None] ** np.arange(1.0, len(interpolant) + 1), interpolant)
     return y + np.dot(weights.astype(y.dtype), k)
@@ -217,7 +235,7 @@ def _ends(ts: NDArray[Any]) -> tuple[float, float]:
 
 @constant
 def _reached(ts: NDArray[Any], done: int, t: float, h: float) -> int:
-    """How many of the times `ts` a step of size h that ends at t has reached; `done` of them had been before."""
+    """Return how many of ``ts`` are reached after a step of size h that ends at t; ``done`` were reached before it."""
     count = done
     while ts[count] <= t if h > 0 else ts[count] >= t:
         count += 1
@@ -225,7 +243,7 @@ def _reached(ts: NDArray[Any], done: int, t: float, h: float) -> int:
 
 
 def _vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:
-    """f as a function of vectors; a state that is one array or number goes without packing."""
+    """Return f as a function of a time and a vector; a state that is one array or number needs no packing."""
     shape = leaves.shape if isinstance(leaves, Leaf) else None
 
     if shape is None:

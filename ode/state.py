@@ -1,7 +1,7 @@
-"""The state of a differential equation as one vector, in whatever structure the user gave it.
+"""Conversion of a state between the user's structure and a vector.
 
-The integrators work on a vector.  The numbers and arrays of a structure (``morula.tree``) are laid out in it leaf after leaf;
-a layout is the user's structure with a `Leaf` in place of each.
+The integrators work on a vector, which holds the numbers and arrays of a structure (``morula.tree``) leaf after leaf. A
+layout is the user's structure with a ``Leaf`` in place of each number and array.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..core import BadInput, tree
 
 @dataclass(frozen=True)
 class Leaf:
-    """Elements start to stop of the vector, as an array of `shape`; `shape` () is a number."""
+    """The place of a leaf: elements start to stop of the vector, as an array of ``shape``; () means a number."""
 
     start: int
     stop: int
@@ -26,7 +26,7 @@ class Leaf:
 
 
 def layout(y0: Any) -> tuple[Any, int]:
-    """The layout of `y0` in a vector, and the length of the vector.
+    """Return the layout of ``y0`` and the length of its vector.
 
     >>> layout({"prey": 1.0, "predator": 2.0})[1]
     2
@@ -50,7 +50,7 @@ def layout(y0: Any) -> tuple[Any, int]:
 
 
 def pack(x: Any, leaves: Any, name: str) -> NDArray[Any]:
-    """The vector of `x`, whose structure and shapes must be those of `leaves`; `name` is what errors call it."""
+    """Return ``x`` as a vector; it must have the structure and shapes of ``leaves``, and errors call it ``name``."""
     values: list[Any] = []
 
     def take(path: tree.Path, leaf: Leaf, value: Any) -> None:
@@ -73,7 +73,7 @@ def pack(x: Any, leaves: Any, name: str) -> NDArray[Any]:
 
 
 def unpack(vector: NDArray[Any], leaves: Any) -> Any:
-    """The structure `leaves` filled from the last axis of `vector`; earlier axes (time) are kept in front."""
+    """Return the last axis of ``vector`` in the structure of ``leaves``; every leaf keeps a leading axis (time)."""
 
     def part(path: tree.Path, leaf: Leaf) -> Any:
         if not leaf.shape:

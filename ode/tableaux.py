@@ -1,9 +1,9 @@
 """Explicit Runge-Kutta methods as data.
 
-A method is its Butcher tableau.  The rows of `stages` read as they are printed: c_i, a_i1, a_i2, ...  The first stage,
-f(t, y), is not written.  The last row is the step itself, c = 1 and the weights b, so that the derivative at the new
-point is a stage too: the next step starts from it, the dense output uses it, and the methods that were built "first
-same as last" need nothing more.
+A method is its Butcher tableau. The rows of ``stages`` are written as in print: c_i, a_i1, a_i2, ... The first stage,
+f(t, y), has no row. The last row is the step itself: c = 1 and the weights b. The derivative at the new point is
+therefore a stage too. The next step starts from it and the dense output uses it, so "first same as last" methods are
+not a special case.
 
 The dense output is a polynomial in theta = (t - t_n) / h for each weight:
     y(t_n + theta h) = y_n + h sum_i b_i(theta) k_i,        b_i(theta) = sum_j interpolant[j, i] theta^(j+1).
@@ -23,32 +23,31 @@ Rows = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """An explicit Runge-Kutta method of `s` evaluations per step; made by `tableau`.
-
-    a (s, s): row i holds the i + 1 weights that lead to stage i + 2; its last row is b.
-    c (s,): the times of those stages in units of the step.
-    error (m, s + 1): weights of the error estimate: none (m = 0, given steps only), one, or the two of DOP853.
-    error_order: the estimate is of size h^error_order for a smooth solution.
-    interpolant (degree, s + 1 + extra): the dense output's coefficients, from theta^1 upwards.
-    extra_a, extra_c: further stages that only the dense output needs.
-    """
+    """An explicit Runge-Kutta method with ``s`` evaluations per step; ``tableau`` makes it."""
 
     name: str
     order: int
     a: NDArray[np.float64]
+    """(s, s): row i holds the i + 1 weights that lead to stage i + 2; the last row is b."""
     c: NDArray[np.float64]
+    """(s,): the times of these stages in units of the step."""
     error: NDArray[np.float64]
+    """(m, s + 1): weights of the error estimates; m is 0 for a method with fixed steps only, and 2 for DOP853."""
     error_order: int
+    """The power of h to which the error estimate of a smooth solution is proportional."""
     interpolant: NDArray[np.float64]
+    """(degree, s + 1 + extra): the coefficients of the dense output, from theta^1 upwards."""
     extra_a: NDArray[np.float64]
+    """(extra, s + extra): weights of further stages that only the dense output needs."""
     extra_c: NDArray[np.float64]
+    """(extra,): the times of the further stages."""
 
     def rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
-        """The rows of `a` up to their diagonal, in the type of the state."""
+        """Return the rows of ``a`` up to their diagonal, in the dtype of the state."""
         return [row[: i + 1].astype(dtype) for i, row in enumerate(self.a)]
 
     def extra_rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
-        """The rows of `extra_a` up to their diagonal, in the type of the state."""
+        """Return the rows of ``extra_a`` up to their diagonal, in the dtype of the state."""
         return [row[: len(self.a) + i + 1].astype(dtype) for i, row in enumerate(self.extra_a)]
 
 
@@ -61,7 +60,22 @@ def tableau(
     interpolant: Rows | NDArray[np.float64] | None = None,
     extra: Rows = (),
 ) -> Tableau:
-    """A `Tableau` from the rows of a printed one; `interpolant=None` takes the cubic Hermite polynomial.
+    """Make a ``Tableau`` from the rows of a printed one.
+
+    Args:
+        name: what error messages call the method.
+        order: the order of convergence.
+        stages: s rows c_i, a_i1, a_i2, ... from the second stage on; the last is 1 and the weights b.
+        error: rows of s + 1 weights of the error estimate: none for fixed steps only, one, or the two of DOP853.
+        error_order: the power of h to which the estimate is proportional; ``order`` by default.
+        interpolant: (degree, s + 1 + extra) coefficients of theta^1, theta^2, ... of the dense output; the cubic
+            Hermite polynomial by default.
+        extra: rows of further stages that only the dense output needs.
+
+    Returns:
+        A method for ``odesolve``.
+
+    Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.1 and II.6.
 
     >>> ralston = tableau("ralston", 2, stages=[[2 / 3, 2 / 3], [1, 1 / 4, 3 / 4]])
     >>> ralston.a.tolist()[1], ralston.c.tolist()[1]
@@ -91,14 +105,14 @@ def _lower_triangle(rows: Rows, width: int) -> tuple[NDArray[np.float64], NDArra
 
 
 def _hermite(b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cubic that matches value and slope at both ends of the step (Hairer, Norsett, Wanner I, II.6.7)."""
+    """Return the cubic that matches value and slope at both ends of the step (Hairer, Norsett, Wanner I, II.6.7)."""
     step, first, last = np.append(b, 0.0), np.eye(len(b) + 1)[0], np.eye(len(b) + 1)[-1]
     return np.stack([first, 3 * step - 2 * first - last, first + last - 2 * step])
 
 
 EULER = tableau("euler", 1, stages=[[1, 1]])
 
-# Runge 1895; its error estimate is the distance to Euler's method.
+# Runge 1895; the error estimate is the difference from Euler's method.
 MIDPOINT = tableau(
     "midpoint", 2,
     stages=[[1 / 2, 1 / 2],
@@ -133,7 +147,7 @@ BOSH3 = tableau(
 )  # fmt: skip
 
 # J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comput. Appl. Math. 6 (1980) 19;
-# the dense output is L. F. Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46 (1986) 135, optimal c* of it.
+# dense output: L. F. Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46 (1986) 135, with its optimal c*.
 DOPRI5 = tableau(
     "dopri5", 5,
     stages=[[1 / 5, 1 / 5],
@@ -155,7 +169,7 @@ DOPRI5 = tableau(
 )  # fmt: skip
 
 # Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption,
-# Comput. Math. Appl. 62 (2011) 770; its dense output is printed in factors, multiplied out here.
+# Comput. Math. Appl. 62 (2011) 770. The paper prints the dense output in factors, which are multiplied out here.
 TSIT5 = tableau(
     "tsit5", 5,
     stages=[[0.161, 0.161],

@@ -1,9 +1,9 @@
-"""A structure of numbers and arrays as one vector of reals, and back.
+"""Conversion of a structure of numbers and arrays to one vector of reals, and back.
 
-The methods of this package work on a vector; their user works on whatever holds his unknowns: a number, an array, or
-dicts, lists, tuples and objects of them.  Integers are promoted to floats, a complex number counts as two unknowns, its
-real and its imaginary part, and what is no number (strings, bools, None, functions) is carried along unchanged.  An array
-or object that stands in two places is one block of unknowns, and stands in both again.
+The methods of this package work on a vector. The user's unknowns may be a number, an array, or dicts, lists, tuples and
+objects of them. Integers are promoted to floats; a complex number counts as two unknowns, its real and imaginary parts;
+other leaves (strings, bools, None, functions) are kept unchanged. An array or object that occurs in two places is one
+block of unknowns, and remains shared.
 
 >>> layout = Layout({"rate": 2, "state": np.array([1.0, 1j])})
 >>> layout.vector(layout.start).tolist()
@@ -26,10 +26,10 @@ Vector = NDArray[np.float64]
 
 
 class Layout:
-    """Where each number of a structure stands in the vector.
+    """The places of a structure's numbers in the vector.
 
-    ``start`` is the structure it was made from with integers promoted, ``size`` the length of the vector, ``eps`` the
-    relative rounding error of its least precise number.
+    ``start`` is the original structure with integers promoted, ``size`` the length of the vector, ``eps`` the relative
+    rounding error of the least precise number.
     """
 
     def __init__(self, structure: Any, name: str = "x0") -> None:
@@ -54,7 +54,7 @@ class Layout:
             raise BadInput(f"{name} holds NaN or Inf: expected finite numbers to start from")
 
     def vector(self, structure: Any, name: str | None = None) -> Vector:
-        """The numbers of ``structure`` in order; None anywhere in it stands for zeros."""
+        """Return the numbers of ``structure`` as a vector; None in place of a leaf means zeros."""
         name = name or self.name
         if type(self.start) is np.ndarray and type(structure) is np.ndarray:
             return _real_parts(self.start, structure, (), name)
@@ -70,7 +70,7 @@ class Layout:
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
     def structure(self, vector: Vector) -> Any:
-        """The structure that holds the numbers of ``vector``, in the types of ``start``."""
+        """Return the numbers of ``vector`` in the structure and dtypes of ``start``."""
         if type(self.start) is np.ndarray:
             return _in_form_of(self.start, vector)
         values, at = [], 0
@@ -89,7 +89,7 @@ def _is_number(x: Any) -> bool:
 
 
 def _promoted(x: Any) -> Any:
-    """``x``, if it is an integer, as a float."""
+    """Return ``x`` with integers converted to floats."""
     if isinstance(x, np.ndarray):
         return x.astype(np.float64) if x.dtype.kind in "iu" else x
     if isinstance(x, np.generic):
@@ -115,7 +115,7 @@ def _real_parts(like: Any, value: Any, path: tree.Path, name: str) -> Vector:
 
 
 def _in_form_of(like: Any, part: Any) -> Any:
-    """The reals ``part`` as a number or an array of the type of ``like``."""
+    """Return the reals ``part`` as a number or an array of the shape and dtype of ``like``."""
     if np.iscomplexobj(like):
         part = part[0::2] + 1j * part[1::2]
     if isinstance(like, np.ndarray):

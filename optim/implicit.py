@@ -1,9 +1,9 @@
-"""The derivative of a minimum with respect to what the function depends on.
+"""The derivative of a minimum with respect to everything that the function depends on.
 
-A search is not differentiated step by step.  At the minimum x of f(x, θ) the gradient vanishes, so that by the implicit
-function theorem H dx = -d(∇f) at fixed x, with the Hessian H.  A cotangent of x is taken back by one solve with H to a
-cotangent of ∇f; and ∇f is computed once more at the minimum, as a program like any other, whose own derivative brings
-it to whatever f depends on: other arguments, closed-over variables, attributes.
+The search is not differentiated step by step. At the minimum x of f(x, θ) the gradient vanishes, so by the implicit
+function theorem H dx = -d(∇f) at fixed x, with the Hessian H. One solve with H turns a cotangent of x into a cotangent
+of ∇f. ∇f is computed once more at the minimum and differentiated like any other program, which gives the cotangents of
+everything that f reads: other arguments, closed-over variables, attributes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Slope = Callable[[Any], Any]
 
 
 def attached(x: Any, slope: Slope, failure: str | None) -> Any:
-    """The minimum ``x`` as a differentiable function of what ``slope``, the gradient of f, depends on.
+    """Return the minimum ``x`` as a differentiable function of everything that ``slope``, the gradient of f, reads.
 
-    ``failure`` says why ``x`` is no minimum after all, if so; it becomes the error of a derivative.
+    If the search failed, ``failure`` says why; differentiating the result then raises an error with this text.
     """
     layout = Layout(x, "x")
 
@@ -44,7 +44,7 @@ def attached(x: Any, slope: Slope, failure: str | None) -> Any:
 
 
 def underived(value: Any, name: str) -> Any:
-    """``value``, for which no derivative is known: an error if a cotangent reaches it."""
+    """Return ``value``; raise an error if a cotangent reaches it, since no derivative is implemented."""
     return value
 
 

@@ -1,15 +1,15 @@
 """Nonlinear least squares: Levenberg-Marquardt in a scaled trust region, with the parameters' standard deviations.
 
 J.J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630 (1978)
-105-116: the step p minimises |r + J p| subject to |D p| <= Δ, where D holds the largest norms that the columns of J have
-had, so that the units of the parameters do not matter.  In place of his QR factorisations with Givens rotations one
-singular value decomposition J D⁻¹ = U S Vᵀ turns the search for the multiplier λ into a scalar equation, and shows which
+105-116: the step p minimises |r + J p| subject to |D p| <= Δ. D holds the largest norm that each column of J has had,
+so the units of the parameters do not matter. Instead of Moré's QR factorisations with Givens rotations, one singular
+value decomposition J D⁻¹ = U S Vᵀ reduces the search for the multiplier λ to a scalar equation. It also shows which
 combinations of parameters the data do not determine.
 
-The fit is done when the residual is orthogonal to the tangent plane of the model (D.M. Bates and D.G. Watts,
-Technometrics 23 (1981) 179-183), a test with neither units nor scale.  Close to that point a sum of squares no longer
-shows which of two steps is better, since it is flat to rounding; there the orthogonality itself decides, so that the
-parameters come out to nearly all their digits.
+The fit has converged when the residual is orthogonal to the tangent plane of the model (D.M. Bates and D.G. Watts,
+Technometrics 23 (1981) 179-183), a test that is independent of units and scale. Close to that point the sum of squares
+is constant to rounding and cannot rank two points; there the orthogonality itself decides, so that the parameters are
+accurate to nearly all digits.
 """
 
 from __future__ import annotations
@@ -27,30 +27,38 @@ from .implicit import attached, underived
 
 @dataclass
 class Fit:
-    """What ``least_squares`` found, for m residuals and n unknowns.
-
-    ``x`` and ``standard_deviations`` have the structure of ``x0``.  ``covariance`` (n, n) is ``rss / (m - n) · (JᵀJ)⁻¹``,
-    its order that of the unknowns; an unknown that the data do not determine has an infinite variance and NaN
-    covariances; with ``degrees_of_freedom`` m - n not positive it is NaN throughout.  ``rss`` is the sum of the squared
-    residuals, ``jacobian`` (m, n) their derivative at ``x``; ``evaluations`` counts residuals; ``message`` says why it
-    stopped.
-    """
+    """The result of ``least_squares`` for m residuals and n unknowns."""
 
     x: Any
+    """The fitted parameters, in the structure of ``x0``."""
     standard_deviations: Any
+    """The square roots of the variances, in the structure of ``x0``."""
     covariance: np.ndarray
+    """``rss / (m - n) · (JᵀJ)⁻¹``, (n, n), in the order of the unknowns.
+
+    An unknown that the data do not determine has an infinite variance and NaN covariances. All entries are NaN unless
+    m > n.
+    """
     rss: float
+    """The sum of the squared residuals."""
     residual: np.ndarray
+    """The residuals at ``x``, in the shape in which ``r`` returns them."""
     jacobian: np.ndarray
+    """The derivative of the residuals at ``x``, (m, n)."""
     degrees_of_freedom: int
+    """m - n."""
     iterations: int
+    """The number of trial steps."""
     evaluations: int
+    """The number of evaluations of ``r``."""
     converged: bool
+    """Whether ``x`` was found to be a minimum."""
     message: str
+    """Why the search stopped."""
 
     @property
     def residual_standard_deviation(self) -> float:
-        """The estimate of the standard deviation of one observation, ``sqrt(rss / (m - n))``."""
+        """The estimated standard deviation of one observation, ``sqrt(rss / (m - n))``; NaN unless m > n."""
         return float(np.sqrt(self.rss / self.degrees_of_freedom)) if self.degrees_of_freedom > 0 else float("nan")
 
 
@@ -65,29 +73,34 @@ def least_squares(
     first_radius: float = 0.1,
     callback: Callable[[Fit], Any] | None = None,
 ) -> Fit:
-    """The ``x`` with the least sum of squares of the residuals ``r(x, *args)``, from ``x0``.
+    """Find the ``x`` that minimises the sum of squares of the residuals ``r(x, *args)``.
 
     Args:
-        r: function that returns an array of real residuals; differentiated from its source unless ``jacobian`` is given.
-        x0: where to start: a number, an array, or dicts, lists, tuples and objects of them, as for ``minimize``.
+        r: ``r(x, *args)`` returns an array of real residuals; differentiated from its source unless ``jacobian`` is
+            given.
+        x0: the initial guess: a number, an array, or dicts, lists, tuples and objects of them, as for ``minimize``.
+        args: further arguments of ``r``.
         method: "lm", Levenberg-Marquardt.
-        tol: converged when the part of the residual that lies in the tangent plane of the model, which is what the
-            parameters could still take away, is at most ``tol`` times the whole.  Distances to the solution are then
-            about ``tol * sqrt(m - n)`` standard deviations.
-        max_iterations: number of trial steps at most.
-        jacobian: ``jacobian(x, *args)`` in place of the derived one: an array of shape ``r.shape + x.shape``, or (m, n)
-            where ``x0`` is a structure of n numbers.
-        first_radius: radius of the first trust region as a part of the scaled length of ``x0``; larger is bolder.
-        callback: called with the running ``Fit`` after every step taken; a true value from it stops the search.
+        tol: converged when the component of the residual in the tangent plane of the model, which the parameters could
+            still remove, is at most ``tol`` times the residual. The distance to the solution is then about
+            ``tol * sqrt(m - n)`` standard deviations.
+        max_iterations: the largest number of trial steps.
+        jacobian: ``jacobian(x, *args)`` replaces the derived one. It returns an array of shape ``r.shape + x.shape``,
+            or (m, n) where ``x0`` is a structure of n numbers.
+        first_radius: the radius of the first trust region relative to the scaled length of ``x0``; a larger one allows
+            longer first steps.
+        callback: called with the current ``Fit`` after every accepted step; the search stops when it returns a true
+            value.
 
     Returns:
-        Fit: not converged is no error; ask ``converged`` and read ``message``.  Inside a function that is differentiated,
-            ``x``, ``residual`` and ``rss`` are differentiable with respect to what ``r`` depends on, by the implicit
-            function theorem (``r`` must then be twice differentiable from its source).
+        A ``Fit``. A search that has not converged is no error; see ``converged`` and ``message``. Inside a
+        differentiated function, ``x``, ``residual`` and ``rss`` are differentiable with respect to everything that
+        ``r`` reads, by the implicit function theorem; ``r`` must then be twice differentiable from its source.
 
     Raises:
-        BadInput: what was given cannot be fitted (not callable, no numbers in ``x0``, NaN at the start, residuals that
-            are complex or not an array, a Jacobian of another shape).
+        BadInput: an argument has the wrong type or value, ``x0`` holds no number, the residuals are not real numbers or
+            not finite at ``x0``, or the Jacobian has another shape.
+        MorulaError: a derivative is taken of a fit that did not converge, or that has a singular Hessian.
 
     Source: Moré (1978); Bates and Watts (1981).
 
@@ -158,7 +171,7 @@ def _search(
 
 
 class _Residuals:
-    """The residuals on vectors: counts their evaluations and checks what comes back."""
+    """The residuals as a function of a vector; counts the evaluations and checks the results."""
 
     def __init__(
         self, r: Callable[..., Any], jacobian: Callable[..., Any] | None, layout: Layout, args: tuple[Any, ...]
@@ -176,7 +189,7 @@ class _Residuals:
 
     def __call__(self, x: Vector) -> Vector:
         self.evaluations += 1
-        with np.errstate(all="ignore"):  # A trial step may leave the domain; the values say so.
+        with np.errstate(all="ignore"):  # A trial step may leave the domain; its NaN or Inf is handled by the search.
             residual = self.r(self.layout.structure(x), *self.args)
         if not isinstance(residual, (np.ndarray, np.generic, float, int)) or np.iscomplexobj(residual):
             kind = "complex numbers" if np.iscomplexobj(residual) else f"a {type(residual).__name__}"
@@ -214,7 +227,7 @@ class _Residuals:
 
 
 class _Tangent(NamedTuple):
-    """The model's tangent plane at one point, J D⁻¹ = U S Vᵀ, and the residual's component ``g = Uᵀ r`` in it."""
+    """The tangent plane of the model at one point, J D⁻¹ = U S Vᵀ, and the residual's component ``g = Uᵀ r`` in it."""
 
     S: Vector
     Vt: np.ndarray
@@ -227,14 +240,17 @@ class _Tangent(NamedTuple):
 
 
 def _tangent(residual: Vector, slopes: np.ndarray, D: Vector) -> _Tangent:
-    Q, R = np.linalg.qr(slopes / D)  # Of (m, n), only (n, n) is left for the decomposition.
+    Q, R = np.linalg.qr(slopes / D)  # The singular value decomposition of R (n, n) is cheaper than that of (m, n).
     U, S, Vt = np.linalg.svd(R, full_matrices=False)
     determined = np.finfo(np.float64).eps * max(slopes.shape) * S[0] < S
     return _Tangent(S, Vt, U.T @ (Q.T @ residual), determined)
 
 
 def _bounded_step(tangent: _Tangent, radius: float) -> tuple[Vector, float]:
-    """The step in the units of D that minimises the model within ``radius``, and its multiplier λ (Moré, section 5)."""
+    """Return the step that minimises the linear model within ``radius``, and its multiplier λ (Moré, section 5).
+
+    The step is D p, scaled like the radius.
+    """
     S, Vt, g, determined = tangent
     q = np.divide(g, S, out=np.zeros_like(g), where=determined)
     length = np.linalg.norm(q)
@@ -258,7 +274,7 @@ def _bounded_step(tangent: _Tangent, radius: float) -> tuple[Vector, float]:
                 low = max(low, multiplier)
             else:
                 high = multiplier
-            # Newton on 1/length = 1/radius, which is nearly linear in the multiplier.
+            # Newton's method for 1/length = 1/radius, which is nearly linear in the multiplier.
             multiplier += (length / radius) * excess * length / np.sum(Sg**2 / (S**2 + multiplier) ** 3)
     return -(Vt.T @ q), float(multiplier)
 
@@ -306,7 +322,7 @@ def _levenberg_marquardt(
         predicted = linear + 2.0 * damped
         ahead = None
         if finite and multiplier == 0.0 and predicted <= 1e3 * eps:
-            # The sums of squares agree to rounding: the better point is the one closer to orthogonality.
+            # The sums of squares agree to rounding: prefer the point closer to orthogonality.
             ahead = problem.jacobian(x + p)
             if not (np.all(np.isfinite(ahead)) and _tangent(there, ahead, D).offset < 0.95 * offset):
                 return fit(True, "the residual is orthogonal to the model's tangent plane within rounding")
@@ -315,7 +331,7 @@ def _levenberg_marquardt(
                 actual = 1.0 - float(np.linalg.norm(there) / norm) ** 2 if finite else -np.inf
             ratio = actual / predicted
             if ratio <= 0.25:
-                # The minimiser of the parabola through both sums of squares along the step, within bounds.
+                # Shrink to the minimiser of the parabola through both sums of squares along the step, within bounds.
                 slope = -(linear + damped)
                 shrink = 0.5 if actual >= 0.0 else np.clip(0.5 * slope / (slope + 0.5 * actual), 0.1, 0.5)
                 radius = float(shrink) * min(radius, 10.0 * length) if finite else 0.1 * length
@@ -339,14 +355,14 @@ def _levenberg_marquardt(
 def _verdict_at_rounding(
     x: Vector, residual: Vector, slopes: np.ndarray, offset: float, eps: float
 ) -> tuple[bool, str]:
-    """Whether a point from which no step leads further is a minimum."""
+    """Return whether a point is a minimum, and why, when the next step would be below the rounding of x."""
     norm = np.linalg.norm(residual)
     columns = np.linalg.norm(slopes, axis=0)
-    # What the model says could still be gained, against what the rounding of x alone does to the residuals.
+    # Compare the remaining decrease that the model predicts with the effect of the rounding of x on the residuals.
     if offset <= max(np.sqrt(1e3 * eps) * norm, 100.0 * eps * np.linalg.norm(columns * x)):
         return True, "steps are below the rounding of x"
-    # Where the Jacobian is nearly singular, what could be gained along its weakest direction is not to be trusted, but the
-    # gradient is.
+    # For a nearly singular Jacobian the predicted decrease along its weakest direction is unreliable; the gradient is
+    # reliable.
     if np.all(np.abs(slopes.T @ residual) <= 100.0 * np.sqrt(eps) * columns * norm):
         return True, "the gradient vanishes to rounding, at a nearly singular Jacobian"
     return False, (
@@ -377,7 +393,7 @@ def _fit(
 
 
 def _covariance(slopes: np.ndarray, variance: float) -> np.ndarray:
-    """``variance · (JᵀJ)⁻¹`` from the columns of J brought to norm 1, so that units do not decide the rank."""
+    """Return ``variance · (JᵀJ)⁻¹``; the columns of J are scaled to norm 1, so that units do not affect the rank."""
     norms = np.linalg.norm(slopes, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
     _, S, Vt = np.linalg.svd(np.linalg.qr(slopes / norms, mode="r"), full_matrices=False)

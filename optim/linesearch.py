@@ -1,16 +1,15 @@
-"""A step length that satisfies the strong Wolfe conditions.
+"""A line search for a step length that satisfies the strong Wolfe conditions.
 
-The search of J.J. Moré and D.J. Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Trans. Math.
-Software 20 (1994) 286-307: an interval is kept that holds a step with
+The method of J.J. Moré and D.J. Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Trans. Math.
+Software 20 (1994) 286-307, keeps an interval that contains a step with
 
-    φ(α) <= φ(0) + c1 α φ'(0)      (it decreases the value enough)
-    |φ'(α)| <= c2 |φ'(0)|          (the slope has nearly vanished)
+    φ(α) <= φ(0) + c1 α φ'(0)      (sufficient decrease)
+    |φ'(α)| <= c2 |φ'(0)|          (curvature: the slope has nearly vanished)
 
-and is narrowed by safeguarded cubic and quadratic interpolation of values and slopes.  Two things are added.  A trial
-with a non-finite value or slope is a wall, which the search backs away from and does not reach again.  Where the
-decrease is lost in the rounding of φ, the slopes alone decide (the approximate Wolfe conditions of W.W. Hager and
-H. Zhang, SIAM J. Optim. 16 (2005) 170-192, eq. 4.1), so that a minimum is found to full precision rather than to its
-square root.
+and narrows it by safeguarded cubic and quadratic interpolation of values and slopes. There are two additions. A trial
+with a non-finite value or slope becomes an upper bound, the wall; later steps stay below it. Where the decrease is
+below the rounding of φ, only the slopes decide (the approximate Wolfe conditions of W.W. Hager and H. Zhang, SIAM J.
+Optim. 16 (2005) 170-192, eq. 4.1), so that the minimum is found to full precision instead of to half of the digits.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .flatten import Vector
 
 
 class Trial(NamedTuple):
-    """φ at one step length, and the point and the gradient it was computed from."""
+    """The value and slope of φ at one step length, with the point and the gradient there."""
 
     step: float
     value: float
@@ -43,10 +42,10 @@ def strong_wolfe(
     longest: float = 1e10,
     trials: int = 40,
 ) -> tuple[Trial, bool]:
-    """The best trial found from ``origin`` (φ at 0, with a negative slope), and whether it meets the conditions.
+    """Return the best trial found from ``origin`` (φ at 0, with a negative slope), and whether it meets the conditions.
 
-    ``first`` is the first step tried, ``longest`` the longest allowed, ``noise`` the absolute rounding error of φ.
-    Where no trial is lower than the origin, the origin itself is returned.
+    ``first`` is the first step tried, ``longest`` the longest allowed, ``noise`` the absolute rounding error of φ,
+    ``trials`` the largest number of evaluations. If no trial is lower than the origin, the origin itself is returned.
     """
     decrease = c1 * origin.slope
     best = other = origin
@@ -71,8 +70,8 @@ def strong_wolfe(
         if step >= longest and enough and trial.slope <= decrease:
             return trial, False
 
-        # Until a step with enough decrease and a rising slope is seen, φ(α) - c1 α φ'(0) is searched in place of φ:
-        # its minimiser is a step with enough decrease.
+        # Until a step with sufficient decrease and a rising slope is found, minimise φ(α) - c1 α φ'(0) instead of φ:
+        # its minimiser has sufficient decrease.
         relaxed = relaxed and not (enough and trial.slope >= 0)
         tilt = decrease if relaxed and trial.value <= best.value and not enough else 0.0
         step, best, other, bracketed = _narrow(best, other, trial, bracketed, lower, upper, tilt)
@@ -93,16 +92,16 @@ def strong_wolfe(
 def _narrow(
     best: Trial, other: Trial, trial: Trial, bracketed: bool, lower: float, upper: float, tilt: float
 ) -> tuple[float, Trial, Trial, bool]:
-    """The next step, the interval's best and other end, and whether it brackets (the paper's section 4, cases 1 to 4).
+    """Return the next step, the interval's best and other end, and whether it brackets (section 4, cases 1 to 4).
 
-    ``tilt`` is the slope of the line that is taken off φ.
+    ``tilt`` is the slope of the line that is subtracted from φ.
     """
     ax, fx, dx = best.step, best.value - tilt * best.step, best.slope - tilt
     ay, fy, dy = other.step, other.value - tilt * other.step, other.slope - tilt
     a, f, d = trial.step, trial.value - tilt * trial.step, trial.slope - tilt
     opposite = d * math.copysign(1.0, dx) < 0.0
 
-    if f > fx:  # Case 1: higher, so a minimum lies between.
+    if f > fx:  # Case 1: the value is higher, so a minimum lies between.
         cubic = _cubic(ax, fx, dx, a, f, d)
         quadratic = ax + 0.5 * (dx / ((fx - f) / (a - ax) + dx)) * (a - ax)
         step = cubic if abs(cubic - ax) < abs(quadratic - ax) else cubic + 0.5 * (quadratic - cubic)
@@ -137,7 +136,7 @@ def _narrow(
 
 
 def _cubic(ax: float, fx: float, dx: float, a: float, f: float, d: float, ahead: float | None = None) -> float:
-    """The minimiser of the cubic through both points; ``ahead`` where that does not lie beyond ``a``."""
+    """Return the minimiser of the cubic through both points, or ``ahead``, if given, where it is not beyond ``a``."""
     theta = 3.0 * (fx - f) / (a - ax) + dx + d
     scale = max(abs(theta), abs(dx), abs(d))
     if scale == 0.0:

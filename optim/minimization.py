@@ -1,6 +1,6 @@
-"""Unconstrained minimisation of a differentiable function: quasi-Newton directions, strong Wolfe steps.
+"""Unconstrained minimisation of a differentiable function: quasi-Newton directions with strong Wolfe steps.
 
-The loop is written once, in ``_descend``; a method is a way to turn gradients into directions (``quasi_newton.py``).
+``_descend`` is the loop of all methods; a method turns gradients into directions (``quasi_newton.py``).
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ AT_ROUNDING = "the decrease still to be had is below the rounding of f"
 
 @dataclass
 class Result:
-    """What ``minimize`` found.
-
-    ``x`` has the structure of ``x0``, ``gradient`` too; ``evaluations`` counts values with gradients; ``message`` says
-    why it stopped.
-    """
+    """The result of ``minimize``."""
 
     x: Any
+    """The minimum, in the structure of ``x0``."""
     value: float
+    """``f`` at ``x``."""
     gradient: Any
+    """The gradient at ``x``, in the structure of ``x0``."""
     iterations: int
+    """The number of line searches that lowered ``f``."""
     evaluations: int
+    """The number of evaluations of ``f`` with its gradient."""
     converged: bool
+    """Whether ``x`` was found to be a minimum."""
     message: str
+    """Why the search stopped."""
 
 
 def minimize(
@@ -52,30 +55,31 @@ def minimize(
     gradient: Callable[..., Any] | None = None,
     callback: Callable[[Result], Any] | None = None,
 ) -> Result:
-    """A local minimum of ``f(x, *args)`` over ``x``, from ``x0``.
+    """Find a local minimum of ``f(x, *args)`` over ``x``.
 
     Args:
-        f: real-valued function; differentiated from its source unless ``gradient`` is given.
-        x0: where to start: a number, an array, or dicts, lists, tuples and objects of them.  ``f`` gets this structure
-            (a list stays a list: for vector arithmetic give an array).  Integers are promoted to floats; complex
-            numbers are varied in the complex plane; strings, bools and None are carried along.
-        method: "bfgs" (keeps an n x n matrix), or "lbfgs" (keeps ten steps; for many unknowns).
-        tol: converged when no entry of the gradient exceeds it; in the units of ``f`` per unit of ``x``.  Where rounding
-            makes that unreachable, it also counts as converged that the decrease still to be had is below the rounding
-            of ``f``.
-        max_iterations: number of line searches at most.
-        gradient: ``gradient(x, *args)``, in the structure of ``x0``, in place of the derived one.
-        callback: called with the running ``Result`` after every iteration; a true value from it stops the search.
+        f: ``f(x, *args)`` returns a real scalar; differentiated from its source unless ``gradient`` is given.
+        x0: the initial guess: a number, an array, or dicts, lists, tuples and objects of them. ``f`` receives the same
+            structure; a list stays a list, so give an array for vector arithmetic. Integers are promoted to floats;
+            complex numbers vary in the complex plane; strings, bools and None are kept unchanged.
+        args: further arguments of ``f``.
+        method: "bfgs" stores an n x n matrix; "lbfgs" stores the last ten steps, for many unknowns.
+        tol: converged when no entry of the gradient exceeds ``tol``, in units of ``f`` per unit of ``x``; also when the
+            decrease that is still possible is below the rounding of ``f``.
+        max_iterations: the largest number of line searches.
+        gradient: ``gradient(x, *args)`` replaces the derived gradient; in the structure of ``x0``.
+        callback: called with the current ``Result`` after every iteration; the search stops when it returns a true
+            value.
 
     Returns:
-        Result: not converged is no error; ask ``converged`` and read ``message``.  Inside a function that is
-            differentiated, ``x`` and ``value`` are differentiable with respect to what ``f`` depends on, by the implicit
-            function theorem; the start has no influence.
+        A ``Result``. A search that has not converged is no error; see ``converged`` and ``message``. Inside a
+        differentiated function, ``x`` and ``value`` are differentiable with respect to everything that ``f`` reads, by
+        the implicit function theorem. They do not depend on ``x0``.
 
     Raises:
-        MorulaError: a derivative of a result that did not converge, or that has a singular Hessian.
-        BadInput: what was given cannot be minimised (not callable, no numbers in ``x0``, NaN at the start, a value that
-            is not a real scalar, a gradient of another shape).
+        BadInput: an argument has the wrong type or value, ``x0`` holds no number, ``f`` or its gradient is not finite
+            at ``x0``, ``f`` does not return a real scalar, or the gradient has another shape.
+        MorulaError: a derivative is taken of a result that did not converge, or that has a singular Hessian.
 
     Source: Nocedal and Wright, Numerical Optimization (2006), chapters 3, 6, 7; Moré and Thuente (1994).
 
@@ -127,7 +131,7 @@ def _search(
 
 
 class _Objective:
-    """The function on vectors: counts its evaluations and checks what comes back."""
+    """The function and its gradient at a vector; counts the evaluations and checks the results."""
 
     def __init__(
         self, f: Callable[..., Any], gradient: Callable[..., Any] | None, layout: Layout, args: tuple[Any, ...]
@@ -136,12 +140,12 @@ class _Objective:
         self.evaluations = 0
         both = value_and_grad(f) if gradient is None else lambda x, *args: (f(x, *args), None)
         self.value_and_gradient = lambda v: both(layout.structure(v), *args)
-        # A second copy of x for the gradient, since f may write to its own.
+        # The gradient gets its own copy of x, since f may write to x.
         self.gradient = None if gradient is None else lambda v: gradient(layout.structure(v), *args)
 
     def __call__(self, x: Vector) -> Trial:
         self.evaluations += 1
-        with np.errstate(all="ignore"):  # A trial step may leave the domain; the values say so.
+        with np.errstate(all="ignore"):  # A trial step may leave the domain; the line search handles NaN and Inf.
             value, gradient = self.value_and_gradient(x)
             if self.gradient is not None:
                 gradient = self.gradient(x)
@@ -151,7 +155,7 @@ class _Objective:
         return Trial(0.0, float(np.reshape(value, ())), 0.0, x, self.layout.vector(gradient, "the gradient"))
 
     def along(self, origin: Trial, direction: Vector) -> Callable[[float], Trial]:
-        """φ(α) = f(x + α d), with its slope."""
+        """Return φ(α) = f(x + α d), with its slope."""
 
         def phi(step: float) -> Trial:
             trial = self(origin.point + step * direction)
@@ -197,10 +201,10 @@ def _descend(
             direction, slope = -here.gradient, -float(here.gradient @ here.gradient)
         first = 1.0 if hessian.knows_scale else min(1.0, 1.0 / float(np.linalg.norm(here.gradient)))
         noise = 10.0 * layout.eps * abs(here.value)
-        # What a Newton step gains; without an idea of the Hessian, what a step as long as x would.
+        # The decrease predicted for a Newton step or, before anything is known of the Hessian, for a step as long as x.
         gain = -0.5 * slope if hessian.knows_scale else np.sqrt(-slope) * max(1.0, np.linalg.norm(here.point))
         if gain <= noise:
-            # The values say nothing any more; the gradient may still fall, a few times.
+            # Differences of values are rounding errors now; continue only while the gradient still becomes smaller.
             stalls = stalls + 1 if steepness >= flattest else 0
             flattest = min(flattest, steepness)
             if stalls == 3:

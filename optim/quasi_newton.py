@@ -1,8 +1,8 @@
 """Approximations of the inverse Hessian, built from the steps s and the changes y of the gradient along them.
 
-Each maps a gradient to a direction of descent and learns from one step (J. Nocedal and S.J. Wright, Numerical
-Optimization, 2nd ed., 2006, chapters 6 and 7).  An update needs y·s > 0, which the Wolfe conditions give; where rounding
-has taken that away, the step teaches nothing and is passed over.
+Each maps a gradient to a descent direction and is updated after every step (J. Nocedal and S.J. Wright, Numerical
+Optimization, 2nd ed., 2006, chapters 6 and 7). An update needs y·s > 0, which the Wolfe conditions ensure; a step for
+which rounding has destroyed this is ignored.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class InverseHessian(ABC):
 
     @abstractmethod
     def direction(self, gradient: Vector) -> Vector:
-        """Minus the approximation times the gradient."""
+        """Return minus the approximation times the gradient."""
 
     @abstractmethod
     def learn(self, s: Vector, y: Vector) -> None:
-        """Take in one step and the change of the gradient along it."""
+        """Update the approximation with a step and the change of the gradient along it."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Go back to a multiple of the identity."""
+        """Return to a multiple of the identity."""
 
     @property
     @abstractmethod
     def knows_scale(self) -> bool:
-        """Whether a direction has the length of a Newton step, so that 1 is the step length to try first."""
+        """Whether directions have the length of a Newton step, so that a line search should try step length 1 first."""
 
 
 class BFGS(InverseHessian):
@@ -67,7 +67,7 @@ class BFGS(InverseHessian):
 
 
 class LBFGS(InverseHessian):
-    """The same from the last ``memory`` steps alone, by the two-loop recursion (alg. 7.4): O(memory · n) per step."""
+    """BFGS from only the last ``memory`` steps, by the two-loop recursion (alg. 7.4): O(memory · n) per step."""
 
     def __init__(self, memory: int = 10) -> None:
         self.pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=memory)

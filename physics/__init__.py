@@ -1,7 +1,7 @@
-"""Simulators in plain NumPy, with the quantities that they conserve.
+"""Simulators in plain NumPy, with their conserved quantities.
 
-`pendulum` and `nbody` hold the equations of motion, written for `ode.odesolve`, their accelerations, and closed forms
-to compare with.  `splitting` integrates q'' = a(q) so that the energy does not drift.
+``pendulum`` and ``nbody`` have the equations of motion for ``ode.odesolve``, the accelerations, and closed-form
+solutions for comparison. ``splitting`` integrates q'' = a(q) without drift of the energy.
 """
 
 from .nbody import (

@@ -1,7 +1,7 @@
 """Point masses under their own gravity: accelerations, conserved quantities, and the two-body orbit in closed form.
 
-Positions and velocities are (n, d) arrays, d = 2 or 3, in any consistent units; `gravitation` is Newton's constant in
-them: 6.67430e-11 in SI, 4 pi^2 in astronomical units, years and solar masses, 1 in the theorist's.
+Positions and velocities are (n, d) arrays, d = 2 or 3, in any consistent units. ``gravitation`` is Newton's constant in
+these units: 6.67430e-11 in SI units; 4 pi^2 in astronomical units, years and solar masses; 1 in natural units.
 """
 
 from __future__ import annotations
@@ -22,10 +22,21 @@ SOLAR_GRAVITATION = 4 * pi**2
 
 
 def gravity(positions: NDArray[Any], masses: Any, gravitation: Any = 1.0, softening: float = 0.0) -> NDArray[Any]:
-    """The acceleration of every body, (n, d): a_i = G sum_j m_j (x_j - x_i) / (r_ij^2 + softening^2)^(3/2).
+    """Return the accelerations a_i = G sum_j m_j (x_j - x_i) / (r_ij^2 + softening^2)^(3/2).
 
-    masses: (n,).  softening: a length; 0 is Newton's law, more smooths close encounters (H. C. Plummer 1911).
-    Raises BadInput for shapes that do not fit.
+    Args:
+        positions: (n, d).
+        masses: (n,).
+        gravitation: Newton's constant G in the units used.
+        softening: a length; 0 is Newton's law, a positive value smooths close encounters.
+
+    Returns:
+        The acceleration of every body, (n, d).
+
+    Raises:
+        BadInput: the shapes do not match.
+
+    Source: H. C. Plummer (1911) for the softening.
 
     >>> gravity(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([1.0, 8.0])).tolist()
     [[2.0, 0.0], [-0.25, 0.0]]
@@ -40,7 +51,15 @@ def gravity(positions: NDArray[Any], masses: Any, gravitation: Any = 1.0, soften
 def nbody_ode(
     t: float, state: tuple[NDArray[Any], NDArray[Any]], masses: Any, gravitation: Any = 1.0, softening: float = 0.0
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Derivative of state = (positions, velocities) for `odesolve`.
+    """Return the time derivative of the state of n bodies, for ``odesolve``.
+
+    Args:
+        t: the time, which has no influence.
+        state: positions and velocities, both (n, d).
+        masses, gravitation, softening: as for ``gravity``.
+
+    Returns:
+        The velocities and accelerations, both (n, d).
 
     >>> from morula.ode import odesolve
     >>> positions, velocities, masses, period = figure_eight()
@@ -55,7 +74,18 @@ def nbody_ode(
 def nbody_energy(
     positions: NDArray[Any], velocities: NDArray[Any], masses: Any, gravitation: Any = 1.0, softening: float = 0.0
 ) -> Any:
-    """Kinetic plus potential energy; positions and velocities (..., n, d) give (...)."""
+    """Return the kinetic plus potential energy.
+
+    Args:
+        positions, velocities: (..., n, d).
+        masses, gravitation, softening: as for ``gravity``.
+
+    Returns:
+        The energy, of shape (...).
+
+    >>> float(nbody_energy(np.array([[0.0, 0.0], [2.0, 0.0]]), np.zeros((2, 2)), [1.0, 8.0]))
+    -4.0
+    """
     masses = np.asarray(masses)
     kinetic = 0.5 * np.sum(masses * np.sum(velocities * velocities, axis=-1), axis=-1)
     first, second = np.triu_indices(len(masses), 1)
@@ -65,12 +95,28 @@ def nbody_energy(
 
 
 def momentum(velocities: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """Total momentum (..., d) of velocities (..., n, d)."""
+    """Return the total momentum (..., d).
+
+    Args:
+        velocities: (..., n, d).
+        masses: (n,).
+
+    >>> momentum(np.array([[1.0, 0.0], [0.0, 2.0]]), [3.0, 4.0]).tolist()
+    [3.0, 8.0]
+    """
     return np.sum(np.asarray(masses)[:, None] * velocities, axis=-2)
 
 
 def angular_momentum(positions: NDArray[Any], velocities: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """Total angular momentum about the origin of (..., n, d): (...) in the plane, (..., 3) in space."""
+    """Return the total angular momentum about the origin: (...) in the plane, (..., 3) in space.
+
+    Args:
+        positions, velocities: (..., n, d).
+        masses: (n,).
+
+    >>> float(angular_momentum(np.array([[2.0, 0.0]]), np.array([[0.0, 3.0]]), [1.0]))
+    6.0
+    """
     x, v = np.moveaxis(positions, -1, 0), np.moveaxis(velocities, -1, 0)
     if len(x) == 2:
         return np.sum(masses * (x[0] * v[1] - x[1] * v[0]), axis=-1)
@@ -79,19 +125,38 @@ def angular_momentum(positions: NDArray[Any], velocities: NDArray[Any], masses: 
 
 
 def centre_of_mass(positions: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """The centre of mass (..., d) of positions (..., n, d)."""
+    """Return the centre of mass (..., d).
+
+    Args:
+        positions: (..., n, d).
+        masses: (n,).
+
+    >>> centre_of_mass(np.array([[0.0, 0.0], [4.0, 0.0]]), [1.0, 3.0]).tolist()
+    [3.0, 0.0]
+    """
     masses = np.asarray(masses)
     return np.sum(masses[:, None] * positions, axis=-2) / np.sum(masses)
 
 
 def kepler_orbit(t: Any, semi_major_axis: Any = 1.0, eccentricity: Any = 0.0, mu: Any = 1.0) -> Any:
-    """Position and velocity, both (..., 2), on an ellipse about a centre of attraction at the origin.
+    """Return position and velocity on an elliptic orbit about a centre of attraction at the origin.
 
-    t: (...) times since the passage of the pericentre, which lies on the positive x axis; motion is anticlockwise.
-    eccentricity: 0 <= e < 1.  mu: G (m1 + m2).
+    Kepler's equation E - e sin E = M is solved by Newton's method. The last iteration starts from the solution, so that
+    the derivative is exact.
 
-    Kepler's equation E - e sin E = M is solved by Newton's method from J. M. A. Danby's start (Celestial Mech. 40
-    (1987) 303); the last iteration starts from the solution, so that its derivative is exact.
+    Args:
+        t: (...) times since the passage of the pericentre, which lies on the positive x axis; motion is anticlockwise.
+        semi_major_axis: a length.
+        eccentricity: 0 <= e < 1.
+        mu: G (m1 + m2).
+
+    Returns:
+        Position and velocity, both (..., 2).
+
+    Raises:
+        BadInput: the eccentricity is out of range.
+
+    Source: J. M. A. Danby, Celestial Mech. 40 (1987) 303, for the initial guess.
 
     >>> position, velocity = kepler_orbit(np.pi, eccentricity=0.6)
     >>> position.round(12).tolist(), velocity.round(12).tolist()
@@ -115,9 +180,16 @@ def kepler_orbit(t: Any, semi_major_axis: Any = 1.0, eccentricity: Any = 0.0, mu
 
 
 def figure_eight() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-    """Positions, velocities, masses and period of three equal masses that follow each other on an eight; G = 1.
+    """Return the initial state of three equal masses that follow each other on a figure-eight orbit, for G = 1.
 
-    A. Chenciner, R. Montgomery, Annals of Mathematics 152 (2000) 881; the digits are C. Simo's.
+    Returns:
+        Positions (3, 2), velocities (3, 2), masses (3,) and the period.
+
+    Source: A. Chenciner, R. Montgomery, Annals of Mathematics 152 (2000) 881; the digits are C. Simo's.
+
+    >>> positions, velocities, masses, period = figure_eight()
+    >>> momentum(velocities, masses).tolist()
+    [0.0, 0.0]
     """
     first, third = np.array([0.97000436, -0.24308753]), np.array([-0.93240737, -0.86473146])
     positions = np.stack([first, -first, np.zeros(2)])

@@ -1,6 +1,6 @@
 """The plane pendulum, single and double: equations of motion, energy, and the exact period.
 
-Angles are in radians from the lowest point, lengths, masses and g in any consistent units (SI: m, kg, m/s^2, s).
+Angles are in radians from the lowest point; lengths, masses and g in any consistent units (SI: m, kg, m/s^2, s).
 """
 
 from __future__ import annotations
@@ -18,16 +18,36 @@ STANDARD_GRAVITY = 9.80665
 
 
 def pendulum_acceleration(angle: Any, length: Any = 1.0, gravity: Any = STANDARD_GRAVITY) -> Any:
-    """Angular acceleration -g/l sin(angle), 1/s^2, for `symplectic`; element by element."""
+    """Return the angular acceleration -g/l sin(angle), for ``symplectic``.
+
+    Args:
+        angle: in radians; a number or an array.
+        length: of the pendulum, in m.
+        gravity: g in m/s^2.
+
+    Returns:
+        The angular acceleration in 1/s^2, of the shape of ``angle``.
+
+    >>> float(pendulum_acceleration(np.pi / 2, length=2.0, gravity=10.0))
+    -5.0
+    """
     return -gravity / length * np.sin(angle)
 
 
 def pendulum_ode(
     t: float, state: NDArray[Any], length: Any = 1.0, gravity: Any = STANDARD_GRAVITY, damping: Any = 0.0
 ) -> NDArray[Any]:
-    """Derivative of state = [angle, angular velocity] for `odesolve`: angle'' = -g/l sin(angle) - damping angle'.
+    """Return the time derivative of a pendulum's state, for ``odesolve``: angle'' = -g/l sin(angle) - damping angle'.
 
-    damping: 1/s.
+    Args:
+        t: the time, which has no influence.
+        state: [angle, angular velocity], in radians and 1/s.
+        length: of the pendulum, in m.
+        gravity: g in m/s^2.
+        damping: in 1/s.
+
+    Returns:
+        [angular velocity, angular acceleration].
 
     >>> from morula.ode import odesolve
     >>> swing = odesolve(pendulum_ode, np.array([0.1, 0.0]), [0.0, pendulum_period(0.1, 1.0)], 1.0, rtol=1e-10)
@@ -39,7 +59,14 @@ def pendulum_ode(
 
 
 def pendulum_energy(angle: Any, rate: Any, length: Any = 1.0, gravity: Any = STANDARD_GRAVITY, mass: Any = 1.0) -> Any:
-    """Kinetic and potential energy, zero at rest at the lowest point; J for SI units.
+    """Return the kinetic plus potential energy, zero at rest at the lowest point.
+
+    Args:
+        angle, rate: the angle in radians and the angular velocity in 1/s.
+        length, gravity, mass: in m, m/s^2 and kg.
+
+    Returns:
+        The energy in J.
 
     >>> float(pendulum_energy(0.0, 2.0, length=3.0, mass=0.5))
     9.0
@@ -48,12 +75,23 @@ def pendulum_energy(angle: Any, rate: Any, length: Any = 1.0, gravity: Any = STA
 
 
 def pendulum_period(amplitude: Any, length: Any = 1.0, gravity: Any = STANDARD_GRAVITY) -> Any:
-    """The exact period of a swing that turns at +-amplitude, |amplitude| < pi, in s for SI units.
+    """Return the exact period of a pendulum that swings between -amplitude and amplitude.
 
-    T = 2 pi sqrt(l/g) / agm(1, cos(amplitude / 2)), Gauss' arithmetic-geometric mean for the elliptic integral 4 K(k)
-    with k = sin(amplitude / 2) (D. A. Cox, L'Enseignement Math. 30 (1984) 275).  Converges quadratically.
+    T = 2 pi sqrt(l/g) / agm(1, cos(amplitude / 2)): the arithmetic-geometric mean of Gauss gives the elliptic integral
+    4 K(k) with k = sin(amplitude / 2), and converges quadratically.
 
-    Raises BadInput for an amplitude of pi or more: the pendulum does not turn there.
+    Args:
+        amplitude: in radians, |amplitude| < pi.
+        length: of the pendulum, in m.
+        gravity: g in m/s^2.
+
+    Returns:
+        The period in s.
+
+    Raises:
+        BadInput: the amplitude is pi or more, from where the pendulum does not swing back.
+
+    Source: D. A. Cox, L'Enseignement Math. 30 (1984) 275.
 
     >>> round(float(pendulum_period(np.pi / 2, 1.0) / pendulum_period(1e-9, 1.0)), 6)
     1.180341
@@ -73,9 +111,21 @@ def double_pendulum_ode(
     lengths: tuple[Any, Any] = (1.0, 1.0),
     gravity: Any = STANDARD_GRAVITY,
 ) -> NDArray[Any]:
-    """Derivative of state = [angle 1, angle 2, rate 1, rate 2] for `odesolve`; the second hangs from the first.
+    """Return the time derivative of a double pendulum's state, for ``odesolve``; the second mass hangs from the first.
 
-    The Lagrange equations solved for the accelerations (L. D. Landau, E. M. Lifshitz, Mechanics, section 5).
+    Args:
+        t: the time, which has no influence.
+        state: [angle 1, angle 2, rate 1, rate 2], in radians and 1/s.
+        masses, lengths: two each, in kg and m.
+        gravity: g in m/s^2.
+
+    Returns:
+        [rate 1, rate 2, acceleration 1, acceleration 2], from the Lagrange equations.
+
+    Source: L. D. Landau, E. M. Lifshitz, Mechanics, section 5.
+
+    >>> double_pendulum_ode(0.0, np.zeros(4)).tolist()
+    [0.0, 0.0, 0.0, 0.0]
     """
     angle1, angle2, rate1, rate2 = state[0], state[1], state[2], state[3]
     (m1, m2), (l1, l2) = masses, lengths
@@ -97,7 +147,18 @@ def double_pendulum_energy(
     lengths: tuple[Any, Any] = (1.0, 1.0),
     gravity: Any = STANDARD_GRAVITY,
 ) -> Any:
-    """Kinetic and potential energy of states (..., 4), zero hanging at rest."""
+    """Return the kinetic plus potential energy of a double pendulum, zero at rest at the lowest point.
+
+    Args:
+        state: (..., 4), the last axis as for ``double_pendulum_ode``.
+        masses, lengths, gravity: as for ``double_pendulum_ode``.
+
+    Returns:
+        The energy in J, of shape (...).
+
+    >>> float(double_pendulum_energy(np.zeros(4)))
+    0.0
+    """
     angle1, angle2, rate1, rate2 = (state[..., i] for i in range(4))
     (m1, m2), (l1, l2) = masses, lengths
     kinetic = 0.5 * (m1 + m2) * (l1 * rate1) ** 2 + 0.5 * m2 * (l2 * rate2) ** 2
@@ -107,7 +168,14 @@ def double_pendulum_energy(
 
 
 def small_swing_period(length: float = 1.0, gravity: float = STANDARD_GRAVITY) -> float:
-    """2 pi sqrt(l/g), the limit of `pendulum_period` for small amplitudes.
+    """Return 2 pi sqrt(l/g), the limit of ``pendulum_period`` for small amplitudes.
+
+    Args:
+        length: of the pendulum, in m.
+        gravity: g in m/s^2.
+
+    Returns:
+        The period in s.
 
     >>> round(small_swing_period(0.2485), 3)
     1.0

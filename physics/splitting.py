@@ -1,7 +1,7 @@
 """Symplectic integrators for q'' = a(q): the energy of a conservative system does not drift.
 
-The flow is split into drifts, q += d h v, and kicks, v += k h a(q).  A method is the list of its coefficients, and one
-loop runs them all.  Every method here is symmetric except symplectic Euler, so it is reversible in time, of even order,
+The flow is split into drifts, q += d h v, and kicks, v += k h a(q). A method is a list of coefficients, and one loop
+runs all methods. Every method here except symplectic Euler is symmetric, so it is reversible in time, has even order,
 and its energy error stays bounded over exponentially long times (E. Hairer, C. Lubich, G. Wanner, Geometric Numerical
 Integration, 2nd edition, Springer 2006, chapters II.4, V.3 and IX).
 """
@@ -20,16 +20,31 @@ from ..core import BadInput
 
 @dataclass(frozen=True)
 class Splitting:
-    """Drifts and kicks of one step in turn, beginning with a drift: d_1, k_1, d_2, k_2, ..., d_n."""
+    """A splitting method: drifts and kicks alternate in one step, d_1, k_1, d_2, k_2, ..., d_n.
+
+    >>> Splitting("leapfrog", 2, (0.5, 0.5), (1.0,)).order
+    2
+    """
 
     name: str
     order: int
+    """The order of convergence."""
     drifts: tuple[float, ...]
+    """(d_1, ..., d_n): the lengths of the drifts in units of the step."""
     kicks: tuple[float, ...]
+    """(k_1, ..., k_(n - 1)): the lengths of the kicks in units of the step."""
 
 
 def compose(name: str, order: int, base: Splitting, weights: tuple[float, ...]) -> Splitting:
-    """`base` run with the steps weights * h, one after another; neighbouring drifts are joined.
+    """Compose a method of steps of ``base``; neighbouring drifts are merged.
+
+    Args:
+        name, order: of the new method.
+        base: the method to repeat.
+        weights: the sizes of its steps in units of the new method's step.
+
+    Returns:
+        A method for ``symplectic``.
 
     >>> compose("twice", 2, LEAPFROG, (0.5, 0.5)).drifts
     (0.25, 0.5, 0.25)
@@ -47,7 +62,7 @@ EULER = Splitting("symplectic_euler", 1, (0.0, 1.0), (1.0,))
 # C. Stoermer 1907, L. Verlet 1967, in its drift-kick-drift form.
 LEAPFROG = Splitting("leapfrog", 2, (0.5, 0.5), (1.0,))
 
-# E. Forest, R. D. Ruth, Physica D 43 (1990) 105; H. Yoshida, Phys. Lett. A 150 (1990) 262: the triple jump.
+# The triple jump: E. Forest, R. D. Ruth, Physica D 43 (1990) 105; H. Yoshida, Phys. Lett. A 150 (1990) 262.
 _Z1 = 1 / (2 - 2 ** (1 / 3))
 YOSHIDA4 = compose("yoshida4", 4, LEAPFROG, (_Z1, 1 - 2 * _Z1, _Z1))
 
@@ -70,11 +85,14 @@ SPLITTINGS = {s.name: s for s in (EULER, LEAPFROG, YOSHIDA4, PEFRL, YOSHIDA6)}
 
 @dataclass
 class Trajectory:
-    """Times (m,), positions (m, ...) and velocities (m, ...)."""
+    """The result of ``symplectic``."""
 
     ts: NDArray[Any]
+    """The times (m,)."""
     positions: NDArray[Any]
+    """The positions (m, ...) at these times."""
     velocities: NDArray[Any]
+    """The velocities (m, ...) at these times."""
 
 
 def symplectic(
@@ -86,14 +104,24 @@ def symplectic(
     method: str | Splitting = "leapfrog",
     steps: int = 1,
 ) -> Trajectory:
-    """Solve q'' = acceleration(q, *args) with `steps` equal steps between neighbouring times `ts`.
+    """Solve q'' = acceleration(q, *args) with equal steps of a symplectic method; it is differentiable.
 
-    acceleration: takes q in the form of `position` and returns q'' in the same form; it must not depend on velocity.
-    position, velocity: numbers, or arrays of one shape.
-    ts: (m,) times, rising or falling; the first belongs to `position` and `velocity`.
-    method: "symplectic_euler" (order 1), "leapfrog" (2), "yoshida4", "pefrl" (4), "yoshida6" (6), or a `Splitting`.
+    Args:
+        acceleration: takes q and returns q'' of the same shape; it must not depend on the velocity.
+        position, velocity: the initial values: numbers, or arrays of one shape.
+        ts: (m,) output times, rising or falling; the first is the time of ``position`` and ``velocity``.
+        args: further arguments of ``acceleration``; gradients reach them.
+        method: "symplectic_euler" (order 1), "leapfrog" (2), "yoshida4", "pefrl" (4), "yoshida6" (6), or a
+            ``Splitting``.
+        steps: the number of steps between neighbouring times.
 
-    Raises BadInput for shapes that differ, an unknown method, or steps below 1.
+    Returns:
+        A ``Trajectory``: times, positions and velocities.
+
+    Raises:
+        BadInput: shapes differ, the method is unknown, ``steps`` is below 1, or ``ts`` is not a sequence of finite times.
+
+    Source: E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration (2006), II.4 and V.3.
 
     >>> orbit = symplectic(lambda q: -q, 1.0, 0.0, np.linspace(0, 2 * np.pi, 5), method="yoshida6", steps=10)
     >>> bool(abs(orbit.positions - [1, 0, -1, 0, 1]).max() < 1e-6)
