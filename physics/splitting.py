@@ -119,7 +119,8 @@ def symplectic(
         A ``Trajectory``: times, positions and velocities.
 
     Raises:
-        BadInput: shapes differ, the method is unknown, ``steps`` is below 1, or ``ts`` is not a sequence of finite times.
+        BadInput: shapes differ, the method is unknown, ``steps`` is below 1, or ``ts`` holds something else than finite
+            times.
 
     Source: E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration (2006), II.4 and V.3.
 
