@@ -1,4 +1,4 @@
-"""When a program is compiled again: for other structures, dtypes, shapes and static values, and for nothing else."""
+"""A function is compiled again for new structures, dtypes, shapes and static values, and for nothing else."""
 
 from __future__ import annotations
 

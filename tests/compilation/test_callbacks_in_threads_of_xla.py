@@ -1,4 +1,4 @@
-"""Programs large enough for XLA to run their calls of Python in threads of its own: 64-bit numbers cross whole."""
+"""64-bit numbers reach Python unchanged from programs so large that XLA calls Python in its own threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of the cache that are damaged are made again; a folder that cannot be written costs one warning."""
+"""Damaged cache entries are rebuilt; a cache folder that cannot be written gives one warning."""
 
 from __future__ import annotations
 

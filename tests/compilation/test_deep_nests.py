@@ -1,4 +1,4 @@
-"""Programs that are nested deeply compile, however little is left of the limit of recursion where they are compiled."""
+"""Deeply nested programs compile even close to Python's recursion limit."""
 
 from __future__ import annotations
 

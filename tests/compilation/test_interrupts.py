@@ -1,4 +1,4 @@
-"""A signal whose handler raises, as Ctrl-C, ends a compiled loop of any kind; one whose handler returns leaves it alone."""
+"""A signal whose handler raises (Ctrl-C) ends any compiled loop; if the handler returns, the loop goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jit`` itself: what a program is compiled for, how calls are told apart, what is written back, texts, warnings, errors."""
+"""``jit`` itself: signatures, dispatch of calls, write-back of arguments, texts, warnings, errors."""
 
 from __future__ import annotations
 

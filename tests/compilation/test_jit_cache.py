@@ -1,4 +1,4 @@
-"""Compiled programs on disk: what their key tells apart, how they are kept, and when they go."""
+"""Compiled programs on disk: the cache key, storage and eviction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives and compilation together: each way to combine them gives what plain recording gives."""
+"""Each combination of derivatives and compilation gives the same result as recorded execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traceback of what a compiled program raises goes through the user's lines, as Python's does."""
+"""The traceback of an exception in a compiled program shows the user's lines, as Python's does."""
 
 from __future__ import annotations
 

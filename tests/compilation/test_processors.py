@@ -1,4 +1,4 @@
-"""Native code is made for what the processor has, and what was made for one processor is not run on another."""
+"""Native code uses the processor's instruction set, and code for one processor is not run on another."""
 
 from __future__ import annotations
 

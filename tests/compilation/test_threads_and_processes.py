@@ -1,4 +1,4 @@
-"""One compiled function in several threads at once, in threads with a small stack, in forked and in spawned processes."""
+"""One compiled function in concurrent threads, in threads with a small stack, in forked and in spawned processes."""
 
 from __future__ import annotations
 

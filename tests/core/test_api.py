@@ -1,4 +1,4 @@
-"""The public functions: what each takes and returns."""
+"""The arguments and results of the public functions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every way to call a function of NumPy is right, refused in words, or raises what NumPy raises.
+"""Each calling form of a NumPy function gives the right gradient, a clear refusal, or NumPy's exception.
 
-``calling_forms`` generates some 18,000 of them from the signatures.  A sample runs always; ``MORULA_TEST_FORMS=all`` in the
-environment runs every one.
+``calling_forms`` generates about 18,000 forms from the signatures.  The tests run a sample of them, or all with
+``MORULA_TEST_FORMS=all`` in the environment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from calling_forms import Form, all_forms, verdict
 import morula as mo
 
 EVERY = os.environ.get("MORULA_TEST_FORMS") == "all"
-STEP = 1 if EVERY else 47  # prime, so that the sample meets every way of passing an argument
+STEP = 1 if EVERY else 47  # prime, so that the sample covers every way of passing an argument
 
 GROUPS: dict[str, list[Form]] = defaultdict(list)
 for _form in all_forms()[::STEP]:

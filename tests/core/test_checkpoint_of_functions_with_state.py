@@ -1,4 +1,4 @@
-"""``checkpoint(f, x)`` has the value, the effects and the derivative of ``f(x)``, whatever f reads, writes and keeps."""
+"""``checkpoint(f, x)`` has the value, the side effects and the derivative of ``f(x)``, for any state f uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input: what was given, what was expected, what to do; and nothing left behind."""
+"""Errors on bad input name the value, what was expected and the remedy, and leave no state behind."""
 
 from __future__ import annotations
 

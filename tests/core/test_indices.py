@@ -1,7 +1,7 @@
-"""Every kind of index, from everywhere that a program may take one, on every path: an entry named twice counts twice.
+"""An entry that an index names twice counts twice: for every kind and source of an index, on every path.
 
-The programs are texts, because a name, a literal, an attribute and a variable of a closure are different to the front end.
-Each is a polynomial of degree two in ``x``, so that central differences of the plain program are exact but for rounding.
+The programs are texts, because the front end distinguishes names, literals, attributes and closure variables.  Each is
+a polynomial of degree two in ``x``, so that central differences of the plain program are exact up to rounding.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ BODIES = {
     "update": ["y[{i}] += V * y[{i}]", "return np.sum(M * y * x)"],
     "scaled update": ["y[{i}] *= V", "return np.sum(M * y * x)"],
 }
-"""``y`` is a copy of ``x``; what is written depends on the place, and so on which of several writes is the last."""
+"""``y`` is a copy of ``x``.  Written values depend on the position, so the result shows which write came last."""
 
 
 def program(kind: str, place: str, use: str, recorded: bool) -> tuple[Any, tuple[Any, ...]]:
-    """The function, and its arguments, the first of which is differentiated."""
+    """The function and its arguments; the first argument is differentiated."""
     shape, index = KINDS[kind]
     numbers = np.random.default_rng(5)
     x = numbers.uniform(0.5, 2, shape)
@@ -100,7 +100,7 @@ def program(kind: str, place: str, use: str, recorded: bool) -> tuple[Any, tuple
     if place == "literal" and index.startswith("(") and not index.startswith("(np.array([[") and "slice" not in index:
         name = index[1:-1]
     lines = ["y = x * 1.0" if use == "read" else "y = x + 0.0", *(line.format(i=name) for line in BODIES[use])]
-    if recorded:  # a cleanup has no structured form
+    if recorded:  # the structured tier does not take ``finally``
         lines = ["try:", *("    " + line for line in lines), "finally:", "    pass"]
     header = "def f(x, t):" if place in ("argument", "attribute") else "def f(x):"
     text = "\n".join([header, *("    " + line for line in lines)])
@@ -144,13 +144,13 @@ REPEATED = (
     *("array of duplicates", "negative duplicates", "negative list", "list of rows", "tuple of lists"),
     *("slice and array", "mask and list", "outer"),
 )
-"""The indices that compiled programs take from every place; all the others they take from a global."""
+"""The kinds of index that are compiled from every source; all other kinds are compiled from a global only."""
 
 
 @pytest.mark.parametrize("target", [p for p in PATHS if p != "eager"])
 @pytest.mark.parametrize("place", PLACES)
 def test_compiled_programs_count_it_as_often(place, target):
-    """One program of many indices, each with an ``x`` of its own: compiling is what takes the time."""
+    """One program with many indices, each with its own ``x``, because most of the time goes into compiling."""
     names = [(kind, use) for kind in (KINDS if place == "global" else REPEATED) for use in ("read", "write")]
     programs = [program(kind, place, use, recorded=False) for kind, use in names]
 

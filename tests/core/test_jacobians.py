@@ -1,4 +1,4 @@
-"""Jacobians by rows and by columns, eager and compiled: the same numbers, whichever are fewer."""
+"""Jacobians computed by rows and by columns, eager and compiled, are equal."""
 
 from __future__ import annotations
 

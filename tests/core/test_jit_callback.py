@@ -1,4 +1,4 @@
-"""Printing and calling Python from compiled code: what they do in plain Python, on a tape, and in typed IR."""
+"""``mo.debug.print`` and ``mo.callback`` in plain Python, on a tape and in typed IR."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VECTOR = ArrayType(np.dtype(float), (2,))
 
 
 class Writer(Trace):
-    """Writes operations for traced values, no more."""
+    """A trace that only writes operations for traced values."""
 
     level = 0
 

@@ -1,4 +1,4 @@
-"""At each kink of the page of semantics the gradient is the one that the page promises, on every path and in second order."""
+"""At each kink in ``docs/semantics.md`` first and second derivatives are the documented ones, on every path."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def single(args: Any) -> Any:
 
 @cache
 def found(path: str, row: str, precision: type = np.float64) -> dict[str, tuple[Any, Any]]:
-    """The derivatives of a row's programs on a path, of second order in double precision only; compiled as one program."""
+    """The derivatives of a row's programs on a path, compiled as one program; second ones in double precision only."""
     kinks = KINKS[row]
     is_single = precision is np.float32
     functions = [first(k) if is_single or k.second is None else both(k) for k in kinks]

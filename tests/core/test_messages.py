@@ -1,4 +1,4 @@
-"""What an error says: the mistake, the user's own line, the remedy."""
+"""An error message names the mistake, the user's line and the remedy."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def lines_of(error):
 
 
 def lines_in(f):
-    """The lines of a function but its first, which messages name for the function itself."""
+    """The lines of a function except its first, which a message names when it means the function itself."""
     source, first = inspect.getsourcelines(f)
     return {*range(first + 1, first + len(source))}
 

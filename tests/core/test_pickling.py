@@ -1,4 +1,4 @@
-"""A derivative of a function of a module is pickled as that function is; a pullback says why it is not."""
+"""The derivative of a module-level function can be pickled like the function; a pullback refuses with the reason."""
 
 from __future__ import annotations
 

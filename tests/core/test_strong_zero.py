@@ -1,4 +1,4 @@
-"""A zero cotangent contributes exactly zero, also where the primal holds Inf or NaN; where none does, one sweep is enough."""
+"""A zero cotangent contributes exactly zero, even if the primal holds Inf or NaN; otherwise one sweep is enough."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ INF, NAN = np.inf, np.nan
 
 
 def recorded(f):
-    """``f`` on a tape."""
+    """``f`` as a program that is recorded on a tape."""
 
     def program(x):
         held = {}
@@ -63,7 +63,7 @@ def test_objects_and_writes_are_swept_twice_from_the_same_state():
             seen.append(layer.through(light).copy())
         return seen[0][0] + np.sum(seen[-1])
 
-    # The first entry dies in the second layer, whose depth nothing else depends on.
+    # The second layer makes the first entry zero, so its final value contributes nothing to the gradient.
     depths = [0.2, 0.4, 0.6]
     total = np.exp(-0.1 * sum(depths))
     gradient = mo.grad(program)(depths)
@@ -100,7 +100,7 @@ def test_what_raises_for_a_zero_cotangent_contributes_nothing():
 
 
 def sweeps(f, x, monkeypatch):
-    """How many backward sweeps a gradient takes, each with its own table of cotangents; a structured one takes none."""
+    """The number of recorded backward sweeps of a gradient: each has its table of cotangents, structured ones none."""
     made = []
     original = Cotangents.__init__
     monkeypatch.setattr(Cotangents, "__init__", lambda self, *a, **k: (made.append(1), original(self, *a, **k))[1])
@@ -163,7 +163,7 @@ def test_quotients_and_solutions_of_zero_are_zero():
 
 @pytest.fixture
 def only_strong_sweeps(monkeypatch):
-    """Every gradient by strong products, from a tape."""
+    """Compute every gradient from a tape with strong-zero products."""
     module = sys.modules["morula.core.eager.recorded.pullback"]
     monkeypatch.setattr(module.Back, "run", lambda self, parent, dy: self.sweep_strongly(parent, dy))
 

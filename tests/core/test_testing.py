@@ -1,4 +1,4 @@
-"""Numerical derivatives, and ``check_gradients``, which must find a wrong gradient and name the leaf."""
+"""Numerical derivatives, and ``check_gradients``, which must detect a wrong gradient and name its leaf."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""``python -m fuzz``: many random programs, from where the last run ended; findings are shrunk, printed and kept.
+"""``python -m fuzz``: run random programs, from where the last run ended; shrink, print and keep findings.
 
-Each family and tier has a file in ``.fuzz/`` with the next seed and the count of each outcome.  Programs run in a process of
-their own, so that one which ends it is found too.  A finding is written to ``.fuzz/findings/`` as a program that can be run.
-``--again`` judges the kept findings once more, and removes those that are right by now.
+Each family and tier has a file in ``.fuzz/`` with the next seed and the count of each outcome.  Programs run in a
+subprocess, so that a program which kills its process is found too.  A finding is written to ``.fuzz/findings/`` as a
+runnable program.  ``--again`` judges the kept findings once more, and removes those that no longer fail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .shrink import shrink
 FOLDER = Path(__file__).resolve().parents[2] / ".fuzz"
 CHUNK = 500
 SECONDS = {"eager": 60.0, "recorded": 60.0, "native": 200.0, "xla": 300.0}
-"""How long a program may take, its compilation included."""
+"""The time limit in seconds for a program, including its compilation."""
 
 
 def main() -> int:
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def run(family: str, tier: str, programs: int, to_shrink: int) -> int:
-    """Judge that many more programs of a family; return how many failed."""
+    """Judge ``programs`` more programs of a family; return how many failed."""
     state = FOLDER / f"{family}-{tier}.json"
     known = json.loads(state.read_text()) if state.exists() else {"next": 0, "counts": {}, "failures": []}
     counts = collections.Counter(known["counts"])
@@ -103,10 +103,10 @@ def save(state: Path, known: dict) -> None:
 
 
 def work(family: str, tier: str, start: str, stop: str, to_shrink: str) -> int:
-    """In a process of its own: judge the seeds from ``start`` to ``stop``, one line of JSON for each."""
+    """In the subprocess: judge the seeds from ``start`` to ``stop``, and print one line of JSON for each."""
     left = int(to_shrink)
     gc.collect()
-    gc.freeze()  # what is imported stays, and is not looked through again for each program
+    gc.freeze()  # imported modules stay alive: exclude them from each program's garbage collection
     gc.set_threshold(5000, 20, 50)
     for seed in range(int(start), int(stop)):
         text = FAMILIES[family].write(seed)
@@ -123,7 +123,7 @@ def work(family: str, tier: str, start: str, stop: str, to_shrink: str) -> int:
 
 
 def fails_alike(text: str, tier: str, verdict: Verdict) -> bool:
-    """Whether a smaller program fails as the whole one does: the same outcome, and the same exception in a crash."""
+    """Whether a smaller program fails like the original: the same outcome, and the same exception in a crash."""
     found = judge(text, tier, seconds=10.0)
     if found.outcome is not verdict.outcome:
         return False
@@ -131,14 +131,14 @@ def fails_alike(text: str, tier: str, verdict: Verdict) -> bool:
 
 
 def kind(verdict: Verdict) -> str:
-    """The exception of a crash; what was wrong: the value, a slope, the arguments."""
+    """The exception of a crash, or the wrong part: the value, a slope, the arguments."""
     if verdict.outcome is Outcome.CRASH:
         return verdict.message.strip().rpartition("\n")[2].partition(":")[0]
     return verdict.message[:9] + ("raised" if "raised" in verdict.message else "")
 
 
 def keep(family: str, tier: str, found: dict) -> None:
-    """Write a finding as a program that can be run, and print it."""
+    """Write a finding as a runnable program, and print it."""
     folder = FOLDER / "findings"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{family}-{tier}-{found['seed']}.py"
@@ -149,7 +149,7 @@ def keep(family: str, tier: str, found: dict) -> None:
 
 
 def again() -> int:
-    """Judge the findings once more; those that fail no longer go."""
+    """Judge the findings once more, and delete those that no longer fail."""
     left = 0
     for path in sorted((FOLDER / "findings").glob("*.py")):
         tier = path.stem.split("-")[1]
@@ -164,7 +164,7 @@ def again() -> int:
 
 
 def report() -> None:
-    """The counts of all runs so far."""
+    """Print the counts of all runs so far."""
     outcomes = [o.value for o in Outcome]
     print(f"{'family':20}{'tier':10}{'programs':>10}" + "".join(f"{o:>10}" for o in outcomes))
     total: collections.Counter[str] = collections.Counter()

@@ -1,18 +1,18 @@
-"""A random program as text: how it is loaded, and how its arguments are made.
+"""Loading of a random program from its text, and construction of its arguments.
 
-The text is a module that holds
+The text is a module with these names:
 
 ``program``
     the function to differentiate, which returns a real number;
 ``LEAVES``
-    name -> the number or array by which it is differentiated;
+    name -> a number or array to differentiate with respect to;
 ``arguments``
-    the arguments of ``program`` for given leaves: containers and objects that hold them, perhaps in several places.  It only
-    stores its parameters, and does not compute with them;
+    a function that returns the arguments of ``program`` for given leaves: containers and objects that hold them,
+    perhaps in several places.  It only stores its parameters, and does not compute with them;
 
-and, where they differ from the defaults, ``ORDER`` (2: second derivatives are checked too), ``THREADS`` (how many threads
-differentiate the same arguments at once), ``TIES`` (equal leaves move together, so that ties stay ties), ``DUALS`` (the
-program differentiates inside, which dual numbers do in the reference).
+and, where they differ from the defaults, ``ORDER`` (2: check second derivatives too), ``THREADS`` (the number of
+threads that differentiate the same arguments at once), ``TIES`` (equal leaves move together, so that ties stay ties),
+``DUALS`` (the program takes derivatives inside, which the reference computes with dual numbers).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _serial = itertools.count()
 
 
 class Module:
-    """A program's text, compiled once.  ``fresh`` runs it anew, so that nothing is kept from one run to the next."""
+    """A program's text, compiled once.  ``fresh`` executes it again, so that no state is kept between runs."""
 
     def __init__(self, text: str, stand_ins: dict[str, Any] | None = None) -> None:
         self.text, self.stand_ins = text, stand_ins or {}
@@ -45,8 +45,8 @@ class Module:
         self.leaves: dict[str, Any] = self.first["LEAVES"]
 
     def fresh(self) -> dict[str, Any]:
-        """The names of the module after it has been run; then the stand-ins replace some of its imports."""
-        sys.modules.setdefault("random_program", ModuleType("random_program"))  # dataclasses look for it
+        """Execute the module and return its names, some imports replaced by the stand-ins."""
+        sys.modules.setdefault("random_program", ModuleType("random_program"))  # dataclasses look the module up
         scope: dict[str, Any] = {"__name__": "random_program"}
         exec(self.code, scope)
         scope.update(self.stand_ins)
@@ -62,11 +62,11 @@ class Module:
 
 
 _loaded: OrderedDict[str, None] = OrderedDict()
-"""Texts that tracebacks can read back; the older ones go."""
+"""The most recent texts, which ``linecache`` keeps for tracebacks."""
 
 
 def moved(leaves: dict[str, Any], along: dict[str, Any], t: float) -> dict[str, Any]:
-    """``leaves + t along`` in double precision and in new arrays, each in its own memory layout."""
+    """``leaves + t along`` in double precision, in new arrays with the memory layout of the leaves."""
     result = {}
     for name, x in leaves.items():
         d = along.get(name)
@@ -83,7 +83,7 @@ def copied(leaves: dict[str, Any]) -> dict[str, Any]:
 
 
 def world(scope: dict[str, Any]) -> dict[str, Any]:
-    """The arrays, numbers and containers that a module holds, which a run may change."""
+    """The global arrays, numbers and containers of a module, which a run may change."""
     kinds = (np.ndarray, float, list, dict)
     return {
         name: x for name, x in scope.items() if isinstance(x, kinds) and name != "LEAVES" and not name.startswith("__")
@@ -91,10 +91,11 @@ def world(scope: dict[str, Any]) -> dict[str, Any]:
 
 
 def totals(args: Callable[..., tuple[Any, ...]], leaves: dict[str, Any], gradient: tuple[Any, ...]) -> dict[str, Any]:
-    """The derivative by each leaf: a gradient has a place wherever the leaf stands in the arguments.
+    """The total derivative with respect to each leaf, from the gradients at all places of the leaf in the arguments.
 
-    A mutable leaf (an array, a container) that stands in several places of one argument is one variable there: each place
-    holds the whole cotangent.  Numbers, and arguments, are variables of their own, whose cotangents are summed.
+    A mutable leaf (an array, a container) that occurs in several places of one argument is one variable there: each
+    place holds its whole cotangent.  Numbers in several places, and places in several arguments, are separate
+    variables, whose cotangents are summed.
     """
     tokens = {name: _Token(name) for name in leaves}
     found: dict[str, Any] = {}
@@ -136,7 +137,7 @@ def totals(args: Callable[..., tuple[Any, ...]], leaves: dict[str, Any], gradien
 
 
 class _Token:
-    """Stands for a leaf in the arguments, to find its places."""
+    """A placeholder for a leaf in the arguments, to find its places."""
 
     __slots__ = ("name",)
 

@@ -1,7 +1,7 @@
-"""Forward mode on dual numbers, exact and without steps: a second way to differentiate, which shares nothing with the engine.
+"""Forward mode on dual numbers: exact derivatives without step sizes, independent of the engine.
 
-``Dual`` numbers nest: the parts of one may be duals of another level, so that derivatives of derivatives come out exactly.
-``transforms`` offers them by morula's names, as a stand-in for ``mo`` where a program differentiates inside.
+``Dual`` numbers nest: the parts of one may be duals of another level, so that derivatives of derivatives are exact.
+``transforms`` provides them under morula's names, to replace ``mo`` in programs that take derivatives inside.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _levels = itertools.count(1)
 
 
 class Dual:
-    """A number with its derivative, or with its derivatives by all inputs at once as an array."""
+    """A number with its derivative, or with an array of its derivatives with respect to all inputs."""
 
     def __init__(self, value: Any, slope: Any, level: int = 0) -> None:
         self.value, self.slope, self.level = value, slope, level
 
     def _with(self, other: Any, operation: Callable[..., Any]) -> Any:
-        """``operation`` on the values and slopes of two numbers, both seen at the higher of their levels."""
+        """``operation`` on the values and slopes of two numbers, both lifted to the higher of their levels."""
         if isinstance(other, np.ndarray):
             if other.ndim:
                 return NotImplemented
@@ -137,7 +137,7 @@ class Dual:
 
 
 def lift(x: Any, level: int = 0) -> Dual:
-    if isinstance(x, np.ndarray):  # without dimensions
+    if isinstance(x, np.ndarray):  # a 0-dimensional array
         x = x[()]
     return x if isinstance(x, Dual) and x.level == level else Dual(x, 0.0, level)
 
@@ -150,7 +150,7 @@ def primal(x: Any) -> Any:
 
 
 class DualNumPy:
-    """NumPy, making arrays of objects where a program would make arrays of floats."""
+    """NumPy, with arrays of objects instead of arrays of floats, so that they can hold duals."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -164,7 +164,7 @@ class DualNumPy:
 
 
 MATH = SimpleNamespace(sin=np.sin, cos=np.cos, tanh=np.tanh, exp=np.exp, log=np.log, sqrt=np.sqrt, pi=math.pi)
-"""``math`` for dual numbers, by NumPy, which asks them for their methods."""
+"""``math`` for dual numbers: NumPy's functions call the methods of objects."""
 
 
 def forward_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> list[np.ndarray]:
@@ -179,7 +179,7 @@ def forward_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> list[np.nd
 
 
 def derivative(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
-    """The value and the derivative of a function of one number; both may be duals of the levels around."""
+    """The value and the derivative of a function of one number; both may be duals of enclosing levels."""
     level = next(_levels)
     y = f(Dual(x, 1, level))
     y = y[()] if isinstance(y, np.ndarray) else y

@@ -1,10 +1,11 @@
-"""Programs from tables of templates: a family says which statements and expressions there are, and this fills them in.
+"""Random programs from tables of templates: a family lists statements and expressions, and ``Writer`` fills them in.
 
 In a template, ``{f}`` is an expression of kind ``f``, ``{F}`` a variable of that kind, ``{=f}`` a target of that kind (a new
-name, or one that there is), ``{+f}`` a new name, ``{1}`` the first name that the template has made, ``{2}`` the second.
-``{c}`` is a condition, ``{k}`` a literal number, ``{i}`` an index into three; ``{block}`` stands for statements.
+or an existing name), ``{+f}`` a new name, ``{1}`` the first name that the template has created, ``{2}`` the second.
+``{c}`` is a condition, ``{k}`` a literal number, ``{i}`` an index into three elements, ``{block}`` some statements.
 
-The kinds of every family: ``f`` a float, ``n`` a small int, ``v`` an array of three, ``m`` one of 2 x 3.  Others are its own.
+All families have the kinds ``f`` (a float), ``n`` (a small int), ``v`` (an array of three) and ``m`` (an array of
+2 x 3), and may add their own.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ OBSERVED = {"f": "{x}", "v": "({x} * np.array([0.3, -0.7, 1.1])).sum()", "m": "(
 
 @dataclass
 class Family:
-    """What one kind of programs is made of, beside the common statements and expressions."""
+    """The templates of one kind of programs, in addition to the common statements and expressions."""
 
     name: str
     prelude: str = ""
@@ -91,30 +92,30 @@ class Family:
     start: Sequence[str] = ()
     """The first statements of each program."""
     observed: dict[str, str] = field(default_factory=dict)
-    """Kind -> a number that depends on all of ``{x}``, added to the result."""
+    """Kind -> an expression that depends on all of ``{x}`` and is added to the result."""
     leaves: Sequence[str] = ("f", "f", "v", "m")
     arguments: Sequence[str] = ()
-    """Other kinds of arguments: ``kind = text with the leaves' names a, b, c...``"""
+    """Additional arguments: ``kind = text with the leaves' names a, b, c...``"""
     settings: Sequence[str] = ()
-    """Lines at the top of the program, as ``ORDER = 2``; ``LINE?`` is there in one program of twelve."""
+    """Lines at the top of the program, such as ``ORDER = 2``; ``LINE?`` is included in one program of twelve."""
     length: tuple[int, int] = (2, 6)
     common: float = 0.4
-    """The share of the common statements."""
+    """The share of common statements."""
     refused: float = 0.1
-    """The largest share of these programs that may be refused."""
+    """The largest permitted share of refused programs."""
     draw: dict[str, str] = field(default_factory=dict)
-    """Kind -> how a leaf of it is drawn, in place of ``DRAW``."""
+    """Kind -> how to draw a leaf of it, instead of ``DRAW``."""
     base: bool = True
-    """Whether the common expressions are there."""
+    """Whether the family uses the common expressions."""
     unbound: float = 1.0
-    """How often the names that are bound inside an ``if``, a loop or a ``try`` are used after it, where they may be unbound."""
+    """How often names bound inside an ``if``, a loop or a ``try`` are used after it, where they may be unbound."""
 
     def write(self, seed: int) -> str:
         return Writer(self, random.Random(f"{self.name} {seed}")).text()
 
 
 TIED = (0.5, 0.7, 1.3, -1.1)
-"""Few numbers, so that ties are common; no simple function of one is another, so that equal ones move together."""
+"""A few numbers, so that ties are common; not simple functions of each other, as computed ties do not move together."""
 
 DRAW = {
     "f": lambda r: repr(round(r.uniform(-1.5, 1.5), 3)),

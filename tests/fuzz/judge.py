@@ -1,7 +1,8 @@
-"""The verdict on a program: its derivative is right, refused, wrong, or the engine fails.
+"""The verdict on a program: its derivative is right, refused or wrong, or the engine fails.
 
-The reference is the plain program: its value or exception, what it leaves in its arguments, and its slopes along random
-directions by differences extrapolated to step zero.  Float32 leaves move in double precision, so that the slopes are exact.
+The reference is the plain program: its value or exception, the final state of its arguments, and its slopes along
+random directions by differences extrapolated to step zero.  Float32 leaves are moved in double precision, so that the
+slopes are accurate.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from .duals import MATH, DualNumPy, transforms
 
 REFUSALS = (mo.NoDerivative, mo.BadInput)
 LIMITS = ("a negative float to a fractional power is a complex number", "an int of compiled code has 64 bits")
-"""What compiled programs raise where Python has numbers that they have not: a refusal, made when the program runs."""
+"""Messages of compiled programs at numbers that only Python can represent; they count as refusals at run time."""
 TIERS = ("eager", "recorded", "native", "xla")
 
 
 class Outcome(enum.Enum):
-    """What became of a program.  INVALID: it fails, overflows or does not end in plain Python, and says nothing."""
+    """The outcome for a program.  INVALID: it fails, overflows or does not end in plain Python, and tests nothing."""
 
     RIGHT = "right"
     REFUSED = "refused"
@@ -53,16 +54,16 @@ class Verdict:
     outcome: Outcome
     message: str = ""
     compared: int = 0
-    """Along how many directions the derivative was compared."""
+    """The number of directions along which the derivative was compared."""
 
 
 class Slow(BaseException):
-    """A program runs for longer than a random program should.  ``except Exception`` in a program does not catch it."""
+    """A program exceeds its time limit.  ``except Exception`` in a program does not catch this."""
 
 
 @contextmanager
 def recording() -> Iterator[None]:
-    """Everything goes to the tape."""
+    """Record every function on the tape, also those that the structured tier would compile."""
     call.compiled_for = pullback.compiled_for = lambda *args: None
     try:
         yield
@@ -72,7 +73,7 @@ def recording() -> Iterator[None]:
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise ``Slow`` after that time.  Limits nest: an outer one goes on after, and inside, an inner one."""
+    """Raise ``Slow`` after this time.  Limits nest: an outer one keeps counting during and after an inner one."""
 
     def stop(*_: Any) -> None:
         raise Slow(f"still running after {seconds} s")
@@ -128,7 +129,7 @@ def _judge(text: str, tier: str) -> Verdict:
         if isinstance(found.value, Raised) and found.value.is_limit:
             return Verdict(Outcome.REFUSED, repr(found.value))
         _assert_same(found.value, expected, exact, "the value")
-        if not raises or tier in ("eager", "recorded"):  # a compiled program that raises changes nothing
+        if not raises or tier in ("eager", "recorded"):  # a compiled program that raises leaves its arguments unchanged
             _assert_same(run.args, expected_args, exact, "the arguments afterwards")
             if not is_dual:
                 _assert_same(world(run.scope), world(plain), exact, "the module afterwards")
@@ -181,7 +182,7 @@ def outcome(run: Callable[[], Any]) -> Any:
 
 
 class _Run:
-    """One differentiated run: the arguments after it, and the gradient when asked."""
+    """One differentiated run: the arguments after it, and the gradient on request."""
 
     def __init__(self, scope: dict[str, Any], args: Any, back: Callable[..., Any] | None) -> None:
         self.scope, self.args, self.back = scope, args, back
@@ -216,7 +217,7 @@ def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_
 
 
 def _direction(leaves: dict[str, Any], r: random.Random, ties: bool) -> dict[str, Any]:
-    """A random displacement of every leaf; with ``ties``, the same one for equal numbers."""
+    """A random displacement of every leaf; with ``ties``, the same displacement for equal numbers."""
     drawn: dict[float, float] = {}
     draw = (lambda v: drawn.setdefault(float(v), r.gauss(0, 1))) if ties else (lambda v: r.gauss(0, 1))
     along: dict[str, Any] = {}
@@ -232,7 +233,7 @@ def _direction(leaves: dict[str, Any], r: random.Random, ties: bool) -> dict[str
 
 
 def _compare(reference: Module, module: Module, leaves: dict[str, Any], slopes: dict[str, Any]) -> int:
-    """Assert that the slopes along random directions are those of differences; return how many could be compared."""
+    """Assert that the slopes along random directions agree with differences; return how many could be compared."""
     r = random.Random(zlib.crc32(module.text.encode()))
     single = any(np.asarray(x).dtype in (np.float32, np.complex64) for x in leaves.values())
     rtol, compared = 2e-3 if single else 1e-5, 0
@@ -240,7 +241,7 @@ def _compare(reference: Module, module: Module, leaves: dict[str, Any], slopes: 
         along = _direction(leaves, r, module.setting("TIES", False))
         whole = [name for name, x in leaves.items() if isinstance(x, int)]
         slope, error = _slope(reference, leaves, along)
-        if not error < 0.1 * rtol * max(1.0, abs(slope)) and whole:  # an int that counts cannot be moved
+        if not error < 0.1 * rtol * max(1.0, abs(slope)) and whole:  # an int used as a count cannot be moved
             for name in whole:
                 along.pop(name)
             slope, error = _slope(reference, leaves, along)
@@ -250,7 +251,7 @@ def _compare(reference: Module, module: Module, leaves: dict[str, Any], slopes: 
         if not abs(found - slope) <= rtol * max(1.0, abs(slope)):
             again, _ = _slope(reference, leaves, along, 7e-4)
             if not abs(again - slope) <= rtol * max(1.0, abs(slope)) or _is_kink(reference, leaves, along):
-                continue  # the program oscillates, or a branch switches: differences prove nothing
+                continue  # the program oscillates, or a branch switches: differences are inconclusive
         compared += 1
         assert abs(found - slope) <= rtol * max(1.0, abs(slope)), (
             f"along {along} the slope is {found!r}; differences give {slope!r} (error {error:.0e}); gradient {slopes!r}"
@@ -262,14 +263,14 @@ def _slope(reference: Module, leaves: dict[str, Any], along: dict[str, Any], ste
     def phi(t: float) -> float:
         try:
             return float(np.real(reference.call(moved(leaves, along, t))))
-        except Exception:  # it takes another path there
+        except Exception:  # the program may fail on another path
             return float("nan")
 
     return ridders(phi, step, levels=7)
 
 
 def _is_kink(reference: Module, leaves: dict[str, Any], along: dict[str, Any], h: float = 1e-6) -> bool:
-    """Whether the slopes to both sides differ, as those of a maximum at a tie."""
+    """Whether the slopes on both sides differ, as for a maximum at a tie."""
     before, here, after = (float(np.real(reference.call(moved(leaves, along, t)))) for t in (-h, 0.0, h))
     return not abs(after - 2.0 * here + before) / h <= 1e-3 * max(1.0, abs(after - before) / h)
 
@@ -279,7 +280,7 @@ def _inner(slopes: dict[str, Any], along: dict[str, Any]) -> float:
 
 
 def _compare_threads(module: Module, leaves: dict[str, Any], gradient: tuple[Any, ...], count: int) -> None:
-    """Assert that threads which differentiate the same arguments at once all find the same gradient."""
+    """Assert that threads which differentiate the same arguments concurrently all find the same gradient."""
     scope = module.fresh()
     args = scope["arguments"](**copied(leaves))
     with ThreadPoolExecutor(count) as pool:
@@ -288,7 +289,7 @@ def _compare_threads(module: Module, leaves: dict[str, Any], gradient: tuple[Any
 
 
 def _compare_second(module: Module, leaves: dict[str, Any]) -> None:
-    """Assert that second derivatives are the differences of first ones, which have been compared already."""
+    """Assert that second derivatives agree with differences of first derivatives, which have already been compared."""
     r = random.Random(zlib.crc32(module.text.encode()) + 1)
     real = {name: x for name, x in leaves.items() if not np.iscomplexobj(x)}
     one, two = (_direction(real, r, module.setting("TIES", False)) for _ in range(2))
@@ -326,13 +327,13 @@ def _compare_second(module: Module, leaves: dict[str, Any]) -> None:
 
 
 def _assert_same(found: Any, expected: Any, exact: bool | None, what: str) -> None:
-    """Equality down to types, dtypes and bits; to rounding where the program is compiled (None: of single precision)."""
+    """Assert equality: in types, dtypes and bits if ``exact``, else to rounding (None: of single precision)."""
     if isinstance(expected, Raised) or isinstance(found, Raised):
         assert isinstance(found, Raised) and isinstance(expected, Raised), f"{what}: {found!r}, not {expected!r}"
         if exact is not True and {found.kind, expected.kind} == {"TypeError", "UFuncTypeError"}:
-            return  # a number that is NumPy's on one path only is NumPy's in compiled code, which raises the narrower one
+            return  # compiled code may compute with NumPy's numbers for Python's, and raises the subclass
         assert found.kind == expected.kind, f"{what}: {found!r}, not {expected!r}"
-        if exact and any(isinstance(x, float) for x in expected.args):  # the program's own, not a text of NumPy's
+        if exact and any(isinstance(x, float) for x in expected.args):  # raised by the program, not a message of NumPy
             assert repr(found.args) == repr(expected.args), f"{what}: {found!r}, not {expected!r}"
         if exact is False:
             _assert_same(found.args, expected.args, exact, f"{what}: {found!r}, not {expected!r}; its arguments")

@@ -1,7 +1,7 @@
-"""Shrinking of a failing program: delta debugging on its syntax tree.
+"""Reduces a failing program: delta debugging on its syntax tree.
 
-Each step removes statements, puts the body of a compound statement in its place, or replaces an expression by a part of itself
-or by a number, and is kept if the program fails in the same way.  Parts that may go are tried from large to small.
+Each step removes statements, replaces a compound statement by its body, or replaces an expression by a part of itself
+or by a number.  It is kept if the program still fails in the same way.  Large removals are tried before small ones.
 
 Source: A. Zeller and R. Hildebrandt, Simplifying and isolating failure-inducing input, IEEE Trans. Softw. Eng. 28 (2002)
 183-200; expressions as in D. R. MacIver and A. F. Donaldson, Test-case reduction via test-case generation, ECOOP 2020.
@@ -24,7 +24,7 @@ def shrink(text: str, fails: Callable[[str], bool], seconds: float = 60.0) -> st
     while progress:
         progress, position = False, 0
         while True:
-            # After a success go on from the same place: what came before has just been tried.
+            # After a success continue at the same position: the earlier changes have just been tried.
             changes = itertools.islice(enumerate(_changes(tree)), position, None)
             for position, (path, value) in changes:
                 if time.monotonic() > end:
@@ -51,7 +51,7 @@ Path = tuple[tuple[str, int | None], ...]
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[Path, object]]:
-    """What may be put where, in the order in which it is tried: ``program`` first, then what it uses."""
+    """The candidate changes in the order of trial: in ``program`` first, then in the rest of the module."""
     own = [i for i, s in enumerate(tree.body) if _name(s) == "program"]
     for i in own:
         yield from _statements(tree.body[i], (("body", i),))
@@ -85,7 +85,7 @@ def _replacements(tree: ast.AST, start: Path) -> Iterator[tuple[Path, object]]:
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """What may stand in the place of an expression: its own parts, and a number."""
+    """The candidates to replace an expression: its own parts, and a number."""
     if isinstance(node, ast.Constant):
         return
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):  # a long sum: each of its terms
@@ -134,7 +134,7 @@ def _name(statement: ast.AST) -> str | None:
 
 
 def _changed(tree: ast.Module, path: Path, value: object) -> ast.Module:
-    """A copy of the tree with another value at a place."""
+    """A copy of the tree with another value at a path."""
     result = copy.deepcopy(tree)
     node: object = result
     for name, i in path[:-1]:

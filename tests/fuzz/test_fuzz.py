@@ -1,4 +1,4 @@
-"""Some hundreds of random programs of every family, and the programs that were found wrong once."""
+"""Some hundreds of random programs of every family, and the kept programs that were once wrong."""
 
 from __future__ import annotations
 

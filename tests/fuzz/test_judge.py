@@ -1,4 +1,4 @@
-"""The judge of random programs ends each of them, and its time limits nest."""
+"""``judge`` stops every program within its time limit, and its time limits nest."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_program_that_does_not_end_in_plain_python_is_invalid(quick, outcome):
 
 
 def test_programs_that_raise_do_so_in_a_third_of_the_cases():
-    """The others compare values and gradients."""
+    """The other tests compare values and gradients."""
     raised = 0
     for seed in range(60):
         module = Module(FAMILIES["raising"].write(seed))
@@ -106,7 +106,7 @@ def program(c):
 
 @pytest.mark.parametrize("tier", ["eager", "native"])
 def test_differences_at_a_kink_prove_nothing(tier):
-    """Equal extrema share the cotangent; the slopes to both sides, of which differences take the mean, differ."""
+    """Equal extrema share the cotangent.  The slopes on both sides differ, and differences give their mean."""
     verdict = judge(KINK, tier)
     assert verdict.outcome is Outcome.RIGHT and verdict.compared == 0, verdict.message
 

@@ -1,4 +1,4 @@
-"""Random programs about identity, order, iterators and effects, compiled: right, or refused."""
+"""Compiled random programs about identity, order, iterators and side effects are right or refused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The families of random programs, by name.
 
-A family has a ``name``; ``write(seed)``, the text of a program; and ``refused``, the largest share of its programs that may be
-refused eagerly.
+A family has a ``name``, a method ``write(seed)`` that returns the text of a program, and ``refused``, the largest
+permitted share of programs that the eager path refuses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Writes, views and reads over a few arrays, whose names alias each other in every way that NumPy knows.
+"""Writes, views and reads of a few arrays whose names alias each other in every way that NumPy supports.
 
-A program is written line by line and run after each, so that the next line knows what every name holds: its shape and
-dtype, and whether it may be written to.
+A program is run after each new line, so that the next line can depend on what every name holds: its shape and
+dtype, and whether it is writable.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ FUNCTIONS = ["np.tanh", "np.sin", "np.cos"]
 
 @functools.cache
 def world():
-    """What the programs call and change; what one of them leaves there, the next one sets anew."""
+    """The names that programs use and change; each program sets them again at its start."""
     scope = {"__name__": "random_aliasing"}
     exec(PRELUDE, scope)
     return scope
@@ -126,7 +126,7 @@ class Writer:
         return START + "".join(f"    {line}\n" for line in body)
 
     def run(self, more):
-        """The names after ``more`` lines; None if they fail or grow."""
+        """The names after ``more`` lines; None if these fail or the values grow too large."""
         lines = [*self.body, *more, "return dict(locals())"]
         scope = world()
         exec(self.text(lines), scope)

@@ -1,4 +1,4 @@
-"""Arrays: calling forms with ``out`` and ``where``, constants as indices, values that are not finite, kinks, float32."""
+"""Arrays: calling forms with ``out`` and ``where``, constant indices, non-finite values, kinks, float32."""
 
 from __future__ import annotations
 

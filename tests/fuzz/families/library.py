@@ -1,4 +1,4 @@
-"""Containers, functions and context managers of the standard library, with active numbers in them."""
+"""Containers, functions and context managers of the standard library that hold active numbers."""
 
 from __future__ import annotations
 

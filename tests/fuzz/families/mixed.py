@@ -1,4 +1,4 @@
-"""Statements of several families in one program: what each does alone may not hold together."""
+"""Statements of several families in one program, to find errors that occur only in combination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anything built of writes, views, branches, loops, calls and containers; and what of it can be compiled."""
+"""Writes, views, branches, loops, calls and containers; and a family with the subset that can be compiled."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def shape_of(template, shape):
 
 
 class Writer:
-    """Writes a program statement by statement; every name in `shapes` is bound wherever the next line stands."""
+    """Writes a program statement by statement; every name in `shapes` is bound at the next line."""
 
     jumps = ["break", "continue", "return {} + a.sum() * b[0]"]
 
@@ -246,7 +246,7 @@ UNCOMPILED = ("reshape", "copy", "ravel", "split")
 
 
 class PureWriter(Writer):
-    """Writes programs without containers, views and in-place writes: what can be compiled rather than recorded."""
+    """Writes programs without containers, views and in-place writes, which can be compiled instead of recorded."""
 
     jumps = ["break", "continue"]
 

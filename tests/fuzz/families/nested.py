@@ -1,4 +1,4 @@
-"""Derivatives inside programs, at ints and floats: ``grad`` in ``grad``, hessians, closures over outer variables."""
+"""Derivatives inside programs, at ints and floats: ``grad`` in ``grad``, Hessians, closures over outer variables."""
 
 from __future__ import annotations
 

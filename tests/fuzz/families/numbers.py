@@ -1,4 +1,4 @@
-"""Numbers of other kinds: ints as arguments, complex numbers."""
+"""Numbers other than floats: int arguments, complex numbers."""
 
 from __future__ import annotations
 

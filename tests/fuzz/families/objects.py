@@ -1,4 +1,4 @@
-"""Objects: cached properties and memos, special methods that C calls, descriptors, writes through the attribute protocol."""
+"""Objects: cached properties and memos, special methods called by C code, descriptors, the attribute protocol."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def compare(a, b):
     observed={"o": "{x}.total()"},
     common=0.25,
     length=(2, 5),
-    refused=0.5,  # what ``__hash__`` stores in the hands of a dict or set
+    refused=0.5,  # values that ``__hash__`` stores when a dict or set calls it are refused
 )
 
 ATTRIBUTES = Family(

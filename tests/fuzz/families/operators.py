@@ -1,4 +1,4 @@
-"""Classes of numbers with operators of their own, sequences and dicts of the user's that NumPy and C read, code made at run time."""
+"""User-defined numbers, sequences and dicts that NumPy and C code read, and code created at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that raise and catch: checks that fail, handlers, dead paths with errors; compiled, and compared with plain Python."""
+"""Compiled programs that raise and catch exceptions: failing checks, handlers, errors on dead paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that share: one array, list or object in several places, changed by the program; threads; checkpoints with state."""
+"""Shared arguments: one array, list or object in several places, and changed; threads; checkpoints with state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which object a name is, the order and length of containers, how far iterators have come, and when effects happen."""
+"""Identity of objects, order and length of containers, positions of iterators, and the order of side effects."""
 
 from __future__ import annotations
 

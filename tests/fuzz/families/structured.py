@@ -1,4 +1,4 @@
-"""Numbers and arrays with branches, loops and calls: what the structured tier and the compilers take."""
+"""Numbers and arrays with branches, loops and calls: programs for the structured tier and the compilers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Program:
     # Statements
 
     def body(self, env: dict[str, str], indent: int, length: int) -> dict[str, str]:
-        """Statements that may use and add to ``env``, which comes back with what is known after them."""
+        """Write random statements, which may use the names of ``env``; return the environment after them."""
         env = dict(env)
         for _ in range(length):
             kinds = [self.assign, self.assign, self.update, self.branch, self.count, self.until, self.over, self.call]
@@ -95,7 +95,7 @@ class Program:
         return self.body(env, indent + 1, self.r.randrange(1, 4))
 
     def loop(self, env: dict[str, str], indent: int) -> None:
-        """The body of a loop, with a way round it now and then."""
+        """Write the body of a loop, sometimes with a ``continue``."""
         self.write("pass", indent + 1)
         if self.r.random() < 0.2:
             self.write(f"if {self.condition(env)}:", indent + 1)
