@@ -1,5 +1,5 @@
-"""IR to code: ``python`` prints the sweeps of the structured tier, ``native`` writes LLVM's assembly, ``xla`` traces with JAX.
+"""Code generation: ``python`` prints the structured tier's sweeps, ``native`` writes LLVM assembly, ``xla`` uses JAX.
 
-Imports what is below ``eager`` and ``specialise``.  A new back end is a folder with ``compile_function``, named in
-``compilation/targets.py``, and has a form for each operation of ``ir/typed.py``; ``ir/evaluate.py`` says what is right.
+``typed_python`` prints typed IR as Python. A new back end is a folder with ``compile_function``, listed in
+``compilation/targets.py``, that lowers each operation of ``ir/typed.py``; ``ir/evaluate.py`` defines the right results.
 """

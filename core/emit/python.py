@@ -1,7 +1,7 @@
-"""IR -> formatted, runnable Python with the user's own names.
+"""Print IR as formatted, runnable Python with the user's names.
 
-Values that are used once are folded into the expression that uses them; what is carried by a loop is assigned at the
-end of its body, all at once.
+A value that is used once is folded into the expression that uses it. The carried variables of a loop are assigned
+together at the end of the body.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Expression = tuple[str, int]
 
 
 class Printer:
-    """Prints one function; ``namespace`` collects the objects that its text names."""
+    """Prints one function; ``namespace`` maps the names in its text to objects."""
 
     def __init__(self, function: Function, name: str | None = None) -> None:
         self.function = function
@@ -91,7 +91,7 @@ class Printer:
     # Statements
 
     def block(self, block: Block, indent: int, targets: list[str] | None) -> None:
-        """The operations of a block, then its results assigned to ``targets`` (or returned)."""
+        """Print the operations of a block, then assign its results to ``targets`` (None: return them)."""
         start = len(self.lines)
         local = Counter(v for op in block.operations for v in op.operands if not v.is_constant)
         local.update(v for v in block.results if not v.is_constant)
@@ -124,7 +124,7 @@ class Printer:
             self.write("pass", indent)
 
     def flush(self, indent: int) -> None:
-        """Give every folded expression a name: what comes next may use it more than once, or change what it reads."""
+        """Assign every folded expression to a name: the next statement may use it twice, or change what it reads."""
         for value, (text, _) in list(self.pending.items()):
             self.write(f"{self.define(value)} = {text}", indent)
         self.pending.clear()
@@ -138,7 +138,7 @@ class Printer:
         if op.callee is list:
             self.write(f"{self.define(op.results[0])} = []", indent)
             return
-        if op.operands[0] in self.pending:  # what is written to needs a name
+        if op.operands[0] in self.pending:  # the target of a write needs a name
             text, _ = self.pending.pop(op.operands[0])
             self.write(f"{self.define(op.operands[0])} = {text}", indent)
         values = [self.value(v) for v in op.operands]
@@ -173,7 +173,7 @@ class Printer:
             self.block(other, indent + 1, targets)
 
     def carry(self, op: Operation, initial: list[str], parameters: list[Value], indent: int) -> list[str]:
-        """The variables of a loop, with their initial values assigned."""
+        """Assign the initial values of a loop's carried variables; return the variables' names."""
         targets = []
         for parameter, result in zip(parameters, op.results):
             parameter.name = parameter.name or result.name
@@ -290,7 +290,7 @@ class Printer:
 
     @staticmethod
     def index(value: Value, text: str) -> str:
-        """An index as it is written: a constant slice with colons."""
+        """Return the text of an index between brackets: a constant slice is written with colons."""
         x = value.constant
         if type(x) is not slice:
             return text
@@ -304,7 +304,7 @@ class Printer:
 
 
 def build(function: Function) -> tuple[FunctionType, str, dict[str, Link], dict[str, Any]]:
-    """The Python function that ``function`` prints as, its text, and the callees that are still to be linked."""
+    """Return the Python function that ``function`` prints as, its text, the callees still to be linked, its globals."""
     printer = Printer(function)
     text = printer.text()
     namespace = load(function.name, text, {**printer.namespace, "__name__": "morula.generated"})
@@ -312,7 +312,7 @@ def build(function: Function) -> tuple[FunctionType, str, dict[str, Link], dict[
 
 
 def unused_name(taken: set[str], base: str) -> str:
-    """``base``, or that with a number, such that it is not among the names ``taken``; it is then."""
+    """Return ``base``, with a number if it is already in ``taken``, and add the name to ``taken``."""
     name, n = base, 0
     while name in taken:
         n += 1
@@ -322,7 +322,11 @@ def unused_name(taken: set[str], base: str) -> str:
 
 
 def load(name: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """``namespace`` with what ``text`` defines; tracebacks show the lines, and they can be differentiated again."""
+    """Run ``text`` in ``namespace`` and return it.
+
+    The text is entered in ``linecache``, so that tracebacks show its lines and the functions can be differentiated from
+    their source.
+    """
     filename = f"<morula {name} {next(_serial)}>"
     before = {*namespace}
     exec(compile(text, filename, "exec"), namespace)

@@ -1,7 +1,7 @@
-"""Typed IR -> Python source with NumPy calls: to be read, and to be run by who wants to see what a program computes.
+"""Print typed IR as Python source with NumPy calls, to read or run when one wants to see what a program computes.
 
-One operation is one line, named as in the user's program where the value has a name.  ``source`` gives the text, and
-``build`` a function of it that takes and returns what ``evaluate`` does.
+Each operation is one line; values keep the names of the user's program. ``source`` returns the text, ``build`` a
+function that takes and returns the same as ``evaluate``.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ INFIX = {
     np.bitwise_xor: "^",
 }
 LONGEST = 16
-"""The number of elements up to which a constant array is written out."""
+"""The largest number of elements of a constant array that is written out."""
 
 
 def source(function: Function) -> str:
-    """The function as Python source; constants that are too long to be written out stand as names."""
+    """Return the function as Python source; constants longer than ``LONGEST`` appear as names."""
     return _Printer().text(function)
 
 
 def build(function: Function) -> Callable[..., list[Any]]:
-    """A Python function that takes NumPy arrays and numbers of the declared types and returns a list of such."""
+    """Return a Python function from NumPy arrays and numbers of the declared types to a list of results."""
     printer = _Printer()
     text = printer.text(function)
     return load(function.name, text, dict(printer.namespace))[printer.functions[id(function)]]
@@ -71,7 +71,7 @@ class _Printer:
         return "\n\n\n".join(self.finished) + "\n"
 
     def define_function(self, function: Function) -> str:
-        """Print a function, after those that it calls; gives its name."""
+        """Print a function, after the functions that it calls, and return its name."""
         if id(function) in self.functions:
             return self.functions[id(function)]
         base = function.name if function.name.isidentifier() else "program"
@@ -187,7 +187,7 @@ class _Printer:
         return self.named(x)
 
     def named(self, x: Any) -> str:
-        """The name of a function or a class."""
+        """Return the name of a function or a class in the text; a typed function is printed first."""
         if isinstance(x, Function):
             return self.define_function(x)
         name = getattr(x, "__name__", "")
@@ -251,7 +251,7 @@ class _Printer:
 
     @staticmethod
     def index(op: Operation, texts: list[str]) -> str | None:
-        """The index of a part as it is written between brackets; None for slices that cannot be written so."""
+        """Return the text of an index between brackets; None for a slice that has no such form."""
         spec, part = op.named["spec"].constant, op.results[0].type
         given = list(texts)
         arrays = [v.type.ndim for e, v in zip([e for e in spec if e != ":"], op.positional[1:]) if e == "a"]

@@ -1,20 +1,21 @@
-"""Typed IR to XLA, through JAX: one function that JAX traces once, compiled to one executable.
+"""Typed IR to XLA, through JAX: JAX traces one function once and compiles it to one executable.
 
-    client          the switches that XLA reads when it starts, 64-bit numbers, the compilation cache
+    client          XLA's start-up flags, 64-bit numbers, the cache key of an executable
     program         ``compile_function``: tracing, lowering, compiling, calling
     lower           the walk over blocks: control flow, and the error that a program carries to its end
     lengths         arrays whose length is known only at run time: padded to their bound, masked where it matters
-    overwriting     what is read before an array is written to, so that it is written in place
+    overwriting     reads that are scheduled before a write, so that XLA writes in place
     pending         several writes to one array in a row, done at once
     elementwise     NumPy's ufuncs, with NumPy's results for every dtype
     special         SciPy's ufuncs
     arrays          shapes, casts, matrix products
-    indexing        parts of arrays, read, written and added to
+    indexing        reads, writes and additions to parts of arrays
+    overflow        detection of Python ints out of the range of int64
     reductions      sums, extrema, cumulative functions, sorting
     library         linear algebra and Fourier transforms
-    host            what runs in Python while the program does: calls that XLA lacks, callbacks, printing
+    host            calls into Python: functions that XLA lacks, callbacks, printing
 
-Each file registers what it lowers in ``lower.LOWERINGS``; a call that none of them knows runs in Python (``host``).
+Each file registers its lowerings in ``lower.LOWERINGS``; a call without a lowering runs in Python (``host``).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
     if x.dtype.kind == "f" and dtype.kind in "iu" and (dtype.kind == "u" or dtype.itemsize < 4):
-        # C converts to a wider signed integer first and wraps; XLA alone would stop at the ends of the range.
+        # C converts to a wider signed integer first and wraps; XLA's conversion would saturate.
         if dtype != np.uint64:
             x = lax.convert_element_type(x, np.int64)
     return lax.convert_element_type(x, dtype)
@@ -78,9 +78,9 @@ def _reshape(walk: Walk, op: Operation, x: Any) -> Any:
     if [dimension(n) for n in before] == [dimension(n) for n in after] and before[1:] == after[1:]:
         return lax.reshape(x, result.bounds)
     if not any(isinstance(n, Dim) for n in (*before[1:], *after[1:])):
-        # Only the longest stride varies: the elements stand in order from the start, whatever the lengths.
+        # Only the first length varies, so strides are fixed and the elements stand in C order from the start.
         return lax.reshape(fit(jnp.ravel(x), [int(np.prod(result.bounds, dtype=int))]), result.bounds)
-    # The position of each element of the result in C order, and from it the index into x.
+    # Compute the position of each element of the result in C order, and from it the index into x.
     place: Any = np.int64(0)
     for axis, n in enumerate(result.shape):
         place = place * length(walk, n) + lax.broadcasted_iota(np.int64, result.bounds, axis)
@@ -119,7 +119,7 @@ def _where(walk: Walk, op: Operation, *operands: Any) -> Any:
 def _matmul(walk: Walk, op: Operation, a: Any, b: Any) -> Any:
     left, right = (v.type for v in op.operands)
     contracted, along = left.ndim - 1, max(right.ndim - 2, 0)
-    # Both sides: what lies beyond the length of one may be a NaN, which 0 on the other would not cover.
+    # Both operands are masked: padding may hold NaN, and 0 * NaN is not 0.
     a = masked(walk, a, left, 0, [contracted])
     b = masked(walk, b, right, 0, [along])
     n = min(np.shape(a)[contracted], np.shape(b)[along])

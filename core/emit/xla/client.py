@@ -1,4 +1,4 @@
-"""The XLA client: the switches that it reads once, when it starts, and numbers of 64 bits for our own programs only."""
+"""The XLA client: flags that it reads once, when it starts, and 64-bit numbers for morula's programs only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import jax
 
 from ...errors import BadInput
 
-# XLA on CPUs runs a loop as one compiled function only if it touches fewer bytes than this; above, it dispatches each
-# operation of the body apart, at 100 times the cost of a scalar one.
+# XLA on CPUs compiles a loop to one function only if it touches fewer bytes than this; otherwise it dispatches each
+# operation of the body separately, at 100 times the cost of a scalar operation.
 THRESHOLD = "xla_cpu_small_while_loop_byte_threshold"
 _SWITCH = f"--xla_backend_extra_options={THRESHOLD}=10000000000"
 _OLDEST = (0, 10)
@@ -20,13 +20,13 @@ _OPTION = "--xla_backend_extra_options="
 
 
 def prepare() -> None:
-    """Put the switch into ``XLA_FLAGS`` before the client starts; what the user has set there is kept.
+    """Add the loop threshold to ``XLA_FLAGS`` before the client starts, keeping the user's flags.
 
-    Since the version of JAX that is named here, XLA passes over options called ``xla_...`` that it does not know; before,
-    one may have ended the process, so there the switch is left off.
+    From JAX ``_OLDEST`` on, XLA ignores unknown options called ``xla_...``. Before, one could end the process, so there
+    the flag is not set.
 
     Warns:
-        RuntimeWarning: the client was started without the switch: loops on the CPU are up to 50 times slower.
+        RuntimeWarning: the client was started without the flag: loops on the CPU are up to 50 times slower.
     """
     flags = os.environ.get("XLA_FLAGS", "")
     if THRESHOLD in flags or jax.__version_info__ < _OLDEST:
@@ -57,7 +57,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def refuse_fork() -> None:
-    """Raise in a process that was forked from one in which JAX's threads were running: a call would wait for them forever."""
+    """Raise BadInput in a process forked after JAX had started: a call would wait forever for JAX's threads."""
     if _forked:
         raise BadInput(
             "JAX had been started before this process was forked, and does not run in it: start processes by "
@@ -72,12 +72,12 @@ def _is_started() -> bool:
 
 
 def wide() -> Any:
-    """A context in which JAX keeps 64-bit numbers, whatever the user's own setting is."""
+    """Return a context in which JAX keeps 64-bit numbers, whatever the user's setting is."""
     return jax.enable_x64(True)
 
 
 def default_platform() -> str:
-    """``"cpu"``, ``"gpu"`` or ``"tpu"``: where programs run.  Starts the client."""
+    """Return ``"cpu"``, ``"gpu"`` or ``"tpu"``, where programs run; starts the client."""
     refuse_fork()
     prepare()
     config: Any = jax.config
@@ -86,7 +86,7 @@ def default_platform() -> str:
 
 
 def circumstances() -> str:
-    """What an executable that is kept was made for: the versions, the devices, the switches."""
+    """Return the part of the cache key that describes the environment: versions, devices and flags."""
     prepare()
     device = jax.devices()[0]
     versions = f"{jax.__version__} {version('jaxlib')} {device.client.platform_version}"

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs: JAX's functions of the same name, and what gives NumPy's results where those do not."""
+"""NumPy's ufuncs: JAX's functions of the same name, and own versions where those do not give NumPy's results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .lengths import aligned
 from .lower import Walk, lowers
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
-"""What computes a ufunc of operands that have the dtypes of its loop, and shapes that broadcast."""
+"""For each ufunc, a function of JAX arrays with the dtypes of the ufunc's loop and shapes that broadcast."""
 
 
 def apply_ufunc(ufunc: np.ufunc, *operands: Any) -> Any:
-    """A ufunc of arrays that have the dtypes of its loop."""
+    """Return a ufunc of arrays that have the dtypes of its loop."""
     return UFUNCS[ufunc](*map(jnp.asarray, operands))
 
 
@@ -33,7 +33,7 @@ def _lower(walk: Walk, op: Operation, *operands: Any) -> Any:
 def computes(
     *ufuncs: np.ufunc, when: Callable[[Operation], bool] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what computes ufuncs; ``when``: for which calls."""
+    """Register a function that computes ufuncs; ``when``: a test for the calls that it supports."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         UFUNCS.update(dict.fromkeys(ufuncs, function))
@@ -81,7 +81,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 @computes(np.divmod)
 def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
-    """The quotient rounded down and the remainder, which has the sign of b; as npy_divmod."""
+    """Return the quotient rounded down and the remainder, which has the sign of b; as npy_divmod."""
     a, b = jnp.broadcast_arrays(a, b)
     if _is_integer(a):
         divisor = _nonzero(b)
@@ -112,7 +112,7 @@ def fmod(a: Any, b: Any) -> Any:
 
 @computes(np.reciprocal)
 def reciprocal(x: Any) -> Any:
-    """Of whole numbers too: 1 and -1 are their own, 0 gives what C makes of infinity."""
+    """Return 1 / x. As NumPy for integers: 1 and -1 for themselves, C's conversion of infinity for 0, else 0."""
     if not _is_integer(x):
         return 1 / x
     of_zero = np.iinfo(x.dtype).min if x.dtype.itemsize >= 4 else 0
@@ -127,10 +127,10 @@ def reciprocal(x: Any) -> Any:
 def power(a: Any, b: Any) -> Any:
     a, b = jnp.broadcast_arrays(a, b)
     if _is_integer(a):
-        return _whole_power(a, b, a.dtype.itemsize * 8)  # NumPy raises for negative exponents: they do not come here
+        return _whole_power(a, b, a.dtype.itemsize * 8)  # a check has refused negative exponents, as NumPy does
     if not _is_complex(a):
         return lax.pow(a, b)
-    # As npy_cpow: small whole exponents by squaring, and zero to a power of positive real part is zero.
+    # As npy_cpow: small integer exponents by squaring; zero to a power with a positive real part is zero.
     whole = (b.imag == 0) & (b.real == jnp.round(b.real)) & (jnp.abs(b.real) < 100)
     n = jnp.where(whole, b.real, 0).astype(np.int32)
     squared = _whole_power(a, jnp.abs(n), 7)
@@ -142,7 +142,7 @@ def power(a: Any, b: Any) -> Any:
 
 
 def _whole_power(a: Any, n: Any, bits: int) -> Any:
-    """a**n by squaring; n has at most this many bits."""
+    """Return a**n by repeated squaring; n has at most ``bits`` bits."""
     result = jnp.ones_like(a)
     for _ in range(bits):
         result = jnp.where(n & 1 == 1, result * a, result)
@@ -155,7 +155,7 @@ def _whole_power(a: Any, n: Any, bits: int) -> Any:
 
 @computes(np.sign)
 def sign(x: Any) -> Any:
-    return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))  # of either zero: 0, not -0
+    return jnp.where(x == 0, jnp.zeros_like(x), jnp.sign(x))  # the sign of -0 is 0, not -0
 
 
 @computes(np.modf)
@@ -187,12 +187,12 @@ def lcm(a: Any, b: Any) -> Any:
 
 
 def _magnitude(x: Any) -> Any:
-    """As an unsigned number: that of the smallest number is no signed one."""
+    """Return the absolute value as an unsigned integer: that of the smallest signed integer is not representable."""
     return jnp.abs(x).astype(np.dtype(f"u{x.dtype.itemsize}"))
 
 
 def _magnitude_gcd(a: Any, b: Any) -> Any:
-    """Euclid's algorithm, on all elements until the last has ended."""
+    """Return the gcd by Euclid's algorithm, iterated on all elements until the last is finished."""
     return lax.while_loop(
         lambda state: jnp.any(state[1] != 0),
         lambda state: (jnp.where(state[1] == 0, state[0], state[1]), remainder(*state)),

@@ -1,6 +1,6 @@
-"""What runs in Python while the program does: calls that XLA lacks, callbacks, printing.
+"""Calls from an XLA program into Python: functions that XLA lacks, callbacks, printing.
 
-An exception raised there stops the program as one of its own does, and is raised after the call.
+An exception raised there sets the program's error like one of its own, and is raised after the call.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .lower import Site, Walk, lowers
 
 
 class Raised(Exception):
-    """What a site stands for whose exception was raised in Python; never raised itself."""
+    """Marks the site of an exception that was raised in Python; it is never raised itself."""
 
 
 _SITE = Site(Raised, "")
 
 
 def _as_words(kind: ArrayType) -> tuple[int, ...] | None:
-    """The shape of an array as words of 32 bits; None if it crosses as it is.
+    """Return the shape of an array transferred as 32-bit words; None if it is transferred as it is.
 
-    JAX runs callbacks in threads of XLA, in which 64-bit numbers are not enabled: it would round them to 32 bits on their way.
+    JAX runs callbacks in threads of XLA, in which 64-bit numbers are not enabled: it would convert them to 32 bits.
     """
     return (*kind.bounds, kind.dtype.itemsize // 4) if kind.dtype.str[1:] in ("f8", "c16", "i8", "u8") else None
 
@@ -64,7 +64,7 @@ def _of_words(x: Any, kind: ArrayType) -> np.ndarray:
 
 
 def _cut(arrays: Sequence[Any], lengths: Sequence[Any], types: Sequence[ArrayType]) -> list[np.ndarray]:
-    """Arrays held at their bounds, cut to their lengths."""
+    """Return arrays that are padded to their bounds, cut to their lengths."""
     remaining = [int(n) for n in lengths]
     found = []
     for x, kind in zip(arrays, types):
@@ -83,13 +83,13 @@ def _at_bounds(x: Any, kind: ArrayType) -> np.ndarray:
 
 
 def _result(x: Any, kind: ArrayType) -> np.ndarray:
-    """What Python has computed, as it crosses."""
+    """Return a result of Python padded to its bounds and in the form in which it is transferred."""
     held, words = _at_bounds(x, kind), _as_words(kind)
     return held if words is None else np.ascontiguousarray(held).reshape(-1).view(np.uint32).reshape(words)
 
 
 def _leaves(found: Any) -> Iterator[Any]:
-    """The arrays in a result: tuples in it are gone through, None is nothing."""
+    """Iterate over the arrays in a result, through nested tuples and lists; None is skipped."""
     if isinstance(found, (tuple, list)):
         for x in found:
             yield from _leaves(x)
@@ -104,7 +104,7 @@ def _lengths(walk: Walk, types: Sequence[ArrayType]) -> list[Any]:
 def call_python(
     walk: Walk, op: Operation, function: Callable[..., Any], operands: Sequence[Any], *, is_ordered: bool
 ) -> list[Any]:
-    """The results of a Python function of NumPy arrays."""
+    """Return the traced results of calling a Python function on NumPy arrays at run time."""
     types = [v.type for v in op.positional]
     results = [v.type for v in op.results]
     raised, walk.runs_python = walk.raised, True

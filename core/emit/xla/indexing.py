@@ -1,8 +1,8 @@
-"""Parts of arrays (``typed.Spec``): read, replaced, added to.
+"""Reads, writes and additions to parts of arrays (``typed.Spec``).
 
-A contiguous part is a dynamic slice, which XLA reads and writes in place; a part with a stride is the slice that spans
-it; only index arrays gather and scatter.  Every index is within the array, as the typed IR promises, and XLA clamps what
-is not (what a program computes after it has failed), so that no access leaves the array.
+A contiguous part is a dynamic slice, which XLA reads and writes in place. A part with a stride uses the slice that spans
+it. Only index arrays need gather and scatter. Typed IR guarantees that indices are within the array, except in code that
+runs after the program has failed; there XLA clamps them, so that no access leaves the array.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .lower import Walk, int_or_none, lowers
 
 @dataclass
 class Window:
-    """The part of one dimension: ``n`` elements from ``start`` on, ``step`` apart."""
+    """A range of one dimension: ``n`` elements from ``start``, ``step`` apart."""
 
     start: Any
     step: int
@@ -34,7 +34,7 @@ class Window:
         return (dimension(self.n) - 1) * abs(self.step) + 1
 
     def low(self) -> Any:
-        """The smallest index, of a window whose length is known."""
+        """Return the smallest index; only for a window of known length."""
         return self.start if self.step > 0 else self.start - np.int64(self.span - 1)
 
     def indices(self, size: int) -> Any:
@@ -46,7 +46,7 @@ def _getitem(walk: Walk, op: Operation, x: Any, *index: Any, spec: Spec) -> Any:
     kind, index_types = op.results[0].type, [v.type for v in op.positional[1:]]
     part = read(walk, jnp.asarray(x), windows(spec, index, op.operands[0].type, kind, index_types))
     if "a" in spec:
-        if 0 in part.shape:  # from which nothing can be read: a check has failed, or this is a branch that is not taken
+        if 0 in part.shape:  # nothing can be read: a check has failed, or this branch is not taken
             return jnp.zeros(kind.bounds, part.dtype)
         places = _index(spec, index, index_types)
         part = part.at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)
@@ -80,10 +80,10 @@ def _update(walk: Walk, op: Operation, x: Any, index_and_value: Sequence[Any], s
     inside = mask(walk, kind, [i for i in range(kind.ndim) if i not in sliced])
     bounds = [n for i, n in enumerate(kind.bounds) if i not in sliced]
     if inside is None:
-        # The lengths of the value are known, and a check has found them to be the index's, which is held at its bounds.
+        # The value has known lengths, and a check has shown that the index, padded to its bounds, has the same.
         places = tuple(p[tuple(map(slice, bounds))] if np.ndim(p) == len(bounds) else p for p in places)
     else:
-        # What lies beyond a length is sent out of the array, where it is dropped.
+        # Elements beyond a length get an index outside of the array, where the scatter drops them.
         inside = inside[tuple(0 if i in sliced else slice(None) for i in range(kind.ndim))]
         first = spec.index("a")
         places = tuple(jnp.broadcast_to(fit_index(p, bounds), bounds) if np.ndim(p) else p for p in places)
@@ -97,14 +97,14 @@ def _update(walk: Walk, op: Operation, x: Any, index_and_value: Sequence[Any], s
 
 
 def _asking(spec: Spec) -> list[Any]:
-    """The entries of a spec that take an operand."""
+    """Return the entries of a spec that take an operand."""
     return [e for e in spec if e != ":"]
 
 
 def windows(
     spec: Spec, index: Sequence[Any], kind: ArrayType, part: ArrayType, index_types: Sequence[ArrayType]
 ) -> list[Window]:
-    """The window of each dimension; the whole of those that index arrays, and numbers beside them, choose from."""
+    """Return the window of each dimension: the whole dimension for index arrays, and for integers beside them."""
     operands = iter(index)
     array_ndim = max((t.ndim for e, t in zip(_asking(spec), index_types) if e == "a"), default=0)
     places = part_dimensions(spec, array_ndim)
@@ -122,7 +122,7 @@ def windows(
 
 
 def _index(spec: Spec, index: Sequence[Any], types: Sequence[ArrayType]) -> tuple[Any, ...]:
-    """The index into the block that the windows cut out."""
+    """Return the index into the block that the windows select."""
     arrays = [t for e, t in zip(_asking(spec), types) if e == "a"]
     bounds = np.broadcast_shapes(*(tuple(1 for _ in t.shape) for t in arrays))
     for t in arrays:
@@ -139,13 +139,13 @@ def _index(spec: Spec, index: Sequence[Any], types: Sequence[ArrayType]) -> tupl
 
 
 def fit_index(x: Any, bounds: Sequence[int]) -> Any:
-    """An index array with these bounds, except where it is repeated."""
+    """Return an index array padded to these bounds, except in dimensions where it is broadcast."""
     wanted = bounds[len(bounds) - np.ndim(x) :]
     return fit(x, [n if n == 1 else m for n, m in zip(np.shape(x), wanted)])
 
 
 def read(walk: Walk, x: Any, parts: Sequence[Window]) -> Any:
-    """The windows' part of x, every dimension kept."""
+    """Return the part of x that the windows select, with all dimensions."""
     if all(w.n == m and int_or_none(w.start) == 0 and w.step == 1 for w, m in zip(parts, x.shape)):
         return x
     if 0 in x.shape or any(w.n == 0 for w in parts):
@@ -167,7 +167,7 @@ def read(walk: Walk, x: Any, parts: Sequence[Window]) -> Any:
 
 
 def _read_at_most(x: Any, axis: int, w: Window) -> Any:
-    """The window's part of one dimension at its bound: what exceeds the array is anything."""
+    """Return a window of one dimension, padded to its bound; elements beyond the array are arbitrary."""
     n, bound = x.shape[axis], dimension(w.n)
     if abs(w.step) != 1:
         return jnp.take(x, jnp.clip(w.indices(bound), 0, n - 1), axis=axis, mode="clip")
@@ -176,7 +176,7 @@ def _read_at_most(x: Any, axis: int, w: Window) -> Any:
         x, start = lax.rev(x, [axis]), n - 1 - start
     if int_or_none(start) == 0:
         return fit(x, [bound if i == axis else m for i, m in enumerate(x.shape)])
-    # The slice would be moved to lie within the array, so it is cut from the array's end with room behind.
+    # XLA would shift a slice that exceeds the array. So slice within the array, pad the result, and slice that.
     size = min(n, bound)
     low = jnp.clip(start, 0, n - size)
     part = lax.dynamic_slice_in_dim(x, low, size, axis)
@@ -189,7 +189,7 @@ def _padded(x: Any, axis: int, before: int, after: int) -> Any:
 
 
 def write(walk: Walk, x: Any, parts: Sequence[Window], v: Any, add: bool) -> Any:
-    """x with the windows' part replaced by v, or v added to it; v has every dimension, at its bound."""
+    """Return x with v written or added to the windows' part; v has all dimensions, padded to their bounds."""
     if 0 in x.shape or 0 in v.shape:
         return x
     if any(isinstance(w.n, Dim) and abs(w.step) != 1 for w in parts):
@@ -219,15 +219,15 @@ def write(walk: Walk, x: Any, parts: Sequence[Window], v: Any, add: bool) -> Any
 
 
 def _moved(walk: Walk, v: Any, axis: int, w: Window, n: int) -> tuple[Any, Any, Any]:
-    """A part whose length varies, moved to where it stands in a slice that lies within the array.
+    """Shift a part of varying length to its position in a slice that lies within the array.
 
-    The slice, its start, and which of its elements are the part's.
+    Returns the slice, its start, and a mask of the slice's elements that belong to the part.
     """
     size, taken = min(n, v.shape[axis]), length(walk, w.n)
     first = w.start if w.step > 0 else w.start - (taken - 1)
     low = jnp.clip(first, 0, n - size)
     offset = first - low
-    beyond = v.shape[axis] - taken if w.step < 0 else np.int64(0)  # reversed, what is beyond the length stands first
+    beyond = v.shape[axis] - taken if w.step < 0 else np.int64(0)  # reversing has put the padding first
     if int_or_none(offset) != 0 or int_or_none(beyond) != 0:
         v = lax.dynamic_slice_in_dim(_padded(v, axis, size, size), size - offset + beyond, size, axis)
     else:
@@ -237,7 +237,7 @@ def _moved(walk: Walk, v: Any, axis: int, w: Window, n: int) -> tuple[Any, Any, 
 
 
 def _scattered(walk: Walk, x: Any, parts: Sequence[Window], v: Any, add: bool) -> Any:
-    """The general write: an index for each element, out of the array for what is beyond a length."""
+    """Write by a scatter with an index for each element; elements beyond a length get one outside of the array."""
     indices = []
     for axis, w in enumerate(parts):
         place = w.indices(v.shape[axis])

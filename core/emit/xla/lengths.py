@@ -1,7 +1,7 @@
 """Arrays whose length is known only when the program runs (``typed.Dim``).
 
-XLA's shapes are fixed, so such an array is held at its bound, with anything at all beyond its length.  Computing element
-by element needs no care; whatever mixes elements (reductions, products, sorting, writing) masks them first.
+XLA's shapes are fixed, so such an array is padded to its bound; the elements beyond its length are arbitrary.
+Element-wise operations ignore them; reductions, products, sorting and writing mask them first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def dimension(n: int | Dim) -> int:
 
 
 def fit(x: Any, bounds: Sequence[int]) -> Any:
-    """x cut or padded with zeros at its ends to these lengths: what is beyond an array's own length does not matter."""
+    """Return x cut or padded with zeros at its ends to these lengths; elements beyond its own length are arbitrary."""
     shape = np.shape(x)
     if tuple(bounds) == shape:
         return x
@@ -30,7 +30,7 @@ def fit(x: Any, bounds: Sequence[int]) -> Any:
 
 
 def aligned(x: Any, kind: ArrayType, result: ArrayType) -> Any:
-    """An operand of an element-wise operation with the bounds of its result, where it is not to be repeated."""
+    """Return an operand of an element-wise operation with the bounds of the result, except where it is broadcast."""
     if kind.is_static and result.is_static:
         return x
     wanted = result.shape[result.ndim - kind.ndim :]
@@ -38,7 +38,7 @@ def aligned(x: Any, kind: ArrayType, result: ArrayType) -> Any:
 
 
 def mask(walk: Any, kind: ArrayType, axes: Sequence[int] | None = None) -> Any:
-    """Where the elements of an array are within its lengths along these axes (all of them); None: everywhere."""
+    """Return a mask of the elements within the array's lengths along ``axes`` (default all); None if all are."""
     found = None
     for axis in range(kind.ndim) if axes is None else axes:
         n = kind.shape[axis]
@@ -49,11 +49,11 @@ def mask(walk: Any, kind: ArrayType, axes: Sequence[int] | None = None) -> Any:
 
 
 def masked(walk: Any, x: Any, kind: ArrayType, identity: Any, axes: Sequence[int] | None = None) -> Any:
-    """x with ``identity`` in place of what is beyond its lengths along these axes (all of them)."""
+    """Return x with ``identity`` in place of the elements beyond its lengths along ``axes`` (default all)."""
     inside = mask(walk, kind, axes)
     return x if inside is None else jnp.where(inside, x, jnp.asarray(identity, x.dtype))
 
 
 def length(walk: Any, n: int | Dim) -> Any:
-    """A length as an int64."""
+    """Return a length as an int64, traced or constant."""
     return walk[n.value] if isinstance(n, Dim) else np.int64(n)

@@ -18,7 +18,7 @@ _INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
 
 
 def _takes(*constants: str) -> Callable[[Operation], bool]:
-    """Calls with no other constants than these, of matrices whose lengths are known and that LAPACK computes with."""
+    """Return a test for calls with no constants but these, on non-empty LAPACK matrices of known shapes."""
     return lambda op: (
         set(op.named) <= set(constants)
         and all(v.type.is_static and v.type.dtype.char in "fdFD" and 0 not in v.type.shape for v in op.positional)
@@ -29,7 +29,7 @@ def _takes(*constants: str) -> Callable[[Operation], bool]:
 
 
 def _factor(walk: Walk, a: Any) -> tuple[Any, Any]:
-    """LU factors and permutation of matrices, none of which may be singular."""
+    """Return the LU factors and permutations of matrices; a singular one sets the program's error."""
     factors, _, permutation = lax.linalg.lu(a)
     walk.fail_if(jnp.any(jnp.diagonal(factors, axis1=-2, axis2=-1) == 0), _SINGULAR)
     return factors, permutation
@@ -104,7 +104,7 @@ def _qr(walk: Walk, op: Operation, a: Any, mode: str = "reduced") -> Any:
 
 def _transform(function: Callable[..., Any]) -> Callable[..., Any]:
     def lower(walk: Walk, op: Operation, x: Any, **constants: Any) -> Any:
-        # Single precision is that of the result: NumPy computes in it, and JAX where it is given it.
+        # The result's dtype decides the precision, as in NumPy; JAX computes in the precision of its argument.
         single = op.results[0].type.dtype.char in "fF"
         x = jnp.asarray(x)
         wide = {"f": np.float32, "c": np.complex64} if single else {"f": np.float64, "c": np.complex128}

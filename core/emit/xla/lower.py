@@ -1,7 +1,8 @@
 """The walk over a typed function while JAX traces it: blocks, control flow, and the error that a program carries along.
 
-A program cannot stop in its middle.  Where one may raise, a code (0: none yet) and the values of the first error's
-message are carried through blocks and loops to the end; loops stop when it is set, and Python raises after the call.
+An XLA program cannot stop in the middle. A program that may raise carries an error code (0: no error yet) and the
+values of the first error's message through blocks and loops to its end. Loops stop when the code is set; Python raises
+the exception after the call.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from .overwriting import computed_now, read_before, rewritten, settled
 from .pending import Pending, Place, deferred, place, place_of
 
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
-"""For each callee: ``lower(walk, operation, *operands, **constants)`` gives the result, or a list if there are several."""
+"""For each callee, ``lower(walk, operation, *operands, **constants)``; it returns the result or a list of results."""
 
 FAILING: set[Any] = {raise_if}
 """The callees whose lowering calls ``Walk.fail_if``."""
 
 CONDITIONS: dict[Any, Callable[[Operation], bool]] = {}
-"""Which calls of a callee its lowering is for, where it is not for all; the others run in Python."""
+"""For some callees, a test for the calls that the lowering supports; the other calls run in Python."""
 
 
 def lowers(
     *callees: Any, fails: bool = False, when: Callable[[Operation], bool] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register how calls of these are lowered; ``fails``: it calls ``Walk.fail_if``; ``when``: which calls it is for."""
+    """Register a lowering. ``fails``: it calls ``Walk.fail_if``; ``when``: a test for the calls that it supports."""
 
     def register(lower: Callable[..., Any]) -> Callable[..., Any]:
         LOWERINGS.update(dict.fromkeys(callees, lower))
@@ -48,14 +49,14 @@ def lowers(
 
 
 def is_lowered(op: Operation) -> bool:
-    """Whether a call has a lowering of its own; else it runs in Python."""
+    """Return whether a call has a lowering; otherwise it runs in Python."""
     when = CONDITIONS.get(op.callee)
     return op.callee in LOWERINGS and (when is None or when(op))
 
 
 @dataclass(frozen=True)
 class Site:
-    """A place that may raise: what, and the types and lengths of the values in its message."""
+    """A place in the program that may raise: the exception, its text, and the types of the values in the text."""
 
     exception: Any
     text: str
@@ -65,7 +66,7 @@ class Site:
 
 @dataclass
 class Failure:
-    """The error that a program carries: 0 or the number of a site + 1, and the values of its message, as bits."""
+    """The error that a program carries: the code (0, or the index of a site + 1) and its message's values as bits."""
 
     code: Any
     bits: Any
@@ -73,7 +74,7 @@ class Failure:
 
 @dataclass
 class Walk:
-    """One tracing of a function. ``walk[value]`` is the JAX array that holds a value, or a NumPy constant."""
+    """One trace of a function. ``walk[value]`` is the JAX array of a value, or a NumPy constant."""
 
     function: Function
     sites: list[Site] = field(default_factory=list)
@@ -99,12 +100,12 @@ class Walk:
         return self.values[value]
 
     def array(self, value: Value) -> Any:
-        """The JAX array of a value, constants included: numbers as ones that the program makes, not as inputs of it."""
+        """Return the JAX array of a value or constant; a constant number is created in the program, not passed in."""
         x = self[value]
         return lax.full((), x[()], x.dtype) if isinstance(x, np.ndarray) and not x.ndim else jnp.asarray(x)
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
-        """Trace the whole function: its results, the lengths of those that have some, and the failure if it may raise."""
+        """Trace the whole function and return its results; ``failure`` then holds the error if it may raise."""
         self.values.update(zip(self.function.parameters, arguments, strict=True))
         if self.may_fail(self.function.block):
             self.failure = self.no_failure()
@@ -115,7 +116,7 @@ class Walk:
         return Failure(jnp.zeros((), np.int32), jnp.zeros(self.words, np.int64))
 
     def block(self, block: Block, arguments: Sequence[Any] = ()) -> list[Any]:
-        """Trace a block: its results."""
+        """Trace a block and return its results."""
         self.values.update(zip(block.parameters, arguments))
         outer, self.outer_values = self.outer_values, {}
         waiting = deferred(block) if self.on_cpu else set()
@@ -135,7 +136,7 @@ class Walk:
             try:
                 found = getattr(self, f"lower_{op.kind}")(op)
             except BadInput as error:
-                if self.function.filename not in str(error):  # what was refused is in the innermost block
+                if self.function.filename not in str(error):  # only the innermost block adds its line
                     error.args = (f"{self.function.filename}:{op.line}: {error}",)
                 raise
             for result, x in zip(op.results, found, strict=True):
@@ -149,28 +150,28 @@ class Walk:
         return results
 
     def _replace(self, values: Sequence[Value], arrays: Sequence[Any]) -> None:
-        """Let other arrays stand for values, in the block that is open: JAX cannot use them outside of it."""
+        """Replace the arrays of values until the current block ends: JAX cannot use its arrays outside of it."""
         for value, array in zip(values, arrays):
             self.outer_values.setdefault(value, self.values[value])
             self.values[value] = array
 
     def _compute_before(self, op: Operation, values: Sequence[Value]) -> None:
-        """Have values computed before an operation overwrites what they were read from."""
-        # What it writes, or where, comes out of the same branch: so the write cannot come first.
+        """Force values to be computed before an operation overwrites the array that they were read from."""
+        # The written value, or its index, comes out of the same branch, so the write depends on the reads.
         ties = [v for v in reversed(op.operands[1:] if op.kind == "call" else op.operands) if not v.is_constant]
         tie = [v for v in ties if v.type.ndim == 0][:1] or ties[:1]
         together = list(dict.fromkeys([*tie, *(v for v in values if 0 not in v.type.bounds)]))
         self._replace(together, computed_now([self.array(v) for v in together], self._unknown(op, values)))
 
     def _unknown(self, op: Operation, values: Sequence[Value]) -> Any:
-        """A number that XLA does not know: an index of the write, or else what was read before it."""
+        """Return a number that XLA cannot know: an index of the write, or a value that was read before it."""
         unknown = [v for v in op.positional if not v.is_constant]
         integers = [v for v in unknown if v.type.ndim == 0 and v.type.dtype.kind == "i"]
         found = self.values[next(iter([*integers, *values, *unknown]))]
         return found.array if isinstance(found, Pending) else found
 
     def _lower_deferred(self, op: Operation, is_waiting: bool, held: Sequence[Value]) -> None:
-        """A read of an array that is being written to, or a write: the last one does those before it too."""
+        """Lower a read of an array with pending writes, or a write; the last write does all of them."""
         is_read = op.callee is getitem
         spec, index = op.named["spec"].constant, op.positional[1:] if is_read else op.positional[1:-1]
         x, (result,) = self.values.get(op.operands[0]), op.results
@@ -243,7 +244,7 @@ class Walk:
         return found
 
     def _while_tested_in_body(self, condition: Block, body: Block, initial: list[Any]) -> list[Any]:
-        """A loop whose condition may raise: XLA's conditions give a truth and nothing else, so the body computes it."""
+        """Lower a loop whose condition may raise: an XLA condition returns only a bool, so the body computes it."""
 
         def tested(values: list[Any]) -> Any:
             goes_on = self.block(condition, values)[0]
@@ -284,11 +285,11 @@ class Walk:
     # ---- errors
 
     def may_fail(self, block: Block) -> bool:
-        """Whether a block has a place that may raise."""
+        """Return whether a block contains an operation that may raise."""
         return any(op.kind == "call" and (op.callee in FAILING or not is_lowered(op)) for op in walk(block))
 
     def carried_failure(self, failing: bool) -> Any:
-        """What a region that may raise carries; () for one that does not."""
+        """Return the error code and bits that a region carries if it may raise; else ()."""
         if not failing:
             return ()
         assert self.failure is not None
@@ -300,7 +301,7 @@ class Walk:
 
     @contextmanager
     def carrying(self, failure: Any) -> Iterator[None]:
-        """Within a region: its own failure if it carries one, and the one outside as it was afterwards."""
+        """Use the failure that a region carries, if any, while it is traced; restore the outer failure afterwards."""
         outer = self.failure
         self.take(failure)
         try:
@@ -309,7 +310,7 @@ class Walk:
             self.failure = outer
 
     def fail_if(self, condition: Any, site: Site, values: Sequence[Any] = ()) -> None:
-        """From here on the program has failed, if it had not before and the condition holds."""
+        """Set the program's error if the condition holds and no error is set yet."""
         assert self.failure is not None
         site = replace(site, place=self.numbered.get(calls_to(self.op.line if self.op else 0), -1))
         if site not in self.sites:
@@ -327,12 +328,12 @@ class Walk:
         self.failure = Failure(code, bits)
 
     def unfailed(self) -> Any:
-        """Whether the program has not failed so far; None if it cannot have."""
+        """Return a traced bool, whether no error is set so far; None if the program cannot raise."""
         return None if self.failure is None else self.failure.code == 0
 
 
 def error_at(site: Site, bits: np.ndarray) -> BaseException:
-    """The exception of a site, with the numbers that the program gave back as bits."""
+    """Return the exception of a site, with the message's values decoded from the bits that the program returned."""
     arrays = []
     words = list(bits)
     for kind in site.types:
@@ -346,13 +347,13 @@ def error_at(site: Site, bits: np.ndarray) -> BaseException:
 
 
 def fitted(x: Any, kind: ArrayType) -> Any:
-    """A lowering's result as exactly the dtype of its type."""
+    """Return a lowering's result converted to the dtype of its type."""
     x = jnp.asarray(x)
     return x if x.dtype == kind.dtype else lax.convert_element_type(x, kind.dtype)
 
 
 def _trips(start: Any, stop: Any, step: Any) -> Any:
-    """How often a range runs: as a constant where it is known."""
+    """Return the number of iterations of a range, a constant if it is known."""
     if all(isinstance(x, np.ndarray) for x in (start, stop, step)):
         return np.int64(len(range(int(start), int(stop), int(step))))
     if isinstance(step, np.ndarray):
@@ -365,7 +366,7 @@ def _trips(start: Any, stop: Any, step: Any) -> Any:
 
 
 def int_or_none(x: Any) -> int | None:
-    """A number that is known while the program is traced."""
+    """Return a number that is known while the program is traced; None for a traced one."""
     return int(x) if isinstance(x, (np.ndarray, np.generic)) else None
 
 
@@ -382,7 +383,7 @@ def _words(kind: ArrayType) -> int:
 
 
 def _bits(x: Any) -> Any:
-    """The elements of an array as 64-bit words, without loss."""
+    """Return the elements of an array as 64-bit words, without loss."""
     x = jnp.ravel(x)
     if x.dtype.kind == "c":
         return jnp.concatenate([_bits(x.real), _bits(x.imag)])

@@ -1,4 +1,4 @@
-"""Whether results of Python ints are out of the range of int64, told from results that wrap around."""
+"""Detection of results of Python ints out of the range of int64, computed from the wrapped results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .lower import Walk, lowers
 
 
 def _sum(a: Any, b: Any) -> Any:
-    """The operands have one sign, the result has the other."""
+    """A sum overflows if both operands have one sign and the wrapped result has the other."""
     wrapped = a + b
     return ((a ^ wrapped) & (b ^ wrapped)) < 0
 
@@ -23,13 +23,13 @@ def _difference(a: Any, b: Any) -> Any:
 
 
 def _product(a: Any, b: Any) -> Any:
-    """A product that wrapped around is a multiple of 2**64 away from the one of floats, which is off by far less."""
+    """A wrapped product differs by a multiple of 2**64 from the float product, whose rounding error is far smaller."""
     exact = a.astype(np.float64) * b.astype(np.float64)
     return jnp.abs((a * b).astype(np.float64) - exact) > 2.0**63
 
 
 def _power(a: Any, b: Any) -> Any:
-    """By squaring: six bits of the exponent, since a base of 2 or more to the power of 64 is too large."""
+    """Repeated squaring with six bits of the exponent: 2**64 is already out of range."""
     bad = is_large = jnp.bool_(False)
     result, square = jnp.ones_like(a), a
     for bit in range(6):

@@ -1,9 +1,9 @@
-"""What has to be read before an array is written to, so that XLA can write in place.
+"""Reads that must happen before an array is written to, so that XLA can write in place.
 
-XLA computes a value where it is used, in one piece of code with its use.  If an array's element is read, the array written
-to, and the element used after that, reading it there needs the array as it was, and XLA copies the whole array for it: at
-each step of a loop.  So such values are computed before the write, behind a branch that is never taken: XLA does not
-look through it, and LLVM removes it.
+XLA fuses the computation of a value with its use. If an element is read, the array is then written to, and the element
+is used after that, the fused read needs the old array, and XLA copies the whole array: at each step of a loop. To
+prevent this, such values are forced to be computed before the write by passing them through a branch that is never
+taken. XLA does not fuse across it, and LLVM removes it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ...ir.dynamic import Block, Operation, Value, operands, walk
 from ...ir.typed import STACK, Primitive, add_at, setitem
 
 LARGE = 1024
-"""Bytes from which on an array's copies matter."""
+"""The size in bytes from which copies of an array matter."""
 
 
 def read_before(block: Block, deferred: Set[Operation] = frozenset()) -> dict[Operation, list[Value]]:
-    """For each operation of a block that overwrites an array: the values that read it as it was, and are used later.
+    """Return, for each operation that overwrites an array, the values read from the old array that are used later.
 
-    Writes that are deferred overwrite nothing themselves: the one that they are done with does.
+    A deferred write overwrites nothing by itself; the last write of its row does.
     """
     uses = _last_uses(block)
     origins: dict[Value, Value] = {}
@@ -54,7 +54,7 @@ def read_before(block: Block, deferred: Set[Operation] = frozenset()) -> dict[Op
 
 
 def _overwritten(op: Operation, origins: dict[Value, Value]) -> list[Value]:
-    """The arrays that an operation writes to; their new values are of the same origin from here on."""
+    """Return the original arrays that an operation writes to, and record them as the origins of the new values."""
     pairs: list[tuple[Value, Value]] = []
     if op.kind == "call" and op.callee in (setitem, add_at):
         pairs = [(op.operands[0], op.results[0])]
@@ -91,7 +91,7 @@ def is_large(value: Value) -> bool:
 
 
 def _last_uses(block: Block) -> dict[Value, int]:
-    """Where in a block each value is used last, in nested blocks too."""
+    """Return the position in a block at which each value is last used, including nested blocks."""
     uses: dict[Value, int] = {}
     for place, op in enumerate(block.operations):
         for used in operands(Block([], [op], [])):
@@ -101,13 +101,13 @@ def _last_uses(block: Block) -> dict[Value, int]:
 
 
 def rewritten(block: Block) -> set[Value]:
-    """The new values of arrays that a block writes to and uses again: a read must not be fused with the write before it."""
+    """Return the results of writes that the block uses again: reads of them must not be fused with the write."""
     made = {op.results[0] for op in block.operations if _writes(op) and is_large(op.results[0])}
     return made & {v for op in block.operations for v in op.operands}
 
 
 def settled(x: Any) -> Any:
-    """An array, written: it too comes out of a branch that is never taken, which changes it in place."""
+    """Return a written array through a branch that is never taken and would change it in place, to prevent fusion."""
     first = x[(slice(0, 1),) * x.ndim]
     number = (
         first.reshape(()).real
@@ -119,7 +119,7 @@ def settled(x: Any) -> Any:
 
 
 def computed_now(values: Sequence[Any], number: Any) -> list[Any]:
-    """The values, out of a branch that is never taken; ``number`` is one that XLA does not know."""
+    """Return the values through a branch that is never taken; its condition uses ``number``, unknown to XLA."""
     number = jnp.ravel(number)[0]
     number = number.real if number.dtype.kind == "c" else number.astype(np.int8) if number.dtype == bool else number
     return lax.cond((number < 0) & (number > 0), lambda xs: [_other(x) for x in xs], list, list(values))

@@ -1,9 +1,9 @@
-"""Several writes to one array in a row: gathered, and done at once at the end.
+"""Deferred writes: several writes to one array in a row are collected and done together.
 
-XLA fuses what reads an array between two writes with the write before it, and then needs the array as it was: it copies it
-whole.  So between the first write and the last nothing is written: the elements are kept apart, reads are answered from
-them (an index that may or may not be one of theirs: by selecting), and at the end, when all has been read, they are written
-one after the other, or, where they are neighbours, as one slice.
+XLA fuses a read between two writes with the first write. It then needs the array both before and after that write, and
+copies all of it. To avoid the copy, nothing is written until the last write of the row: the written elements are held
+separately, and reads are answered from them (by a select where the indices may or may not be equal). After the last
+read they are written one after the other, or as one slice if they are neighbours.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from ...ir.typed import Spec, add_at, cast, getitem, setitem
 from .overwriting import is_large
 
 MOST = 16
-"""The number of elements that are kept apart; of the slice that is written at once, four times that."""
+"""The largest number of deferred elements; a slice that is written at once may have four times as many."""
 
 Place = tuple[Any, int]
-"""An index as a value (None: a constant) and what is added to it."""
+"""An index as a value plus a constant offset; the value is None for a constant index."""
 
 
 def deferred(block: Block) -> set[Operation]:
-    """The writes of a block whose arrays nothing but the next write, and reads of the same kind of part, see."""
+    """Return the writes of a block that can wait for the next write to the same array.
+
+    Their results may only be used by that write, and before it by reads with the same kind of index.
+    """
     users: dict[Value, list[Operation]] = {}
     for op in block.operations:
         for v in _seen(op):
@@ -50,7 +53,7 @@ def deferred(block: Block) -> set[Operation]:
 
 
 def _seen(op: Operation) -> list[Value]:
-    """The values that an operation uses, in its blocks too, each once."""
+    """Return the values that an operation uses, including its blocks, each once."""
     found = dict.fromkeys(op.operands)
     for block in op.blocks:
         for inner in block.operations:
@@ -72,7 +75,7 @@ def _is_write(op: Operation) -> bool:
 
 
 def place_of(op: Operation, places: dict[Value, Place]) -> Place | None:
-    """An integer that is another one and a constant."""
+    """Return the place of an operation's result if it is an integer plus or minus a constant; else None."""
     if op.kind != "call" or len(op.results) != 1 or op.results[0].type is None:
         return None
     if op.callee is cast and op.results[0].type.dtype == np.int64 and op.operands[0].type.dtype.kind == "i":
@@ -91,7 +94,7 @@ def place(value: Value, places: dict[Value, Place]) -> Place:
 
 @dataclass
 class Element:
-    """One that is written: where, as JAX's indices and as places, and what."""
+    """A deferred element: its index, as JAX arrays and as places, and the value to write."""
 
     index: list[Any]
     places: list[Place]
@@ -100,7 +103,7 @@ class Element:
 
 @dataclass
 class Pending:
-    """An array with elements that are not written to it yet; an element may be a row, or any part that indices leave."""
+    """An array and its deferred elements; an element is the part that an index selects, e.g. a number or a row."""
 
     array: Any
     spec: Spec
@@ -111,7 +114,7 @@ class Pending:
         return [left.pop(0) if entry == "i" else np.int64(0) for entry in self.spec]
 
     def read(self, index: Sequence[Any], places: Sequence[Place]) -> Any:
-        """The part, as it is after the writes."""
+        """Return a part of the array as it is after the deferred writes."""
         sizes = [1 if entry == "i" else n for entry, n in zip(self.spec, self.array.shape)]
         found = lax.dynamic_slice(self.array, self.starts(index), sizes)
         found = found.reshape([n for entry, n in zip(self.spec, sizes) if entry != "i"])
@@ -126,7 +129,7 @@ class Pending:
         return found
 
     def written(self, index: Sequence[Any], places: Sequence[Place], value: Any, add: bool) -> Pending:
-        """With one more write."""
+        """Return this with one more deferred write."""
         if add:
             old = self.read(index, places)
             value = old | value if value.dtype == bool else old + value
@@ -134,7 +137,7 @@ class Pending:
         return Pending(self.array, self.spec, [*others, Element(list(index), list(places), value)])
 
     def box(self) -> list[tuple[int, int]] | None:
-        """The lowest and highest offset of each index, if the elements are neighbours of which a slice is worth it."""
+        """Return the lowest and highest offset of each index if the elements nearly fill that slice; else None."""
         first, *others = self.elements
         if any([a for a, _ in e.places] != [a for a, _ in first.places] for e in others):
             return None
@@ -144,7 +147,7 @@ class Pending:
         return bounds if volume <= min(4 * MOST, 2 * len(self.elements)) else None
 
     def fill(self) -> None:
-        """Keep apart the elements of the slice that nothing was written to, too."""
+        """Read the unwritten elements of the slice and add them, so that the slice can be written as a whole."""
         bounds = self.box()
         if bounds is None:
             return
@@ -162,7 +165,7 @@ class Pending:
         return [next(e.index[i] for e in self.elements if e.places[i][1] == bounds[i][0]) for i in axes]
 
     def done(self) -> Any:
-        """The array with the elements written."""
+        """Return the array with the deferred elements written."""
         bounds, array = self.box(), self.array
         if bounds is None:
             for e in self.elements:

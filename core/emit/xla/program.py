@@ -1,4 +1,4 @@
-"""A typed function compiled by XLA: traced, lowered, compiled once, called with NumPy arrays."""
+"""A typed function as an XLA executable: traced, lowered and compiled once, called with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from . import arrays, elementwise, host, indexing, library, overflow, reductions
 from .client import default_platform, prepare, refuse_fork, wide
 from .lower import Walk, error_at
 
-_SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares the memory of XLA's
+_SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares XLA's memory
 
 
 def compile_function(function: Function) -> XlaProgram:
-    """A typed function as one XLA executable for JAX's default device.
+    """Compile a typed function to one XLA executable for JAX's default device.
 
     Raises:
-        BadInput: it holds what XLA has not: recursion.
+        BadInput: the function is recursive, which XLA does not support.
     """
     for op in walk(function.block):
         if isinstance(op.callee, Function):
@@ -40,10 +40,10 @@ def compile_function(function: Function) -> XlaProgram:
 
 
 class XlaProgram:
-    """A compiled function: called with its arguments, gives the list of its results.
+    """A compiled function: takes the sequence of its arguments and returns the list of its results.
 
-    ``seconds`` says how long the stages took: ``trace``, ``lower`` (to StableHLO) and ``compile``.  ``places`` tells where in
-    the user's program each numbered place is.
+    ``seconds`` holds the durations of the stages ``trace``, ``lower`` (to StableHLO) and ``compile``. ``places`` maps a
+    place number to the calls and lines in the user's program.
     """
 
     def __init__(self, function: Function) -> None:
@@ -79,10 +79,10 @@ class XlaProgram:
         self._numbers = [None if t.shape else t.dtype.type for t in self._parameters]
 
     def to_bytes(self) -> bytes:
-        """The executable and what belongs to it, for this version of JAX and this kind of device.
+        """Return the serialised program, valid for this version of JAX and this kind of device.
 
         Raises:
-            BadInput: the program runs Python, which is of this process.
+            BadInput: the program calls Python functions of this process, or cannot be pickled.
         """
         if self.runs_python:
             raise BadInput("a program that calls Python cannot be saved")
@@ -94,7 +94,7 @@ class XlaProgram:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> XlaProgram:
-        """The program that ``to_bytes`` has saved; the bytes must come from a source that is trusted."""
+        """Load a program saved by ``to_bytes``; the bytes are unpickled, so they must come from a trusted source."""
         prepare()
         state, executable = pickle.loads(data)
         made = object.__new__(cls)
@@ -110,14 +110,14 @@ class XlaProgram:
 
     @property
     def hlo_text(self) -> str:
-        """The program as XLA has optimised it."""
+        """The program after XLA's optimisation."""
         return self._compiled.as_text() or ""
 
     def __call__(self, arguments: Sequence[Any], *, as_jax: bool = False) -> list[Any]:
-        """The results: NumPy arrays and numbers, or JAX arrays.
+        """Run the program; return NumPy arrays and numbers, or JAX arrays with ``as_jax``.
 
         Raises:
-            the exceptions of the program's own, with their messages.
+            The exceptions of the user's program, with their messages.
         """
         refuse_fork()
         values = [x if number is None else number(x) for x, number in zip(arguments, self._numbers, strict=True)]
@@ -132,7 +132,7 @@ class XlaProgram:
         return results if as_jax else [as_numpy(x) for x in results]
 
     def _cut(self, results: list[Any]) -> list[Any]:
-        """The results without what lies beyond their lengths."""
+        """Return the results cut to their lengths."""
         held, lengths = results[: len(self._results)], results[len(self._results) :]
         found = []
         for x, kind in zip(held, self._results):
@@ -156,9 +156,9 @@ class XlaProgram:
 
 
 def as_numpy(x: jax.Array) -> Any:
-    """A result as an array that can be written to, or a NumPy number.
+    """Return a result as a writable array or a NumPy number.
 
-    XLA's memory is taken over without a copy where the CPU can reach it: nobody else has the array.
+    Large results share XLA's memory if it is on the CPU, since nothing else refers to the array.
     """
     if not x.shape:
         return np.asarray(x)[()]
@@ -166,5 +166,5 @@ def as_numpy(x: jax.Array) -> Any:
         return np.asarray(x).copy()
     x.block_until_ready()
     memory: Any = (ctypes.c_char * x.nbytes).from_address(x.unsafe_buffer_pointer())
-    memory.owner = x  # what keeps XLA from freeing it
+    memory.owner = x  # keeps XLA from freeing the memory
     return np.frombuffer(memory, x.dtype).reshape(x.shape)

@@ -16,7 +16,7 @@ from .lower import Walk, lowers
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """What is below every number of a dtype: the identity of max."""
+    """Return the identity of max for a dtype."""
     if dtype.kind == "c":
         return complex(-np.inf, -np.inf)
     if dtype.kind == "f":
@@ -25,7 +25,7 @@ def lowest(dtype: np.dtype) -> Any:
 
 
 def highest(dtype: np.dtype) -> Any:
-    """The identity of min."""
+    """Return the identity of min for a dtype."""
     if dtype.kind == "c":
         return complex(np.inf, np.inf)
     if dtype.kind == "f":
@@ -66,7 +66,7 @@ def _argmax(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
     is_max = op.callee is np.argmax
     x = masked(walk, jnp.asarray(x), kind, (lowest if is_max else highest)(kind.dtype), [axis])
     if kind.dtype.kind == "c":
-        # The first of the extrema, a NaN being one: the place of the extremum that the lexicographic order gives.
+        # As NumPy: the first element that is NaN or equals the extremum in lexicographic order.
         binary = np.maximum if is_max else np.minimum
         first = x.dtype.type((lowest if is_max else highest)(kind.dtype))
         best = lax.reduce(x, first, lambda a, b: apply_ufunc(binary, a, b), (axis,))
@@ -83,7 +83,7 @@ def _cumulative(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _scanned(ufunc: np.ufunc) -> Callable[..., Any]:
-    """``ufunc.accumulate``, from the first element on as NumPy has it."""
+    """Return a lowering of ``ufunc.accumulate`` that combines the elements in NumPy's order."""
 
     def lower(walk: Walk, op: Operation, x: Any, axis: int = 0, **more: Any) -> Any:
         dtype = op.results[0].type.dtype
@@ -128,7 +128,7 @@ for _ufunc in (
 def _sort(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
     kind = op.operands[0].type
     dtype = kind.dtype
-    # NaNs are sorted to the end; what is beyond the length stands behind them and stays there, the sort being stable.
+    # NaNs are sorted to the end. The padding is NaN too and, since the sort is stable, stays behind them.
     last = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan if dtype.kind == "f" else highest(dtype)
     x = masked(walk, jnp.asarray(x), kind, last, [axis])
     if op.callee is np.sort:

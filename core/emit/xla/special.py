@@ -1,6 +1,6 @@
-"""SciPy's ufuncs: those that JAX computes to full accuracy wherever they are defined, and some that are a line of others.
+"""SciPy's ufuncs: those that JAX computes to full accuracy everywhere, and some that are one line in terms of others.
 
-The rest run in Python (``host``), as do all of them for complex numbers: JAX's functions of the same name lose digits
+The others, and all of them for complex numbers, run in Python (``host``): JAX's functions of the same name lose digits
 (``betaln``, ``gammaincc``, ``owens_t``), differ at poles and infinities (``zeta``, ``poch``) or may not end (``exp1``).
 """
 
@@ -48,7 +48,7 @@ def gammaln(x: Any) -> Any:
 
 @_special("log_ndtr")
 def log_ndtr(x: Any) -> Any:
-    """Near 1 by what is missing there."""
+    """Return the logarithm of the normal distribution function; where that is near 1, from its complement."""
     return jnp.where(x > -1, jnp.log1p(-jax_special.ndtr(-x)), jax_special.log_ndtr(jnp.minimum(x, -1)))
 
 
@@ -76,7 +76,7 @@ def exprel(x: Any) -> Any:
 
 @_special("rel_entr")
 def rel_entr(x: Any, y: Any) -> Any:
-    """x log(x / y), by log1p where x and y are near each other."""
+    """Return x log(x / y), computed with log1p where x and y are close."""
     x, y = jnp.broadcast_arrays(x, y)
     positive = (x > 0) & (y > 0)
     a, b = jnp.where(positive, x, 1), jnp.where(positive, y, 1)
