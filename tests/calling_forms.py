@@ -2,7 +2,7 @@
 
 A form is one way to call a function: each required argument by position or by name, one or two of the optional ones by
 position or by name, and ``out`` as new memory, as an argument itself, as a view with strides, or as a view that overlaps an
-argument.  ``verdict`` runs a form plainly and differentiated.
+argument.  ``verdict`` runs a form plainly and differentiated, and compares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every test shares: reproducible random examples, and a seeded generator."""
+"""Shared fixtures: reproducible random examples and a seeded generator."""
 
 from __future__ import annotations
 

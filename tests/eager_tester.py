@@ -1,4 +1,4 @@
-"""``check_program``: one assertion that a program is differentiated as Python runs it."""
+"""``check_program``: one assertion that a program is differentiated correctly and runs as in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function as typed IR, run by the interpreter in the place of a back end: what ``jit`` makes of it, without a compiler."""
+"""A function as typed IR, run by the interpreter instead of a back end, to test ``jit`` without a compiler."""
 
 from __future__ import annotations
 

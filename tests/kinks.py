@@ -1,4 +1,4 @@
-"""The kinks that ``docs/semantics.md`` lists, row by row: programs at a kink with the gradient that the page promises.
+"""The kinks listed in ``docs/semantics.md``, row by row: programs at a kink with the documented gradient.
 
 ``KINKS`` has an entry for each row of the page's table "Where there is no derivative", under the text of its first cell.
 """

@@ -1,4 +1,4 @@
-"""More programs in which unusual features of Python and NumPy meet."""
+"""More programs that combine unusual features of Python and NumPy."""
 
 from __future__ import annotations
 

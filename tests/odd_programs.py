@@ -1,4 +1,4 @@
-"""Programs in which unusual features of Python and NumPy meet; each is a case with its arguments."""
+"""Programs that combine unusual features of Python and NumPy, with their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths that a program may take; every test that asks for one of these fixtures runs on each of them."""
+"""Fixtures for the paths of a program; a test that uses one of them runs on each path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One tester that proves a program on a path: eager, compiled to native code, compiled by XLA.
+"""One tester of a program on a path: eager, compiled to native code, compiled by XLA.
 
-The program runs plainly in Python and NumPy; on the path its value, its effects on the arguments and its gradient must be
-the same, the gradient being held against extrapolated differences of the plain program, which know nothing of morula.
+The program runs plainly in Python and NumPy.  On the path it must have the same value and the same effects on the
+arguments, and its gradient must agree with extrapolated differences of the plain program, which are independent of morula.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Random programs of typed IR, with their arguments: what passes and back ends are compared with ``evaluate`` on.
+"""Random programs of typed IR with their arguments, on which passes and back ends are compared with ``evaluate``.
 
-Numbers stay small, and nothing jumps at a value that rounding decides: conditions and indices are of integers, which are
-exact, so that any order of floating-point operations gives the same results to rounding.
+Numbers stay small, and conditions and indices are computed from integers, which are exact.  So rounding cannot change a
+branch, and any order of floating-point operations gives the same results to rounding.
 """
 
 from __future__ import annotations

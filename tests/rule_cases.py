@@ -1,4 +1,4 @@
-"""The cases of ``tests/rules``, each function and the arguments that ``check_rule`` is called with, and variations of them."""
+"""The cases of ``tests/rules`` (each function with the arguments of ``check_rule``), and variations of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a function with its first and second derivative, on every path that needs no compiler."""
+"""A function call with its first and second derivatives, on every path that needs no compiler."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One tester that proves a derivative rule; the tests of the rules parametrise over cases and call it.
+"""One tester of derivative rules; the tests of the rules parametrise over cases and call it.
 
-At the level of the table, with no engine: the primal and its arguments are left alone, the cotangents agree with
+First the table alone, without an engine: the rule changes neither primal nor arguments; the cotangents agree with
 extrapolated differences (and with the complex step where asked), are linear in the output's cotangent, vanish with it,
-and come back in the shape and dtype of their arguments.  Then the same on every path that needs no compiler, to the second
-order: the recorded and the structured tier, and typed IR in the interpreter.
+and have the shape and dtype of their arguments.  Then every path that needs no compiler, to the second order: the
+recorded and the structured tier, and typed IR in the interpreter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs that meet Inf or NaN where no cotangent arrives, each with one that computes the same from finite numbers alone."""
+"""Programs that meet Inf or NaN where no cotangent arrives, each with an equivalent that uses finite numbers only."""
 
 import math
 

@@ -1,7 +1,7 @@
-"""Whether a rule keeps to the law that a zero cotangent contributes exactly zero, found out without knowing the rule.
+"""Tests, without knowledge of a rule, that a zero cotangent contributes exactly zero.
 
-An entry of an operand is moved, and the cotangent is set to zero wherever the result moves with it.  The pullback then does
-not depend on that entry: with Inf or NaN in its place it must give what it gives with the number that stood there.
+An entry of an operand is changed, and the cotangent is set to zero wherever the result changes with it.  The pullback
+must then not depend on that entry: Inf or NaN in its place must give the same result as the original number.
 """
 
 from __future__ import annotations

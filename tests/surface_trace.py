@@ -1,4 +1,4 @@
-"""Run a function on traced values, without interpreting its source, and compare what its typed IR computes with NumPy."""
+"""Runs a function on traced values, without interpreting its source, and compares its typed IR with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of the house: who may import what, where files stand, and what the public face promises."""
+"""The layout of the code: permitted imports, places of files, and the public names."""
 
 from __future__ import annotations
 

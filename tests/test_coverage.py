@@ -1,4 +1,4 @@
-"""``docs/coverage.md`` says what is true: no name is forgotten, and what it claims is tried."""
+"""``docs/coverage.md`` is complete and correct: every name is listed, and its claims are tried."""
 
 from __future__ import annotations
 

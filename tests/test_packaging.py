@@ -1,4 +1,4 @@
-"""What is built and what is installed: one distribution, one import name, every package inside."""
+"""Build and installation: one distribution, one import name, with all packages."""
 
 from __future__ import annotations
 

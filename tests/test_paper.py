@@ -1,4 +1,4 @@
-"""The worked examples of the source papers run, and every figure is the source's."""
+"""The worked examples of the source papers run, and give the published figures."""
 
 from __future__ import annotations
 

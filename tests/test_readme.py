@@ -1,4 +1,4 @@
-"""The README and the docs say what is true: their programs run as written, their links and commands exist."""
+"""The README and the docs are correct: programs run as written, links and commands exist."""
 
 from __future__ import annotations
 

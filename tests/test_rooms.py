@@ -1,4 +1,4 @@
-"""The rooms of ``core``: each imports what stands before it, nothing is imported in a circle, and the documented order is true."""
+"""The rooms of ``core`` import only earlier rooms, without circles, in the documented order."""
 
 from __future__ import annotations
 

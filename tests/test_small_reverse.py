@@ -1,4 +1,4 @@
-"""The engine on one page agrees with the real one."""
+"""The engine on one page agrees with morula."""
 
 from __future__ import annotations
 

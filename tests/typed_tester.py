@@ -1,4 +1,4 @@
-"""Programs written in typed IR, and one tester of their gradients: against extrapolated differences, to any order."""
+"""Programs written in typed IR, and one tester of their gradients against extrapolated differences, to any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the races and prints and writes the report; see the package's docstring."""
+"""Run the races, and print and write the report; see the package's docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C functions for the hand-written contenders, compiled when they are first called into a folder that goes with the process."""
+"""C functions for the hand-written contenders, compiled at the first call into a temporary folder of the process."""
 
 from __future__ import annotations
 

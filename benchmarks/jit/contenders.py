@@ -1,4 +1,4 @@
-"""Who takes part: how each is called, and the environment that its process needs."""
+"""The contenders: how each is called, and the environment of its process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from .program import Program
 
 SWITCH = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=10000000000"
-"""Has XLA compile large loops on the CPU as one function; read once, when its client starts."""
+"""Makes XLA compile large loops on the CPU as one function; read once, when its client starts."""
 
 Call = Callable[[], Any]
-"""Gives (value, gradients), or has them on the way: see ``Contender.finish``."""
+"""Returns (value, gradients), perhaps before they are computed: see ``Contender.finish``."""
 
 
 def _done(result: Any) -> Any:
@@ -30,7 +30,7 @@ def _arrived(result: Any) -> Any:
 
 @dataclass(frozen=True)
 class Contender:
-    """``start`` gives, for a program and its arguments, a call; ``finish`` waits for its result."""
+    """``start`` makes a call from a program and its arguments; ``finish`` waits for its result."""
 
     name: str
     start: Callable[[Program, tuple[Any, ...]], Call]

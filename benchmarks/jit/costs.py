@@ -1,4 +1,4 @@
-"""What compiling costs, what a call costs, and how much is kept for the way back."""
+"""The time to compile, the time of a call, and the memory of residuals for the backward sweep."""
 
 from __future__ import annotations
 

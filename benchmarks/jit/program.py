@@ -1,4 +1,4 @@
-"""A program to differentiate and to compile, and what its gradient is held against."""
+"""A program to differentiate and compile, with the reference implementations of its gradient."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ GROUPS = (*RACES, "compiling", "keeping")
 
 @dataclass(frozen=True)
 class Program:
-    """One program.  All functions take the arguments that ``inputs`` makes.
+    """One program.  All functions take the arguments that ``inputs`` returns.
 
     name: as in the tables.
     numpy: plain NumPy; returns the loss, a number.  It may not change its arguments.
     inputs: the arguments for a size; ints among them are static for JAX.
     size, small: the size that is timed (1 to 50 ms by hand), and one at which differences and the eager path are fast.
     argnums: the arguments to differentiate.
-    hand: the best adjoint by hand: returns the loss, and a tuple with the gradient for each of ``argnums``.
+    hand: the best hand-written adjoint: returns the loss, and a tuple with the gradient for each of ``argnums``.
     jax_fair: the loss in jax.numpy as an expert would rewrite it for JAX.
-    jax_literal: the same, statement by statement, where that is a thing to know.
-    iterations: how many innermost iterations a size has, for programs that are judged by the time for each.
-    rtol: how far results may be apart, relative to the largest number in them.
+    jax_literal: the same, translated statement by statement, where this is of interest.
+    iterations: the number of innermost iterations for a size, for programs that are judged by the time of one.
+    rtol: the tolerance of results, relative to the largest number in them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The contenders of a program compute the same thing, are held against each other, and are timed in turn."""
+"""Run the contenders of a program on the same arguments, compare their results and time them, interleaved."""
 
 from __future__ import annotations
 

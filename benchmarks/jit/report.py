@@ -1,4 +1,4 @@
-"""Tables of outcomes."""
+"""Tables of the outcomes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A process for one contender, and the orders that it takes.
+"""The process of one contender, and the requests that it answers.
 
-An order that fails answers with a ``Failure``; one that takes too long or kills the process does too, and the next one
-goes to a new process.
+A failed request returns a ``Failure``.  So does a request that takes too long or kills the process; the next request then
+starts a new process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Native code against the evaluation of the same typed IR in NumPy."""
+"""Native code against the interpreter on the same typed IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random typed programs, native code against NumPy: the law of ``buffers`` is about every order of reads and writes."""
+"""Random typed programs in native code against NumPy, to test ``buffers`` with every order of reads and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed IR printed as Python: what it says, and that it computes what the IR does."""
+"""Typed IR printed as Python: its text, and that it computes the same as the IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed programs compiled by XLA give what ``evaluate`` gives, and raise what it raises."""
+"""Typed programs compiled by XLA give the results of ``evaluate`` and raise its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The switches that XLA reads once: set before it starts, beside the user's own; numbers of 64 bits for our programs only."""
+"""XLA's flags are set before it starts, in addition to the user's; 64-bit numbers only for morula's programs."""
 
 from __future__ import annotations
 

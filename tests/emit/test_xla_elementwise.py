@@ -1,4 +1,4 @@
-"""XLA gives NumPy's results for every ufunc and dtype, at extreme arguments too."""
+"""XLA gives NumPy's results for every ufunc and dtype, also at extreme arguments."""
 
 from __future__ import annotations
 

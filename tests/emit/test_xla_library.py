@@ -1,4 +1,4 @@
-"""Special functions, linear algebra and Fourier transforms by XLA: SciPy's and LAPACK's results, signs and errors."""
+"""Special functions, linear algebra and Fourier transforms by XLA: SciPy's and LAPACK's results, signs, errors."""
 
 from __future__ import annotations
 

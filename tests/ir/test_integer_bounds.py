@@ -1,4 +1,4 @@
-"""What is proved of integers: that indices are in range, that checks never fail; and what must not be proved."""
+"""Facts proved about integers: indices in range, checks that never fail; and facts that must not be proved."""
 
 from __future__ import annotations
 

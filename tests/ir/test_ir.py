@@ -1,4 +1,4 @@
-"""The intermediate representation: how it prints, what the verifier refuses, and that all that is made of it is valid."""
+"""The intermediate representation: its printed form, the verifier's errors, and the validity of generated IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only ``rules/`` knows a derivative: typed IR's adjoints are those of its own operations, or agree with the rule."""
+"""Typed IR defines adjoints only for its own operations and a few NumPy functions, where they agree with the rules."""
 
 from __future__ import annotations
 

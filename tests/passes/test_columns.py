@@ -1,4 +1,4 @@
-"""Matrices that are used column by column are kept transposed, and the program gives the same numbers."""
+"""Matrices that are used column by column are stored transposed, with equal results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested checkpointing: gradients of loops of any length, in memory that does not depend on it."""
+"""Nested checkpointing: gradients of loops of any length, in memory independent of the length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adjoints of library calls in typed IR: pullbacks of the table of rules, compiled."""
+"""Adjoints of library calls in typed IR: the rules' pullbacks, compiled."""
 
 from __future__ import annotations
 

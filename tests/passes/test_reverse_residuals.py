@@ -1,4 +1,4 @@
-"""What loops save for their backward sweep: bytes for an iteration, and what is read again instead."""
+"""Residuals of loops: the bytes saved per iteration, and what is read again instead."""
 
 from __future__ import annotations
 

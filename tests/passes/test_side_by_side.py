@@ -1,4 +1,4 @@
-"""Loops written as products of matrices: which ones are, which stay, and that the numbers agree."""
+"""Loops rewritten as matrix products: which ones are, which are not, and that results agree."""
 
 from __future__ import annotations
 

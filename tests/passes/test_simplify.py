@@ -1,4 +1,4 @@
-"""Simplification of typed IR: what goes, what stays, and that the numbers are the same to the last bit."""
+"""Simplification of typed IR: which operations are removed and which kept, with bitwise equal results."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Fixtures of programs that are compiled: every test that asks for one runs on each path or target."""
+"""Fixtures for compiled programs: a test that uses one runs on each path or target."""
 
 from path_fixtures import check, path, target, value  # noqa: F401

@@ -1,4 +1,4 @@
-"""Programs about identity, order, length, iterators and scopes that were set aside."""
+"""Held-out programs about identity, order, length, iterators and scopes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Comparison of a program run plainly and compiled, by all that a caller can find out about its results and arguments.
+"""Compares a plain and a compiled run of a program in all that a caller can observe of results and arguments.
 
-Compared are the exception or the values, the classes, which arrays are one object, which share memory, which can be written to,
-the arguments afterwards, and what a write into each result changes in the arguments and the other results.
+Compared are the exception or the values, the classes, the identity of arrays, shared memory, writability, the arguments
+afterwards, and the effect of a write into each result on the arguments and the other results.
 """
 
 from __future__ import annotations

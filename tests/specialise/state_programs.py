@@ -1,4 +1,4 @@
-"""Short programs whose meaning depends on which object a name is, on the order and length of containers, and on how far iterators have come."""
+"""Short programs that depend on the identity of objects, on order and length of containers and on iterators."""
 
 from __future__ import annotations
 

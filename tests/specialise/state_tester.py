@@ -1,4 +1,4 @@
-"""The verdict on a program with state: what jit makes of it, beside what Python does with it."""
+"""The verdict on a program with state: the result of ``jit`` against Python's."""
 
 from __future__ import annotations
 

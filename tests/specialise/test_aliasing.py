@@ -1,4 +1,4 @@
-"""Two names for one object: a compiled program means what Python means, or is refused with the remedy, a copy."""
+"""Two names for one object: a compiled program does what Python does, or is refused with the remedy, a copy."""
 
 from __future__ import annotations
 

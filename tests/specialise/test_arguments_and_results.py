@@ -1,6 +1,6 @@
-"""What a compiled function does with its arguments, and which memory its results are: as Python does, in one table.
+"""Effects on arguments and the memory of results are Python's, in one table.
 
-``result_tester`` says what is compared.
+``result_tester`` lists what is compared.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A list, dict, object or array that a compiled function is given and knows by another name too: a closure, a global.
+"""A list, dict, object or array that is an argument and also reached by a closure or a global.
 
-What the program changes or differentiates as an argument has changed under the other name, or the call is refused.
+Changes and derivatives of the argument apply under the other name too, or the call is refused.
 """
 
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Branches on conditions that are known only when the program runs."""
+"""Branches on conditions that are known only at run time."""
 
 from __future__ import annotations
 

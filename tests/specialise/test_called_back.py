@@ -1,4 +1,4 @@
-"""What special methods store which Python's own C code calls, a ``__dict__`` written as a dict, and generators that are left."""
+"""Values stored by special methods that C code calls, a ``__dict__`` written as a dict, abandoned generators."""
 
 from __future__ import annotations
 

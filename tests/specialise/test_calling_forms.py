@@ -1,4 +1,4 @@
-"""Every way to call a function of NumPy has the value and the gradient of NumPy's when compiled, or is refused in words."""
+"""Each calling form of a NumPy function, compiled, has NumPy's value and gradient, or is refused with a message."""
 
 from __future__ import annotations
 

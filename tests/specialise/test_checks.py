@@ -1,4 +1,4 @@
-"""What goes wrong when the program runs is the exception that Python raises, on every path; never other memory."""
+"""Failures at run time raise Python's exceptions on every path, and never access other memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two arrays or objects an argument holds after a differentiated function, where its condition is computed in the function."""
+"""Arguments that hold one of two arrays after a differentiated function, by a condition computed in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compares the items of lists: ``index``, ``count``, ``remove``, ``sort``, ``min``, ``max``, ``sorted`` and ``bisect``."""
+"""Comparisons of list items: ``index``, ``count``, ``remove``, ``sort``, ``min``, ``max``, ``sorted``, ``bisect``."""
 
 from __future__ import annotations
 

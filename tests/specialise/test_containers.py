@@ -1,4 +1,4 @@
-"""Python's containers stay containers: their operators join and repeat, whatever numbers they hold."""
+"""The operators of Python's containers join and repeat them, in compiled code too."""
 
 from __future__ import annotations
 

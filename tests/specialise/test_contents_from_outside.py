@@ -1,4 +1,4 @@
-"""What a compiled program reads of containers from outside is up to date: their items, order, length and keys, at each call."""
+"""Compiled programs read outside containers anew at each call: items, order, length and keys."""
 
 from __future__ import annotations
 

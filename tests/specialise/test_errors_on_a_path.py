@@ -1,4 +1,4 @@
-"""What Python raises where it comes to a statement, a compiled program raises there, and only then: always, on one path, or caught."""
+"""A statement that raises in Python raises in a compiled program when it is reached, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that raise and catch do what Python does, or are refused: value or exception, its arguments, cause and context."""
+"""Programs that raise and catch do what Python does, or are refused: value or exception, arguments, cause, context."""
 
 from __future__ import annotations
 

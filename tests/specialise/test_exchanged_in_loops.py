@@ -1,4 +1,4 @@
-"""Names that a loop exchanges: what is written through one of them after the loop reaches the object that it is, or is refused."""
+"""Names that a loop swaps: a later write through one of them reaches the right object, or is refused."""
 
 from __future__ import annotations
 

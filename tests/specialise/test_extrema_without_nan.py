@@ -1,4 +1,4 @@
-"""``np.nanmin`` and ``np.nanmax`` compiled: every argument by position and by name, rows of NaN, a result that is given."""
+"""Compiled ``np.nanmin`` and ``np.nanmax``: all arguments by position and by name, rows of NaN, ``out=``."""
 
 from __future__ import annotations
 

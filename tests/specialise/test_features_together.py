@@ -1,4 +1,4 @@
-"""Programs of many features of Python give what Python gives, with the right gradient, on both targets."""
+"""Programs that combine Python features have Python's results and the right gradients, on both targets."""
 
 from __future__ import annotations
 

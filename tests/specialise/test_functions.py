@@ -1,4 +1,4 @@
-"""Functions, objects and recursion: they are gone from the compiled program, and none the less mean what Python says."""
+"""Functions, objects and recursion are inlined, and keep Python's meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list from outside that a compiled program reads as an index, or writes into an array, is that of each call."""
+"""An outside list that is used as an index or written into an array is read anew at each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python int that 64 bits do not hold is an error of the program, or wraps if asked; NumPy's integers wrap as NumPy's do."""
+"""A Python int beyond 64 bits is an error, or wraps if asked; NumPy's integers wrap as in NumPy."""
 
 from __future__ import annotations
 

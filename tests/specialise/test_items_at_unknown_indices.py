@@ -1,4 +1,4 @@
-"""Items of lists and tuples at an index that is not known while compiling: read and written, as Python does it."""
+"""Items of lists and tuples at traced indices are read and written as in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Less common forms of NumPy's functions, compiled as in NumPy: a single number's axes, weights, initial values, edges, places."""
+"""Less common forms of NumPy's functions: axes of scalars, weights, initial values, edges, positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's functions take lists and nested lists of numbers for arrays, in compiled code too."""
+"""NumPy's functions take lists and nested lists of numbers as arrays, in compiled code too."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`while` and `for range(n)` with conditions and bounds that are known only when the program runs."""
+"""`while` and `for range(n)` with conditions and bounds that are known only at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place that a loop gives a value of another kind: right where the loop runs; where it does not, an error that says so."""
+"""A place that changes kind in a loop: right if the loop runs, and a clear error if it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function of ``math`` and ``cmath``, with its derivative: compiled as it is eagerly, or refused."""
+"""Every function of ``math`` and ``cmath`` and its derivative: compiled with the eager result, or refused."""
 
 from __future__ import annotations
 

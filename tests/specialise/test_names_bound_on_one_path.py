@@ -1,4 +1,4 @@
-"""A name that one path gives to an array which another path writes to: each path yields the array as it left it."""
+"""A name bound to an array on one path, while another path writes to it: each path gives its own final state."""
 
 from __future__ import annotations
 

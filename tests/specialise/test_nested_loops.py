@@ -1,4 +1,4 @@
-"""How often nested loops are interpreted until what they carry settles: in proportion to the depth, not to a power of it."""
+"""The number of interpretations of nested loops is proportional to the depth, not to a power of it."""
 
 from __future__ import annotations
 

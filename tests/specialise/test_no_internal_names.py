@@ -1,4 +1,4 @@
-"""No message names a class of the engine; an error of the engine itself is refused as a fault, with the user's line and the cause."""
+"""No message names a class of the engine; internal errors are refused as faults, with the user's line and cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two names that are one object on one path of a branch: a change by one is seen by the other there, and only there."""
+"""Two names for one object on one path of a branch: a change through one is seen through the other only there."""
 
 from __future__ import annotations
 

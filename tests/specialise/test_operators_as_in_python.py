@@ -1,4 +1,4 @@
-"""Operators and built-in functions give the types that Python gives, and raise its errors with its words."""
+"""Operators and built-in functions give Python's types, and raise Python's errors with its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether ``reshape`` and ``ravel`` of a new array are views, and what order="K" gives, is what NumPy's order in memory makes of it."""
+"""NumPy's memory order decides whether ``reshape`` and ``ravel`` give views, and the result of order="K"."""
 
 from __future__ import annotations
 

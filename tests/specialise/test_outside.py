@@ -1,4 +1,4 @@
-"""Compiled code and the world: printing, calls of Python, and what is read from outside of the program."""
+"""Side effects in compiled code: printing, calls of Python, and reads from outside the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that share memory, or overlap themselves: as Python does, or refused; nothing is written where they are refused."""
+"""Arguments that overlap each other or themselves: as in Python, or refused before anything is written."""
 
 from __future__ import annotations
 

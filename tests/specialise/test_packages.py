@@ -1,4 +1,4 @@
-"""The solvers of the packages are programs like any other: they compile inside the model that they are part of."""
+"""The solvers of the packages compile as part of the models that use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dtypes are NumPy 2's, for every pair of them and with Python's numbers; single precision stays single."""
+"""Promotion follows NumPy 2 for every pair of dtypes and for Python's numbers; single precision stays single."""
 
 from __future__ import annotations
 

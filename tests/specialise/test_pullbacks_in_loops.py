@@ -1,4 +1,4 @@
-"""Derivatives that stand for an operation (a rule's, or one given by hand) within nested loops, which run iterations again."""
+"""Pullbacks of rules and of ``mo.adjoint`` in nested loops, whose iterations are recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursion on numbers that are known only when the program runs: native code calls itself."""
+"""Recursion on numbers that are known only at run time: native code calls itself."""
 
 from __future__ import annotations
 

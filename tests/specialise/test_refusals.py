@@ -1,4 +1,4 @@
-"""What compiled code has not: each construct is refused with the user's line, by name, and with what to do instead."""
+"""Constructs without compiled form are refused by name, with the user's line and the remedy."""
 
 from __future__ import annotations
 

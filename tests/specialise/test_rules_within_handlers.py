@@ -1,4 +1,4 @@
-"""A ``try`` in a function that is differentiated sees what the function raises, and nothing of the backward sweep."""
+"""A ``try`` in a differentiated function catches what the function raises, and nothing of the backward sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A special method of an array that is called by its name does what the operator does."""
+"""A special method of an array called by name does what its operator does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity, order and length of containers, iterators and laziness, effects and scopes: as Python has them, or refused."""
+"""Identity, order and length of containers, iterators, side effects and scopes are Python's, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled derivatives: results of NaN are computed again by a program in which a zero cotangent contributes exactly zero."""
+"""Compiled derivatives: a NaN result is computed again by a program in which a zero cotangent contributes zero."""
 
 import math
 from functools import cache

@@ -1,4 +1,4 @@
-"""NumPy's functions and methods in compiled programs give what they do in NumPy: values, dtypes, shapes, and views."""
+"""NumPy's functions and methods in compiled programs give NumPy's values, dtypes, shapes and views."""
 
 from __future__ import annotations
 

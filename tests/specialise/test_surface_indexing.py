@@ -1,4 +1,4 @@
-"""Indices of every kind in compiled programs mean what they do in NumPy: parts read, written and added to, and views."""
+"""Every kind of index in compiled programs means what it does in NumPy: reads, writes, updates and views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's operators, built-in functions and ``math`` on numbers that are not known: types, values and errors of Python."""
+"""Python's operators, built-in functions and ``math`` on traced numbers: Python's types, values and errors."""
 
 from __future__ import annotations
 

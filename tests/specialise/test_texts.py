@@ -1,4 +1,4 @@
-"""Texts of numbers that are not known while compiling: by f-strings, ``%``, ``format``, ``str``, ``repr``, ``join`` and by objects."""
+"""Texts of traced numbers: by f-strings, ``%``, ``format``, ``str``, ``repr``, ``join`` and by objects."""
 
 from __future__ import annotations
 

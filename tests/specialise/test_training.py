@@ -1,4 +1,4 @@
-"""A whole training step (forward, backward, optimiser) on nested parameters is one program."""
+"""A whole training step (forward, backward, optimiser) on nested parameters compiles to one program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jit` of derivatives, derivatives of `jit`, and either inside the other."""
+"""Derivatives inside `jit`, and `jit` inside derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program forks where a container, an iterator or an object would have two forms after a condition, and is interpreted on each way.
+"""A program forks where a container, an iterator or an object has two forms after a condition; each way is interpreted.
 
 Each program is compared with plain Python (value, arguments afterwards) and its gradient with the eager one, on all ways.
 """

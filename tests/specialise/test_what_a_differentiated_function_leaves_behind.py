@@ -1,6 +1,6 @@
-"""What a differentiated function returns beside its value, stores and writes is constant for its own derivative alone.
+"""Values that a differentiated function stores, or returns as extra results, are constants for its own derivative.
 
-A derivative around it passes through all of that, on every path.
+An enclosing derivative passes through all of these, on every path.
 """
 
 from types import SimpleNamespace

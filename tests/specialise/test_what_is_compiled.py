@@ -1,4 +1,4 @@
-"""Whatever can be called can be compiled, or is refused in words: methods, partials, objects, functions of C, classes."""
+"""Any callable can be compiled, or is refused with a message: methods, partials, objects, C functions, classes."""
 
 from __future__ import annotations
 

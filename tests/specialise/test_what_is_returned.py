@@ -1,4 +1,4 @@
-"""What a compiled function returns holds numbers and arrays, whatever object it is; or it is refused."""
+"""Any object that holds numbers and arrays can be returned from compiled code, or is refused."""
 
 import collections
 import operator

@@ -1,4 +1,4 @@
-"""Results that are one of several arrays, by conditions and loops: the same object as in Python, or refused with a message."""
+"""A result that is one of several arrays, by conditions and loops, is the same object as in Python, or is refused."""
 
 from __future__ import annotations
 

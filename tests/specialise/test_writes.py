@@ -1,4 +1,4 @@
-"""In-place writes: what they do to values, to other names for the same memory, to the caller's arrays, and to gradients."""
+"""In-place writes: their effect on values, on other names of the memory, on the caller's arrays and on gradients."""
 
 from __future__ import annotations
 

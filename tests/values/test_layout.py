@@ -1,4 +1,4 @@
-"""Nested values taken apart into leaves and what holds them, and put together again."""
+"""Nested values are split into leaves and a structure, and rebuilt from them."""
 
 from __future__ import annotations
 

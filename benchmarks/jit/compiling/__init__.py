@@ -1,1 +1,1 @@
-"""Programs that tell what compiling costs, and calling what is compiled."""
+"""Programs to measure the time to compile, and to call a compiled program."""

@@ -1,4 +1,4 @@
-"""Next to nothing to compute: what remains is the call."""
+"""Programs with almost nothing to compute, to measure the overhead of a call."""
 
 from __future__ import annotations
 

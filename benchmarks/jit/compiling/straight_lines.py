@@ -1,4 +1,4 @@
-"""Lines without a branch, ever twice as many: compilation should take ever twice as long.  And no more than a call."""
+"""Straight-line programs of doubling length: compilation should take twice as long each time, a call hardly longer."""
 
 from __future__ import annotations
 

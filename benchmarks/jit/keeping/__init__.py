@@ -1,1 +1,1 @@
-"""Programs that tell what the way back needs to be kept."""
+"""Programs to measure the memory of residuals."""

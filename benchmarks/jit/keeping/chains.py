@@ -1,4 +1,4 @@
-"""A long loop over a vector: keeping its states takes n * m numbers, keeping the states between stretches far fewer."""
+"""A long loop over a vector: saving all its states takes n * m numbers, saving checkpoints far fewer."""
 
 from __future__ import annotations
 

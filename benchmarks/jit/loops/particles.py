@@ -1,4 +1,4 @@
-"""Bodies under their own gravity, by the leapfrog: all pairs as arrays, and pair by pair."""
+"""Gravitating bodies, integrated by leapfrog: all pairs as arrays, and pair by pair."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Products of structured matrices, written as loops over rows and columns: trmm, syrk, syr2k, symm, covariance.
 
-By hand they are calls of BLAS.  SciPy's wrappers take columns first, so they are given transposes, which are not copied.
+The hand-written versions call BLAS.  SciPy's wrappers expect column-major arrays, so they get transposes, which are
+not copied.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""morula's own solver of differential equations inside the program, beside Diffrax's.
+"""Programs that call a solver of differential equations: morula's, compared with Diffrax's.
 
-They take different steps, and so does the solver by hand: results agree to the tolerance asked for.
+Each solver, also the hand-written one, takes different steps, so results agree to the requested tolerance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sparse matrix in compressed rows times a vector."""
+"""A sparse matrix in CSR format times a vector."""
 
 from __future__ import annotations
 

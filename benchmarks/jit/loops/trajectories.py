@@ -1,4 +1,4 @@
-"""Solvers of ordinary differential equations with scalar state, stepped by ``while``: fixed steps, and controlled ones."""
+"""Solvers of ordinary differential equations with scalar state, in ``while`` loops: fixed and adaptive steps."""
 
 from __future__ import annotations
 
