@@ -1,15 +1,17 @@
-"""Native code: typed IR as LLVM, for the loops of one processor.
+"""Native code: typed IR to LLVM assembly, with single-threaded loops.
 
+schedule    moves reads before writes, so that fewer arrays are copied
 liveness    where values are defined and used
 fusion      which arrays are never in memory: their elements are computed where they are used
-buffers     which memory the others have, so that updates are made in place
-function    one function as LLVM's text; what each operation is stands in control, elementwise, updates, reductions,
-            products, stacks, library, on elements: real_functions, complex_functions, integers
+buffers     memory for the other arrays, such that updates are made in place
+function    one function as LLVM assembly. The emitters of operations are in control, elementwise, updates, reductions,
+            products, stacks, library; those of single elements in real_functions, complex_functions, integers
+entry       the C and CPython entry points
 machine     LLVM's passes, object code
-program     what is called
+program     the callable program
 """
 
-from . import (  # noqa: F401  they enter what they write
+from . import (  # noqa: F401  they register their emitters
     complex_functions,
     control,
     elementwise,

@@ -1,7 +1,7 @@
-"""Arrays while code is written: where an element comes from, for any index.
+"""Arrays during code generation: how to obtain an element for any index.
 
-``Memory`` is an array in memory, at any distances; ``Lazy`` one whose elements are computed where they are asked for.
-Lengths and indices are literals or registers of type i64.
+``Memory`` is a strided array in memory; ``Lazy`` an array whose elements are computed where they are used. Lengths and
+indices are literals or registers of type i64.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .elements import Element, address, load, store
 
 
 class Array:
-    """The elements of one value.  ``flat``: whether an element can be asked for by its place in C order."""
+    """The elements of one array value; ``flat``: whether ``load_flat``, by position in C order, is available."""
 
     dtype: np.dtype
     lengths: list[str]
     flat: bool
 
     def load(self, code: Code, indices: Sequence[str]) -> Element:
-        """The element; one that has been computed before on every way to here is taken again."""
+        """Return the element; one that was already computed on every path to here is reused."""
         return self._again(code, tuple(indices), self.compute)
 
     def load_flat(self, code: Code, i: str) -> Element:
@@ -49,7 +49,7 @@ class Array:
 
 
 class Memory(Array):
-    """Elements at ``pointer``, ``strides`` elements apart; without strides: in C order without gaps."""
+    """Elements at ``pointer``, ``strides`` elements apart; without strides, contiguous in C order."""
 
     def __init__(
         self, code: Code, pointer: str, dtype: np.dtype, lengths: list[str], strides: list[str] | None = None
@@ -78,7 +78,7 @@ class Memory(Array):
         store(code, address(code, self.pointer, i, self.dtype), x, self.dtype, self.align)
 
     def fill(self, code: Code, source: Array) -> None:
-        """Copy all elements of an array of the same lengths to here."""
+        """Copy all elements of an array of the same lengths into this memory."""
         if self.flat and source.flat:
             one = lambda i: self.store_flat(code, i[0], source.load_flat(code, i[0]))  # noqa: E731
             code.nest([self.count(code)], one)
@@ -96,7 +96,7 @@ def c_strides(code: Code, lengths: Sequence[str]) -> list[str]:
 
 
 class Lazy(Array):
-    """Elements that ``at(indices)`` computes; ``at_flat``, if there is one, by the place in C order."""
+    """Elements that ``at(indices)`` computes; ``at_flat``, if given, takes the position in C order."""
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class Lazy(Array):
 
 
 class Part:
-    """The part of an array that an index names (``typed.Spec``): from an index of the part to one of the array."""
+    """The part of an array that an index selects (``typed.Spec``): maps indices of the part to indices of the array."""
 
     def __init__(self, spec: Spec, operands: Sequence[Any]) -> None:
-        """Operands: an i64 for each ``"i"`` and slice, an ``Array`` of integers (or an i64) for each ``"a"``."""
+        """Take an i64 for each ``"i"`` and slice, and an ``Array`` of integers (or an i64) for each ``"a"``."""
         self.spec, self.operands = spec, list(operands)
         arrays = [o for e, o in zip([e for e in spec if e != ":"], operands) if e == "a"]
         self.advanced = max((len(a.lengths) for a in arrays if isinstance(a, Array)), default=0)
@@ -132,7 +132,7 @@ class Part:
         return "a" in self.spec
 
     def indices(self, code: Code, part: Sequence[str]) -> list[str]:
-        """The array's index for an index of the part."""
+        """Return the array's index for an index of the part."""
         operands, found = list(self.operands), []
         for position, entry in enumerate(self.spec):
             if entry == ":":
@@ -150,7 +150,7 @@ class Part:
         return found
 
     def of_memory(self, code: Code, base: Memory, lengths: list[str]) -> Memory:
-        """The part as memory of its own strides; not for index arrays."""
+        """Return the part as strided memory; not for index arrays."""
         first = self.indices(code, ["0"] * len(lengths))
         strides = [""] * len(lengths)
         for position, d in self.places.items():
@@ -167,13 +167,13 @@ class Part:
 
 
 def widened(code: Code, x: str, dtype: np.dtype) -> str:
-    """An integer as an i64."""
+    """Return an integer extended to i64."""
     if dtype.itemsize == 8 or x[0] != "%":
         return x
     return code.value(f"{'sext' if dtype.kind == 'i' else 'zext'} i{8 * dtype.itemsize} {x} to i64")
 
 
 def broadcast_indices(array: Array, indices: Sequence[str]) -> list[str]:
-    """The index of an operand for an index of the result that it is broadcast to."""
+    """Return the index into an operand for an index of the result that it is broadcast to."""
     own = indices[len(indices) - len(array.lengths) :]
     return ["0" if n == "1" else i for n, i in zip(array.lengths, own)]

@@ -1,13 +1,13 @@
-"""Which memory every array lives in.
+"""Buffer assignment: the memory of every array.
 
-An array that is not lazy (``fusion``) has a buffer.  Several values share one: an array and what ``setitem`` makes of it,
-the array that a loop carries from its initial value to its result, the results of both branches of an ``if``.  One law
-makes that right: **at every point, all values of a buffer that are alive there have the same elements in it**.  So an
-operation may write into a buffer if no value of it is alive after the operation, and if the operation itself reads from
-it, at most, the element that it is about to write.  Where an operation cannot have the buffer that its operand or its
-place in a loop suggests, it has another one, and the elements are copied: the emitter sees that the buffers differ.
+An array that is not lazy (``fusion``) has a buffer. Several values may share one: the operand and the result of
+``setitem``, a carried array of a loop with its initial value and result, the results of both branches of an ``if``. The
+invariant: **at every point, all live values of a buffer have the same elements**. So an operation may write into a
+buffer if none of its values is live after the operation, and if the operation itself reads from it at most the element
+that it is about to write. Otherwise its result gets another buffer, and the emitter, which compares the buffers, copies
+the elements.
 
-Buffers that are not alive at the same time then share *slots*, the pieces of memory that a call allocates.
+Buffers that are not live at the same time then share *slots*, the pieces of memory that a call allocates.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ...ir.typed import STACK, ArrayType
 from .fusion import accesses, is_array, is_elementwise, part
 from .liveness import Order
 
-SMALL = 512  # bytes; memory of the function's own stack, which LLVM turns into registers where it can
+SMALL = 512  # bytes up to which a buffer is on the function's stack, where LLVM may turn it into registers
 
 
 @dataclass(eq=False)
 class Buffer:
     size: int  # in bytes
-    is_own: bool = True  # else it is an argument or a constant, which is not written to
+    is_own: bool = True  # else the memory of an argument or of a popped array, which is not written to
     values: list[Value] = field(default_factory=list)
     first: int = 0
     last: int = 0
-    output: int | None = None  # of which the buffer is the memory
+    output: int | None = None  # the result whose memory this is
     slot: int | None = None
 
 
@@ -48,7 +48,7 @@ class Placement:
 
 
 def place(function: Function, order: Order, lazy: set[Value]) -> Placement:
-    """A buffer for every array that is not lazy; those of the results are marked as outputs."""
+    """Return the buffers of all arrays that are not lazy; those of the results are marked as outputs."""
     found = Placement()
     placing = _Placing(order, lazy, found)
     for value in function.parameters:
@@ -72,7 +72,7 @@ class _Placing:
         self.last_push = max(map(self.effective, filter(_pushes, order.at)), default=0)
 
     def effective(self, op: Operation) -> int:
-        """The position after which an operation does not run again."""
+        """Return the position after which an operation does not run again: the end of its outermost loop."""
         return max([self.order.at[op], *(end for at, end in self.loops if at < self.order.at[op] < end)])
 
     # Buffers
@@ -85,18 +85,18 @@ class _Placing:
         return Buffer(size_of(value.type))
 
     def is_free(self, buffer: Buffer | None, position: int) -> bool:
-        """Whether nothing needs what is in a buffer after the operation at a position."""
+        """Return whether no value of a buffer is live after the operation at a position."""
         if buffer is None or not buffer.is_own:
             return False
         return not any(self.order.is_live_after(v, position) for v in buffer.values)
 
     def forget(self, buffer: Buffer | None, position: int) -> None:
-        """Drop the values of a buffer that are past: positions only grow, so nobody asks for them again."""
+        """Drop the dead values of a buffer: positions only grow, so they are not asked for again."""
         if buffer is not None and len(buffer.values) > 8:
             buffer.values = [v for v in buffer.values if self.order.last_use(v) > position] or buffer.values[-1:]
 
     def reads(self, operands: Iterable[Value]) -> dict[Buffer, set[Any]]:
-        """The buffers that operands are read from, lazy ones as they will be, and in which ways."""
+        """Return the buffers that operands are read from, through lazy ones, with the ways of ``accesses``."""
         found: dict[Buffer, set[Any]] = {}
         for operand in operands:
             for root, ways in accesses(operand, self.order, self.lazy, self.read_by).items():
@@ -122,7 +122,7 @@ class _Placing:
         elif op.callee in (typed.setitem, typed.add_at):
             self.update(op)
         elif op.callee is typed.stack_pop and self.order.at[op] > self.last_push:
-            for result in arrays:  # nothing will be pushed where they stand
+            for result in arrays:  # no later push can overwrite them, so they are used in the stack's memory
                 self.put(result, Buffer(size_of(result.type), is_own=False))
         else:
             reads = self.reads(op.positional)
@@ -147,7 +147,7 @@ class _Placing:
     def destination(
         self, op: Operation, result: Value, reads: dict[Buffer, set[Any]], in_step: bool, taken: set[Buffer]
     ) -> Buffer:
-        """The buffer for a new array: the one wished for, or one that is read here for the last time, or a new one."""
+        """Return the buffer for a new array: the wished one, one that is read here for the last time, or a new one."""
         position = self.order.at[op]
         candidates = [self.wished.get(result)]
         if in_step:
@@ -163,7 +163,7 @@ class _Placing:
         return all(v.type.dtype.itemsize == result.type.dtype.itemsize for v in buffer.values)
 
     def wish(self, value: Value, buffer: Buffer) -> None:
-        """Ask for a value to be made in a buffer, and for what it is made of by writes."""
+        """Request that a value be made in a buffer, and also the arrays that it is made from by writes and loops."""
         while value not in self.wished and value not in self.of and not value.is_constant:
             if size_of(value.type) != buffer.size:
                 return
@@ -182,7 +182,7 @@ class _Placing:
     # Control flow
 
     def loop(self, op: Operation) -> None:
-        """Each carried array has one buffer for its initial value, in the body, and as the result, if that can be."""
+        """Give each carried array one buffer for its initial value, the body and the result, where possible."""
         order, start = self.order, self.order.at[op]
         initial = op.operands[len(op.operands) - len(op.results) :]
         taken: set[Buffer] = set()
@@ -218,12 +218,12 @@ class _Placing:
                 self.put(result, buffer)
 
     def _is_used_inside(self, buffer: Buffer, op: Operation) -> bool:
-        """Whether a loop's blocks read what its buffer held before it."""
+        """Return whether a loop's blocks use values that were in a buffer before the loop."""
         start, end = self.order.at[op], self.order.end[op]
         return any(start < use.position <= end for v in buffer.values for use in self.order.uses[v])
 
     def if_(self, op: Operation) -> None:
-        """A result has the buffer of an array that a branch changes or passes on, if nothing else needs that one."""
+        """Give each result the buffer of the array that a branch changes or returns, if that is free afterwards."""
         start, end = self.order.at[op], self.order.end[op]
         taken: set[Buffer] = set()
         chosen: list[Buffer | None] = []
@@ -247,7 +247,7 @@ class _Placing:
                 self.put(result, buffer)
 
     def origin(self, value: Value) -> Value:
-        """The array outside of a branch, already placed, that a value is made of by writes."""
+        """Return the array, already placed outside of a branch, from which a value is made by writes."""
         while value not in self.of and not value.is_constant:
             op = self.order.maker.get(value)
             if op is None:
@@ -264,13 +264,13 @@ class _Placing:
 
 
 def _pushes(op: Operation) -> bool:
-    """Whether an operation may write to a stack."""
+    """Return whether an operation may push on a stack."""
     is_used = any(v.type is STACK for v in op.operands)
     return op.callee is typed.stack_push or isinstance(op.callee, Function) and is_used
 
 
 def _share_slots(found: Placement, order: Order) -> None:
-    """Give every buffer of its own a slot: the smallest that is free while the buffer is alive and large enough."""
+    """Assign a slot to every own buffer: the smallest that is large enough and free while the buffer is live."""
     buffers: dict[Buffer, tuple[int, int]] = {}
     for value, buffer in found.of.items():
         if not buffer.is_own or buffer.output is not None or buffer.size <= SMALL:

@@ -1,4 +1,4 @@
-"""C functions of SciPy's Cython modules: ``scipy.special.cython_special``, ``scipy.linalg.cython_blas``, ``cython_lapack``."""
+"""C functions of SciPy's Cython modules ``scipy.special.cython_special``, ``scipy.linalg.cython_blas`` and the like."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Symbol = tuple[str, str]  # module, and name in its ``__pyx_capi__``
 
 @cache
 def signature(symbol: Symbol) -> str | None:
-    """The C signature of a function, ``"double (double, int)"``; None if there is none of this name."""
+    """Return the C signature of a function, ``"double (double, int)"``; None if it does not exist."""
     capsule = _capsules(symbol[0]).get(symbol[1])
     if capsule is None:
         return None

@@ -1,4 +1,4 @@
-"""Arrays that are known while compiling: small ones stand in the module, large ones are linked to it."""
+"""Constant arrays: small ones are written in the module, large ones are linked to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRITTEN = 1024  # elements
 
 
 def constant_array(code: Code, program: ProgramText, x: np.ndarray) -> Array:
-    """The memory of a constant; equal ones share it."""
+    """Return the memory of a constant array; equal constants share it."""
     x = np.ascontiguousarray(x)
     name = "constant." + hashlib.sha256(f"{x.dtype.str}{x.shape}".encode() + x.tobytes()).hexdigest()[:24]
     if name not in program.constants:

@@ -1,7 +1,7 @@
-"""The elements of arrays in registers and in memory: types, literals, loads, stores, conversions.
+"""Elements of arrays in registers and in memory: types, literals, loads, stores, conversions.
 
-An element is the name of a register or a literal; that of a complex dtype is a pair of them.  A bool is an i1 in a
-register and a byte in memory.
+An element is the name of a register, or a literal; a complex element is a pair of these. A bool is an i1 in a register
+and a byte in memory.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _REGISTER = {"?": "i1", "f": "float", "d": "double", "F": "float", "D": "double"
 
 
 def register(dtype: np.dtype) -> str:
-    """The LLVM type of an element, of each half of a complex one.
+    """Return the LLVM type of an element, or of each half of a complex one.
 
     Raises:
-        BadInput: native code has no such elements.
+        BadInput: native code does not support the dtype.
     """
     if dtype.char in _REGISTER:
         return _REGISTER[dtype.char]
@@ -41,16 +41,16 @@ def is_complex(dtype: np.dtype) -> bool:
 
 
 def half(dtype: np.dtype) -> np.dtype:
-    """The dtype of a complex number's parts."""
+    """Return the dtype of a complex number's parts."""
     return np.dtype(f"f{dtype.itemsize // 2}")
 
 
 def literal(x: Any, dtype: np.dtype) -> Element:
-    """A constant number as an element."""
+    """Return a constant number as an element."""
     if is_complex(dtype):
         return literal(np.real(x), half(dtype)), literal(np.imag(x), half(dtype))
     if dtype.kind == "f":
-        # LLVM writes a float as the double of the same value.
+        # LLVM assembly writes a float as the bits of the double with the same value.
         with np.errstate(all="ignore"):
             return f"0x{struct.unpack('<Q', struct.pack('<d', float(dtype.type(x))))[0]:016X}"
     if dtype.kind == "b":
@@ -59,7 +59,7 @@ def literal(x: Any, dtype: np.dtype) -> Element:
 
 
 def number(text: str, dtype: np.dtype) -> float | int | None:
-    """The value of a literal, None for a register."""
+    """Return the value of a literal, None for a register."""
     if not isinstance(text, str) or text[0] in "%@":
         return None
     if dtype.kind == "f":
@@ -72,7 +72,7 @@ def zero(dtype: np.dtype) -> Element:
 
 
 def address(code: Code, pointer: str, offset: str, dtype: np.dtype) -> str:
-    """Of the element that stands ``offset`` elements after the pointer."""
+    """Return the address of the element ``offset`` elements after the pointer."""
     if is_complex(dtype):
         offset = code.multiply(offset, "2")
     if offset == "0":
@@ -106,7 +106,7 @@ def _align(dtype: np.dtype) -> int:
 
 
 def registers(x: Element) -> list[str]:
-    """The registers of an element, one or two."""
+    """Return the registers of an element, one or two."""
     return list(x) if isinstance(x, tuple) else [x]
 
 
@@ -115,12 +115,12 @@ def register_kinds(dtype: np.dtype) -> list[str]:
 
 
 def element(parts: list[str], dtype: np.dtype) -> Element:
-    """The inverse of ``registers``."""
+    """Return the element of these registers; the inverse of ``registers``."""
     return tuple(parts) if is_complex(dtype) else parts[0]
 
 
 def convert(code: Code, x: Element, source: np.dtype, target: np.dtype) -> Element:
-    """NumPy's ``astype``; a complex number made real loses its imaginary part."""
+    """Convert an element like NumPy's ``astype``; from complex to real, the imaginary part is dropped."""
     if source == target:
         return x
     if is_complex(source):
@@ -153,7 +153,11 @@ def convert(code: Code, x: Element, source: np.dtype, target: np.dtype) -> Eleme
 
 
 def _float_to_integer(code: Code, x: str, kind: str, target: np.dtype) -> str:
-    """What C leaves undefined (NaN, numbers out of range) is what the processor gives: the least int64, cut to size."""
+    """Convert a float to an integer.
+
+    NaN and numbers out of range are undefined in C. They give what the processor gives: the least int64, truncated to
+    the target's size.
+    """
     wide = code.value(f"call i64 @llvm.fptosi.sat.i64.{'f64' if kind == 'double' else 'f32'}({kind} {x})")
     suffix = "f64" if kind == "double" else "f32"
     code.module.declare(f"llvm.fptosi.sat.i64.{suffix}", "i64", [kind])

@@ -1,12 +1,12 @@
 """One typed function as LLVM code: its signature, memory, blocks and results.
 
-    i32 @name(inputs..., outputs..., ptr %context)                the memory of its slots, then
+    i32 @name(inputs..., outputs..., ptr %context)                  allocates the slots, then calls
     i32 @name.body(inputs..., outputs..., slots..., ptr %context)
 
-An input is a number in registers, the pointer of a contiguous array, or a stack (data, bytes in use, capacity); an output is a
-pointer to where the result goes.  Every array that a body writes to has a pointer of its own that is ``noalias``, so that
-LLVM knows that buffers do not overlap.  The result is 0, or 1 if the program has ended by an error, which the context
-says.  How an operation is written stands in the files that register in ``EMITTERS``.
+An input is a number in registers, the pointer of a contiguous array, or a stack (data, bytes in use, capacity); an
+output is a pointer to the memory of a result. Every array that a body writes to has its own ``noalias`` pointer, so
+LLVM knows that buffers do not overlap. The status is 0, or 1 if the program has ended with an error, which is in the
+context. The emitters of operations are in the files that register in ``EMITTERS``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from .schedule import scheduled
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
 EMITTERS: dict[Any, Callable[[FunctionCode, Operation], None]] = {}
-"""How calls are written, by callee."""
+"""For each callee or kind of operation, the function that emits it."""
 
 
 PARTS: dict[str, Callable[..., Any]] = {}
-"""What other files write of a function, by name: each file that imports this one enters its own."""
+"""Further emitters by name, registered by files that import this one, to avoid circular imports."""
 
 
 def emits(*callees: Any) -> Callable[[Any], Any]:
@@ -50,7 +50,7 @@ def emits(*callees: Any) -> Callable[[Any], Any]:
 
 
 class FunctionCode:
-    """A function while it is written.  ``values`` holds a number's element, an array, or a stack's registers."""
+    """A function while it is written; ``values`` maps a value to an element, an ``Array`` or a stack's registers."""
 
     def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
         function = self.function = scheduled(function)
@@ -70,7 +70,7 @@ class FunctionCode:
     # Values
 
     def element(self, value: Value) -> Element:
-        """A number."""
+        """Return the element of a number."""
         if value.is_constant:
             return literal(value.constant, np.dtype(value.type.dtype))
         return self.values[value]
@@ -87,7 +87,7 @@ class FunctionCode:
         return [self.length(n) for n in kind.shape]
 
     def memory(self, value: Value) -> Memory:
-        """The memory in which an array is to be made, or is, in C order without gaps."""
+        """Return the memory of an array's buffer, contiguous in C order."""
         buffer = self.placement.of[value]
         if buffer not in self.pointers:
             if buffer.size > SMALL:
@@ -98,7 +98,7 @@ class FunctionCode:
         return Memory(self.code, self.pointers[buffer], value.type.dtype, self.lengths(value.type))
 
     def in_memory(self, value: Value) -> Memory:
-        """An array in C order without gaps; one that is not is copied to memory of this operation's own."""
+        """Return an array contiguous in C order, copied to temporary memory if it is not."""
         array = self.array(value)
         if isinstance(array, Memory) and array.flat:
             return array
@@ -110,7 +110,7 @@ class FunctionCode:
         return made
 
     def temporary(self, kind: ArrayType) -> str:
-        """Memory of the size of an array, used by one operation."""
+        """Return memory of the size of an array, for use by one operation."""
         buffer = Buffer(int(np.prod(kind.bounds)) * kind.dtype.itemsize)
         if buffer.size <= SMALL:
             return self.code.slot("i8", max(buffer.size, 1))
@@ -118,7 +118,7 @@ class FunctionCode:
         return f"%slot{len(self.placement.slots) - 1}"
 
     def set_array(self, value: Value, array: Array) -> None:
-        """Define an array: as what computes its elements, or in memory that they are written to now."""
+        """Define an array value: keep a lazy one as it is, write the elements of any other to its memory."""
         if value in self.lazy:
             self.values[value] = array
             return
@@ -165,7 +165,7 @@ class FunctionCode:
         code.module.functions.append(self.frame(name, parameters, calls, slots))
 
     def signature(self) -> tuple[list[str], list[str]]:
-        """The parameters of inputs and outputs, as declared and as passed on."""
+        """Return the parameters of inputs and outputs, as declared and as arguments of a call."""
         declared, passed = [], []
         for k, value in enumerate(self.function.parameters):
             for kind, name in input_registers(k, value.type):
@@ -185,16 +185,17 @@ class FunctionCode:
             return element(names, value.type.dtype)
         buffer = self.placement.of[value]
         self.pointers[buffer] = names[0]
-        # Lengths may be parameters that stand after this one.
+        # A length may be a later parameter, which has no value yet.
         lengths = [
             f"%in{self.function.parameters.index(n.value)}" if isinstance(n, Dim) else str(n) for n in value.type.shape
         ]
         return Memory(self.code, names[0], value.type.dtype, lengths)
 
     def frame(self, name: str, parameters: list[str], calls: list[str], slots: list[int]) -> str:
-        """The function that allocates the slots; memory that cannot be had is an error of the program.
+        """Return the text of the function that allocates the slots; running out of memory is an error of the program.
 
-        Some of it is kept for the next call, since new memory costs more to be given than to be filled.
+        Memory of medium size is kept for the next call, since the system takes longer to provide new memory than the
+        program to fill it.
         """
         lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) {MARKS} {{", "start:"]
         pointers: list[str] = []
@@ -203,7 +204,7 @@ class FunctionCode:
             places, total = [], 0
             for size in slots:
                 places.append(total)
-                total += (size + 127) // 64 * 64  # a gap, so that rows of several arrays do not meet in the cache
+                total += (size + 127) // 64 * 64  # a gap, so that rows of several arrays do not share cache sets
             self.code.module.declare("malloc", "ptr", ["i64"], pure=False)
             self.code.module.declare("free", "void", ["ptr"], pure=False)
             kept = self.program.keep(f"{name}.kept") if LEAST_KEPT <= total <= MOST_KEPT else ""
@@ -270,7 +271,7 @@ class FunctionCode:
         PARTS["count_length"](self, op)
 
     def call_function(self, op: Operation) -> None:
-        """A typed function, perhaps this one."""
+        """Emit a call of a typed function, possibly a recursive one."""
         code, name = self.code, self.program.name_of(op.callee)
         self.check_depth()
         PARTS["count"](self, "20")
@@ -303,7 +304,7 @@ class FunctionCode:
     # Errors
 
     def check_depth(self) -> None:
-        """Raise RecursionError before calls have filled the processor's stack."""
+        """Emit a check that raises RecursionError before calls fill the processor's stack."""
         code = self.code
         self.program.is_recursive = True
         here = code.call("llvm.frameaddress.p0", "ptr", [("i32", "0")])
@@ -312,12 +313,12 @@ class FunctionCode:
         self.fail_if(deep, RecursionError, "maximum recursion depth exceeded in compiled code")
 
     def unlikely(self) -> str:
-        """The mark of a branch that is hardly ever taken."""
+        """Return the metadata of a branch that is hardly ever taken."""
         mark = self.program.metadata('!{!"branch_weights", i32 1, i32 1000000}')
         return f", !prof {mark}"
 
     def leave_if(self, condition: str) -> None:
-        """End the program, whose error has been noted."""
+        """End the program if the condition holds; its error is already in the context."""
         self.has_failure = True
         after = self.code.new("on")
         self.code.branch(condition, "failed", after, self.unlikely())
@@ -331,7 +332,7 @@ class FunctionCode:
         values: Sequence[tuple[Element, np.dtype]] = (),
         number: int = 0,
     ) -> None:
-        """End the program with an exception (or with the error of a number); braces in its text stand for values."""
+        """End the program with an exception, or with error ``number``; the values replace the braces in its text."""
         code, program = self.code, self.program
         bad, after = code.new("bad"), code.new("on")
         code.branch(condition, bad, after, self.unlikely())
@@ -347,7 +348,7 @@ class FunctionCode:
 
 
 def input_registers(k: int, kind: Any) -> list[tuple[str, str]]:
-    """The parameters of LLVM, (type, name), that make up parameter k."""
+    """Return the LLVM parameters, as (type, name), of parameter k."""
     if kind is STACK:
         return [("ptr", f"%in{k}"), ("i64", f"%in{k}.used"), ("i64", f"%in{k}.capacity")]
     if kind.shape:

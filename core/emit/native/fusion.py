@@ -1,8 +1,8 @@
-"""Which arrays are never written to memory: their elements are computed in the loop that uses them.
+"""Fusion: which arrays are never written to memory, because their elements are computed in the loop that uses them.
 
-Elementwise results and parts of arrays are such *lazy* values, if that costs nothing: if they cost no arithmetic, or are
-used by one loop only, once for each of its elements; and if what they read is not overwritten before they are used.
-This is a matter of speed: ``buffers`` copies what must not be overwritten, whatever is decided here.
+Elementwise results and parts of arrays are *lazy* in this sense if it costs nothing: they need no arithmetic, or one
+loop uses each of their elements once; and the arrays that they read are not overwritten before they are used. The
+choice affects only speed: ``buffers`` copies an array that must not be overwritten in any case.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .real_functions import find
 
 REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin)
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
-_DEAR = 12  # a call of exp, in additions
+_DEAR = 12  # the cost of a call such as exp, in additions
 _CHEAP = 2
-_DEEPEST = 40  # expressions of more operations than this in a row are cut
+_DEEPEST = 40  # longer chains of operations are cut by storing an array
 _EXPENSIVE = {np.divide: 3, np.sqrt: 4, np.remainder: 8, np.floor_divide: 8}
 _PLAIN = {np.add, np.subtract, np.multiply, np.negative, np.absolute, np.maximum, np.minimum, np.conjugate, np.square}
 _PARTS = {np.real: "real", np.imag: "imag"}
@@ -33,7 +33,7 @@ def is_array(value: Value) -> bool:
 
 
 def is_elementwise(op: Operation) -> bool:
-    """Whether an element of the results is a function of one element of each operand."""
+    """Return whether an element of the result depends on one element of each operand."""
     if op.kind != "call":
         return False
     if op.callee in (np.where, typed.cast) or op.callee in _PARTS or is_outer(op):
@@ -46,12 +46,12 @@ def is_elementwise(op: Operation) -> bool:
 
 
 def is_outer(op: Operation) -> bool:
-    """Whether a product has sums of one term: a column times a row."""
+    """Return whether a matrix product has sums of one term: a column times a row."""
     return op.callee is np.matmul and op.operands[0].type.shape[-1] == 1 and op.operands[0].type.ndim > 1
 
 
 def _reads_once(op: Operation, value: Value) -> bool:
-    """Whether a product asks for each element of an operand once: of both vectors, or of the matrix beside a vector."""
+    """Return whether a product reads each element of an operand once: both vectors, or the matrix beside a vector."""
     if op.callee is not np.matmul:
         return False
     a, b = op.operands
@@ -63,7 +63,7 @@ def _reads_once(op: Operation, value: Value) -> bool:
 
 
 def is_view(op: Operation) -> bool:
-    """Whether the elements of the result are elements of an operand, somewhere else."""
+    """Return whether the elements of the result are elements of an operand at other indices."""
     return op.kind == "call" and op.callee in (
         typed.getitem,
         typed.transpose,
@@ -74,14 +74,14 @@ def is_view(op: Operation) -> bool:
 
 
 def is_strided(op: Operation | None) -> bool:
-    """Whether the result stands in its operand's memory, at regular distances."""
+    """Return whether the result is a strided view of its operand's memory."""
     if op is None or op.kind != "call":
         return False
     return op.callee is typed.transpose or op.callee is typed.getitem and "a" not in op.named["spec"].constant
 
 
 def part(op: Operation) -> Any:
-    """The part of an array that a ``getitem``, ``setitem`` or ``add_at`` names; equal ones are the same part."""
+    """Return a key of the part that a ``getitem``, ``setitem`` or ``add_at`` accesses; equal keys mean one part."""
     spec = op.named["spec"].constant
     count = sum(e != ":" for e in spec)
     index = op.positional[1 : 1 + count]
@@ -89,7 +89,7 @@ def part(op: Operation) -> Any:
 
 
 def fused(function: Function, order: Order) -> set[Value]:
-    """The lazy values.  ``order.uses`` of what they read is extended by their own uses."""
+    """Return the lazy values; their uses are added to ``order.uses`` of the values that they read."""
     lazy = _by_use(order)
     _keep_what_is_overwritten(order, lazy)
     for value in reversed([v for v in order.maker if v in lazy]):
@@ -134,7 +134,7 @@ def _by_use(order: Order) -> set[Value]:
             elif user.callee is np.matmul and is_strided(maker := order.maker[value]):
                 ways.add((user, ()))
                 if costs[value]:
-                    kept.add(maker.operands[0])  # the order in which it is read is chosen by how it stands in memory
+                    kept.add(maker.operands[0])  # the product's loops are ordered by the strides, so it needs memory
             elif _reads_once(user, value):
                 ways.add((user, ()))
             else:
@@ -143,7 +143,7 @@ def _by_use(order: Order) -> set[Value]:
             continue
         cost = costs[value]
         if cost and all(not is_array(r) and sink.callee is typed.getitem for sink, _ in ways for r in sink.results):
-            one_time = len(ways) <= _count(value)  # single elements are asked for
+            one_time = len(ways) <= _count(value)  # only single elements are used
         else:
             one_time = len(ways) == 1 or cost <= _CHEAP and len(ways) <= 3
         if cost == 0 or one_time and not again:
@@ -171,7 +171,7 @@ def _cost(op: Operation) -> int:
 
 
 def _reads_elements(op: Operation, value: Value) -> bool:
-    """Whether an operation that writes memory, or gives a number, asks for the elements of an operand in its own loop."""
+    """Return whether an operation that writes memory or returns a number reads an operand in its own loop."""
     if op.kind != "call":
         return False
     if op.callee in (typed.setitem, typed.add_at):
@@ -184,9 +184,9 @@ def _reads_elements(op: Operation, value: Value) -> bool:
 def accesses(
     value: Value, order: Order, lazy: set[Value], found: dict[Value, dict[Value, set[Any]]]
 ) -> dict[Value, set[Any]]:
-    """What a value's elements are read from: for each array in memory the ways in which it is read.
+    """Return the arrays in memory that a value's elements are computed from, with the ways in which each is read.
 
-    ``()``: at the same index; a ``part``: at the index of that part; None: somewhere else.
+    A way is ``()`` for the same index, a ``part`` for the index of that part, None for any other index.
     """
     if value.is_constant or value.type is STACK:
         return {}
@@ -209,7 +209,7 @@ def accesses(
 
 
 def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
-    """Take values out of ``lazy`` which would be read after, or while, what they read is overwritten."""
+    """Remove values from ``lazy`` that would be read after, or while, an array that they read is overwritten."""
     overwritten: dict[Value, list[tuple[int, Operation]]] = {}
     for op, position in order.at.items():
         if op.kind == "call" and op.callee in (typed.setitem, typed.add_at):
@@ -222,7 +222,7 @@ def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
             overwritten.setdefault(value, []).append((position, op))
     reach: dict[Value, set[Use]] = {}
     found: dict[Value, dict[Value, set[Any]]] = {}
-    # The last one first: where it is written to memory, what it is made of is read there and not later.
+    # From the last to the first: once a value is stored, the lazy values that it reads are used there and not later.
     for value in [v for v in reversed(order.maker) if v in lazy]:
         users = [r for user in order.users[value] if user is not None for r in user.results if r in lazy]
         reach[value] = set(order.uses[value]).union(*(reach[r] for r in users))
@@ -238,5 +238,5 @@ def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
 
 
 def _safe_at(op: Operation, ways: set[Any]) -> bool:
-    """Whether an operation may overwrite an array that is read in these ways, element after element."""
+    """Return whether an operation may overwrite an array element by element while it reads it in these ways."""
     return op.kind == "call" and "a" not in op.named["spec"].constant and ways == {part(op)}

@@ -1,8 +1,8 @@
-"""Where values are defined and used, as positions in the order in which a function's operations are written.
+"""Liveness: the positions at which values are defined and used, in the order in which operations are emitted.
 
-A control structure has a position where it takes its operands, one for each block's beginning and end, and one where
-its results are there.  What a loop's body reads of outside, it reads in every iteration: such a use counts at the loop's end.
-The two branches of an ``if`` exclude each other: what one of them uses is not alive in the other for that.
+A control structure has one position for its operands, one for the beginning and end of each block, and one for its
+results. A loop's body reads an outer value in every iteration, so such a use counts at the end of the loop. The two
+branches of an ``if`` exclude each other: a use in one does not make a value live in the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 @dataclass(frozen=True)
 class Use:
     position: int
-    loops: tuple[Operation, ...]  # that the use stands in, from the outermost
+    loops: tuple[Operation, ...]  # that contain the use, from the outermost
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Order:
     last: int = 0
 
     def effective(self, use: Use, value: Value) -> int:
-        """The position up to which a use keeps a value."""
+        """Return the position up to which a use keeps a value live."""
         outside = len(self.loops[value])
         return self.end[use.loops[outside]] if len(use.loops) > outside else use.position
 
@@ -42,7 +42,7 @@ class Order:
         return max((self.effective(use, value) for use in self.uses[value]), default=self.defined[value])
 
     def is_live_after(self, value: Value, position: int) -> bool:
-        """Whether what runs after the operation at a position may use the value."""
+        """Return whether an operation that runs after the one at a position may use the value."""
         hidden = self.excluded.get(position, ())
         for use in self.uses[value]:
             at = self.effective(use, value)
@@ -95,7 +95,7 @@ def order(function: Function) -> Order:
         use(b.results, position, loops, None)
 
     def one_of_two(op: Operation, loops: tuple[Operation, ...]) -> None:
-        """The range of the second branch is known before the first is numbered: it is as long as its operations are many."""
+        """Number both branches; the positions of the second, which the first excludes, are computed beforehand."""
         then, other = op.blocks
         first = count + _length(then) + 1
         branches.append((first, first + _length(other) - 1))
@@ -106,7 +106,7 @@ def order(function: Function) -> Order:
     define(function.parameters, 0, (), None)
     block(Block([], function.block.operations, function.block.results), ())
     found.yields[id(function.block)] = found.last = count
-    # A while's condition must leave the carried values to the body.
+    # The body of a while uses the carried values after its condition.
     for op in found.at:
         if op.kind == "while":
             condition = op.blocks[0]
@@ -116,5 +116,5 @@ def order(function: Function) -> Order:
 
 
 def _length(block: Block) -> int:
-    """How many positions a block takes."""
+    """Return the number of positions that a block takes."""
     return 2 + sum(1 + (bool(op.blocks) and 1 + sum(map(_length, op.blocks))) for op in block.operations)

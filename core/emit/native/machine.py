@@ -1,4 +1,4 @@
-"""LLVM: from the text of a module to object code for a processor, and from object code to functions that can be called."""
+"""LLVM: compile the text of a module to object code for a processor, and load object code as callable functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ llvm: Any = _binding
 
 @dataclass(frozen=True)
 class Processor:
-    """What code is made for: a processor's name and features as LLVM writes them, ``+avx2,-avx512f``; the last mark counts."""
+    """A compilation target: name and features in LLVM's form, ``+avx2,-avx512f``; the last mark of a feature counts."""
 
     name: str
     features: str
@@ -34,7 +34,7 @@ class Processor:
         return marks[-1:] == ["+"]
 
     def without(self, *features: str) -> Processor:
-        """A processor that has less; what needs one of these features is gone with it."""
+        """Return a processor without these features; LLVM then also drops the features that need them."""
         return Processor(self.name, ",".join([self.features, *(f"-{feature}" for feature in features)]))
 
 
@@ -53,12 +53,12 @@ def _start() -> None:
         try:
             llvm.load_library_permanently(library)
         except RuntimeError:
-            pass  # another C library: its functions are found in the process, vector versions are not used
+            pass  # another C library: its functions are found in the process; vector versions are not used
 
 
 @cache
 def host() -> Processor:
-    """The processor that this process runs on, with what the operating system lets it use."""
+    """Return the processor that this process runs on, with the features that the operating system enables."""
     _start()
     return Processor(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
@@ -71,14 +71,14 @@ def _machine(processor: Processor) -> Any:
 
 
 def circumstances() -> str:
-    """What object code for this processor depends on beside its text: LLVM's version, the processor and its features."""
+    """Return the part of the cache key beside the program's text: LLVM's version, the processor and its features."""
     processor = host()
     version = ".".join(map(str, llvm.llvm_version_info))
     return f"{version} {llvm.get_default_triple()} {processor.name} {processor.features}"
 
 
 def optimised(text: str, processor: Processor) -> Any:
-    """The module of a text after LLVM's passes."""
+    """Return the module of a text after LLVM's optimisation passes."""
     machine = _machine(processor)
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_default_triple()
@@ -98,19 +98,19 @@ def object_code(module: Any, processor: Processor) -> bytes:
 
 
 def assembly(module: Any, processor: Processor) -> str:
-    """The instructions of object code, as text."""
+    """Return the machine code as assembly text."""
     return _machine(processor).emit_assembly(module)
 
 
 class Loaded:
-    """Object code in memory.  Symbols: arrays, which are kept, and C functions of SciPy."""
+    """Object code loaded into memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
         _start()
         self.keep = dict(symbols)
         for name, found in symbols.items():
             llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))
-        # The engine owns its machine, so each has one of its own.
+        # An engine takes ownership of its target machine, so it cannot share the cached one.
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(opt=3, reloc="pic", jit=True)
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -121,10 +121,10 @@ class Loaded:
         return self.engine.get_function_address(name)
 
     def variable(self, name: str) -> int:
-        """The address of a global variable."""
+        """Return the address of a global variable."""
         return self.engine.get_global_value_address(name)
 
 
 def c_callback(function: Any) -> Any:
-    """A C function ``i32 (i64, ptr)`` that calls a Python function of two ints."""
+    """Return a C function ``i32 (i64, ptr)`` that calls a Python function of two ints."""
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)(function)

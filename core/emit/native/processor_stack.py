@@ -1,4 +1,4 @@
-"""How deep the processor's stack may become: calls end with RecursionError before it is full, in threads with a small one too."""
+"""The limit of the processor's stack: calls raise RecursionError before it is full, also if a thread's is small."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 
 from .assembly import Module
 
-DEEPEST = 4 * 2**20  # bytes that calls may fill where the system does not tell how many there are
-UNKNOWN = 128 * 2**10  # where it does not: a thread may have half a megabyte
-SPARE = 24 * 2**10  # for functions of C, and what LLVM puts on the stack by itself
-LARGE = 4 * 2**10  # frames that are not looked at, unless functions call themselves
+DEEPEST = 4 * 2**20  # bytes that calls may fill at most where the stack's size is known
+UNKNOWN = 128 * 2**10  # where it is not known: a thread may have half a megabyte
+SPARE = 24 * 2**10  # reserved for C functions, and for what LLVM itself puts on the stack
+LARGE = 4 * 2**10  # bytes of frames up to which the stack is not checked, unless functions are recursive
 
-# The lowest address of a thread's stack, asked for once in each thread: for the main one, the system reads a file.
+# The lowest address of a thread's stack. Each thread asks only once: for the main thread, the C library reads a file.
 _LOWEST = """define internal i64 @stack.lowest() noinline nounwind {
 start:
   %key = load i32, ptr @stack.key
@@ -48,7 +48,7 @@ done:
 
 
 def lowest(module: Module) -> str:
-    """A call that gives the lowest address of the thread's stack; 0: unknown."""
+    """Return an instruction that computes the lowest address of the thread's stack, 0 if unknown."""
     if not sys.platform.startswith("linux"):
         return "add i64 0, 0"
     for name, result, parameters in (

@@ -1,4 +1,4 @@
-"""A compiled program: called with arrays and numbers, saved as bytes and loaded again."""
+"""A compiled program that can be called with arrays and numbers, saved as bytes and loaded."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .program_text import ProgramText
 
 
 class NativeProgram:
-    """``program([x, y, ...])`` runs a function on arrays and numbers of exactly its parameters' dtypes and shapes.
+    """A native program: ``program([x, y, ...])`` takes arrays and numbers of exactly its parameters' dtypes and shapes.
 
-    The result is a list of new arrays, and NumPy's numbers for results without dimensions.
+    It returns a list of new arrays, and NumPy scalars for results without dimensions.
 
     Raises:
         BadInput: an argument has another dtype or shape.
-        What the program raises.
+        The exceptions of the user's program.
     """
 
     def __init__(self, saved: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class NativeProgram:
         self._failures = saved["failures"]
         self._pending: dict[int, BaseException] = {}  # by thread
         self.places: Sequence[Calls] = ()
-        """Where in the user's program each numbered place is."""
+        """For each place number, the calls and lines in the user's program."""
         if self._calls:
             self._callback = machine.c_callback(self._call_python)
             address = self._loaded.variable("callback")
@@ -59,7 +59,7 @@ class NativeProgram:
         if "@stack.key" in self.llvm_text:
             ctypes.c_int32.from_address(self._loaded.variable("stack.key")).value = _stack_key()
         self.call: Callable[..., list[Any]] = self._converted
-        """The program with its arguments one by one: a built-in function where that can be."""
+        """The program as a function of separate arguments; a built-in function if all shapes are static."""
         if saved["objects"] is not None:
             self.call, self._kept = built_in(self, self._loaded, saved["objects"], self._converted, self._fail_at)
 
@@ -108,10 +108,10 @@ class NativeProgram:
             _free(ctypes.c_void_p.from_address(self._loaded.variable(name)).value)
 
     def to_bytes(self) -> bytes:
-        """Object code for this processor and what belongs to it.
+        """Return the serialised program: object code for this processor, and its metadata.
 
         Raises:
-            BadInput: the program calls a Python function that cannot be found by its name.
+            BadInput: the program calls a Python function that cannot be pickled by its name.
         """
         try:
             return pickle.dumps((machine.circumstances(), self._saved))
@@ -120,7 +120,7 @@ class NativeProgram:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> NativeProgram:
-        """The program that ``to_bytes`` has saved; the bytes must come from a source that is trusted.
+        """Load a program saved by ``to_bytes``; the bytes are unpickled, so they must come from a trusted source.
 
         Raises:
             BadInput: it was compiled for another processor or by another version of LLVM.
@@ -134,7 +134,7 @@ class NativeProgram:
 
 
 class _Kind:
-    """How a parameter or a result is passed: dtype and the largest shape."""
+    """How a parameter or a result is passed: its dtype, and its shape with bounds for lengths known at run time."""
 
     def __init__(self, kind: Any) -> None:
         self.is_stack = kind is STACK
@@ -172,7 +172,7 @@ class _Kind:
 
 
 class NativeStack:
-    """What a compiled sweep has saved: memory that is freed with this object."""
+    """The values that a compiled forward sweep saved; owns their memory."""
 
     def __init__(self, words: np.ndarray) -> None:
         self.words = words
@@ -189,7 +189,7 @@ class NativeStack:
 
 @cache
 def _stack_key() -> int:
-    """The key under which each thread keeps the lowest address of its stack."""
+    """Return the pthread key under which each thread stores the lowest address of its stack."""
     key = ctypes.c_uint32()
     ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), None)
     return key.value
@@ -203,12 +203,12 @@ _free.argtypes = [ctypes.c_void_p]
 def compile_function(
     function: Function, *, bounds_check: bool = True, processor: machine.Processor | None = None
 ) -> NativeProgram:
-    """Compile a typed function for a processor: this one, if none is given.
+    """Compile a typed function for a processor, by default this one.
 
-    With ``bounds_check``, indices that are not proved to be within their array are looked at when the program runs.
+    With ``bounds_check``, indices that are not proved to be within their array are checked at run time.
 
     Raises:
-        BadInput: llvmlite is missing, or the function has something that native code has not.
+        BadInput: llvmlite is missing, or the function has an operation or dtype that native code does not support.
     """
     processor = processor or machine.host()
     program = ProgramText(function, bounds_check, processor)

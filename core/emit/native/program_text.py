@@ -1,7 +1,13 @@
-"""What the functions of one native program share: the module, errors that it can end with, callbacks, constants.
+"""The state shared by the functions of one native program while it is written: module, errors, callbacks, constants.
 
-The context that every function is passed is an array of words: the number of the error (0: none), the head of the list of
-stacks' memory, the lowest address that the processor's stack may reach, the work that may be done before signals are looked for, values of the error (two words each), lengths of the results that are not known before.
+Every function is passed the context, an array of 64-bit words:
+
+    0         the error number, 0 for none
+    STACKS    the head of the list of stacks' memory
+    LIMIT     the lowest address that the processor's stack may reach
+    WORK      the budget of work until the next check for signals
+    VALUES    the values in the error's message, two words each
+    LENGTHS   the lengths of the results that are known only at run time
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from .machine import Processor
 
 
 class ProgramText:
-    """The text of a program while it is written."""
+    """The LLVM assembly of a program while it is written."""
 
     STACKS = 1
     LIMIT = 2
@@ -44,25 +50,25 @@ class ProgramText:
         self.frames = 0  # bytes of the processor's stack that its functions take, each once
 
     def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = (), op: Operation | None = None) -> int:
-        """The number, from 1, of an error of an operation."""
+        """Return the number, from 1, of an error that an operation may end the program with."""
         entry = (exception, text, list(dtypes), self.place_of(op))
         if entry not in self.failures:
             self.failures.append(entry)
         return self.failures.index(entry) + 1
 
     def place_of(self, op: Operation | None) -> int:
-        """The number of the place in the user's program that an operation comes from, -1 if it is not known."""
+        """Return the number of an operation's place in the user's program, -1 if unknown."""
         return -1 if op is None else self.places.get(calls_to(op.line), -1)
 
     def name_of(self, function: Function) -> str:
-        """The name of a function in the module; one that is new will be written."""
+        """Return the name of a function in the module; a new one is queued to be written."""
         if function not in self.names:
             self.names[function] = f"f{len(self.names)}"
             self.to_write.append(function)
         return self.names[function]
 
     def keep(self, name: str) -> str:
-        """A pointer of the program's own to memory that is freed with the program."""
+        """Return a global pointer for memory that is kept between calls and freed with the program."""
         if name not in self.kept:
             self.kept.append(name)
             self.module.globals.append(f"@{name} = global ptr null")

@@ -1,7 +1,8 @@
-"""Values on whose last digit something depends: a branch, a rounded number, an index.
+"""Decisive values: those whose last digit can change a branch, a rounded number or an index.
 
-They are computed as NumPy rounds them.  Where a result only goes into other real numbers, products and sums may be contracted,
-and a quotient may be the product with a reciprocal, which is right to one unit in the last place and several times faster.
+They are rounded exactly as by NumPy. For a value that only enters other real numbers, products and sums may be
+contracted, and a quotient may be a product with a reciprocal, which is accurate to one unit in the last place and
+several times faster.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _ROUNDED = {
 
 
 def decisive(function: Function) -> set[Value]:
-    """The real numbers and arrays of a function that decide, directly or by way of others."""
-    sources: dict[Value, list[Value]] = {}  # what a value is made of
+    """Return the values of a function that are decisive, directly or through the values computed from them."""
+    sources: dict[Value, list[Value]] = {}  # the values that a value is computed from
     found: list[Value] = []
 
     def flows(to: Value, *values: Value) -> None:
@@ -58,7 +59,7 @@ def decisive(function: Function) -> set[Value]:
 
 
 def _decides(op: Operation) -> bool:
-    """Whether an operation turns real numbers into whole ones or truths; a test for zero does not look at last digits."""
+    """Return whether an operation turns real numbers into integers or bools; a comparison with zero is exempt."""
     if isinstance(op.callee, Function) or op.callee in _ROUNDED:
         return True
     kinds = [v.type for v in op.results if v.type is not STACK]

@@ -1,7 +1,7 @@
-"""The order of operations, and of writes, in which arrays need not be copied.  Values stay what they are.
+"""Reordering of operations and writes so that fewer arrays are copied. The values do not change.
 
-- A write to a part of x, after another write to the same part of x, is made to the result of that one instead.
-- What reads x after a write to x, and does not need that write, is read before it.
+- A write to a part of x that follows another write to the same part of x is applied to the result of that one.
+- A read of x that comes after a write to x, and does not depend on it, is moved before the write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WRITES = (typed.setitem, typed.add_at)
 
 
 def scheduled(function: Function) -> Function:
-    """The function with its operations in an order that suits writing in place; the one given is left as it is."""
+    """Return a function with the operations reordered for writes in place; ``function`` is not changed."""
     return Function(function.name, function.parameters, _block(function.block), function.filename)
 
 
@@ -41,7 +41,7 @@ def _rebased(operations: list[Operation]) -> list[Operation]:
 
 
 def _covers(op: Operation) -> bool:
-    """Whether all that another write to the same part has written is written again."""
+    """Return whether a write overwrites everything that an earlier write to the same part has written."""
     return all(e != "a" for e in op.named["spec"].constant)
 
 
@@ -49,11 +49,11 @@ def _reads_before_writes(operations: list[Operation]) -> list[Operation]:
     position: dict[Operation, float] = {op: i for i, op in enumerate(operations)}
     maker = {r: op for op in operations for r in op.results}
     writer: dict[Value, Operation] = {}  # the first write to an array
-    ahead: dict[Operation, list[Operation]] = {}  # what is moved before an operation
+    ahead: dict[Operation, list[Operation]] = {}  # the operations moved before an operation
     moved: set[Operation] = set()
 
     def needed(op: Operation, at: float, found: dict[Operation, None]) -> bool:
-        """Collect what has to be moved with an operation, its own needs first; whether that can be."""
+        """Collect the operations that must move with one, dependencies first; return whether all can move."""
         if op in found or position[op] < at:
             return True
         if op in moved or not _is_movable(op) or position[op] == at or len(found) > 50:
@@ -83,7 +83,7 @@ def _reads_before_writes(operations: list[Operation]) -> list[Operation]:
 
 
 def _is_movable(op: Operation) -> bool:
-    """Calls without effect that give new values; writes stay where they are."""
+    """Return whether an operation is a call without effects that is not a write."""
     if op.kind != "call" or op.may_raise or op.callee in _WRITES or isinstance(op.callee, Function):
         return False
     return not any(v.type is STACK for v in (*op.operands, *op.results))

@@ -1,4 +1,4 @@
-"""Writes: ``setitem``, ``add_at`` and ``concatenate``.  In place, unless ``buffers`` has given the result another buffer."""
+"""Writes: ``setitem``, ``add_at`` and ``concatenate``; in place unless ``buffers`` gave the result another buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .function import FunctionCode, emits
 from .reductions import add_in_any_order
 
 _SIGNLESS_ZERO = "nsz contract"
-"""Cotangents are added up from zero: 0 + b may be b even if that is -0."""
+"""Fast-math flags for sums of cotangents, which start from zero: 0 + b may give b even for b = -0."""
 
 
 @emits(typed.setitem)
@@ -47,7 +47,7 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
 
 
 def _base(f: FunctionCode, op: Operation) -> Memory:
-    """The result's memory with the elements of the array that is written to."""
+    """Return the result's memory, filled with the elements of the array that is written to."""
     base, result = op.operands[0], op.results[0]
     if not result.type.shape:
         raise f.refuse("a number is written to")
@@ -69,7 +69,7 @@ def _concatenate(f: FunctionCode, op: Operation) -> None:
 
 
 def place(code: Any, memory: Memory, source: Array, axis: int, at: str) -> None:
-    """Copy an array into another one from an index on along an axis."""
+    """Copy an array into another one, starting at index ``at`` along an axis."""
 
     def one(indices: Sequence[str]) -> None:
         moved = [code.add(i, at) if d == axis else i for d, i in enumerate(indices)]

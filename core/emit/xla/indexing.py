@@ -1,8 +1,8 @@
 """Reads, writes and additions to parts of arrays (``typed.Spec``).
 
-A contiguous part is a dynamic slice, which XLA reads and writes in place. A part with a stride uses the slice that spans
-it. Only index arrays need gather and scatter. Typed IR guarantees that indices are within the array, except in code that
-runs after the program has failed; there XLA clamps them, so that no access leaves the array.
+A contiguous part is a dynamic slice, which XLA reads and writes in place. A part with a stride uses the slice that
+spans it. Only index arrays need gather and scatter. Typed IR guarantees that indices are within the array, except in
+code that runs after the program has failed; there XLA clamps them, so that no access leaves the array.
 """
 
 from __future__ import annotations
