@@ -1,7 +1,7 @@
 """One tester of a program on a path: eager, compiled to native code, compiled by XLA.
 
 The program runs plainly in Python and NumPy.  On the path it must have the same value and the same effects on the
-arguments, and its gradient must agree with extrapolated differences of the plain program, which are independent of morula.
+arguments, and its gradient must agree with extrapolated differences of the plain program, which do not use morula.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The process of one contender, and the requests that it answers.
 
-A failed request returns a ``Failure``.  So does a request that takes too long or kills the process; the next request then
+A failed request returns a ``Failure``.  So does a request that takes too long or kills the process; the next one then
 starts a new process.
 """
 

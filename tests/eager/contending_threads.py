@@ -1,7 +1,8 @@
 """Eight threads that differentiate and compile for the first time, enter the same objects and run ``__del__``; a script.
 
-Arguments: seconds after which it ends with the stacks of all threads, seconds between switches of threads, rounds, and
-whether all begin cold, with the rules of libraries not read yet, and without ``__del__`` (in which CPython 3.11 cannot import).
+Arguments: the timeout in seconds, after which it prints the stacks of all threads; the seconds between thread switches;
+the number of rounds; and whether all threads start cold, before the libraries' rules are loaded, and without
+``__del__`` (in which CPython 3.11 cannot import).
 """
 
 from __future__ import annotations

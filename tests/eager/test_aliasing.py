@@ -1,4 +1,4 @@
-"""One memory under several names: a write through one is seen through the others, in value, state and gradient.
+"""One memory under several names: a write through one name is seen through the others, in value, state and gradient.
 
 `check` runs every program plainly too: same value, same arguments afterwards, gradient by differences.
 """

@@ -1,4 +1,4 @@
-"""What a special method returns is checked as in plain Python: of the wrong type, sign or size it raises, also in a differentiated run."""
+"""Wrong results of special methods (type, sign, size) raise as in plain Python, also in a differentiated run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an argument may hold: every kind of leaf and constant, in every kind of container and object."""
+"""Arguments may hold every kind of leaf and constant, in every kind of container and object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes derived from ``ndarray`` that take over operators, functions, subscripts and attributes, as unit packages do."""
+"""Subclasses of ``ndarray`` that override operators, functions, subscripts and attributes, as unit packages do."""
 
 from __future__ import annotations
 

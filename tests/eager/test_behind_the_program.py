@@ -1,6 +1,6 @@
-"""Code that Python and its C libraries call behind the program's back: descriptors, hooks, handlers, finalizers, ``exec``.
+"""Code that Python and C libraries call on their own: descriptors, hooks, handlers, finalizers, ``exec``.
 
-The derivative of what such code stores is right, or refused; ``test_called_back`` goes through the special methods one by one.
+The derivatives of values stored by such code are right, or refused; ``test_called_back`` tests each special method.
 """
 
 from __future__ import annotations

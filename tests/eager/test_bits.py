@@ -1,6 +1,6 @@
-"""Numbers whose bits are changed as integers and read as numbers again: there is no derivative, and that is said.
+"""Numbers whose bits are changed as integers and read as numbers again are refused.
 
-The values differ from those that became bytes, so that nothing but their origin tells where they come from.
+The values differ from those that became bytes, so comparing bytes does not find where they come from.
 """
 
 from __future__ import annotations

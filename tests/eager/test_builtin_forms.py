@@ -1,4 +1,4 @@
-"""Python's own functions and the iterators of arrays in every way in which they may be called."""
+"""All calling forms of Python's built-in functions and of array iterators."""
 
 from __future__ import annotations
 

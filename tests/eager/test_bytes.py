@@ -1,4 +1,4 @@
-"""Numbers that become bytes and are read back from them: the gradient is right, or it is refused; it is never zero.
+"""Numbers that become bytes and are read back: the gradient is right or refused, and never zero.
 
 A way in puts three numbers into an object with a buffer, a way out reads three numbers from a buffer.  Every way in is
 followed by every way out, on an array; and by a quarter of them on Python's floats.

@@ -1,4 +1,4 @@
-"""A cached function is differentiated as it runs: its cache is Python's in what it hits, keeps and forgets."""
+"""A cached function is differentiated as it runs: hits, entries and evictions of its cache are Python's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Code of the program that C calls back into: what it stores has its derivative, or an error says that it has none.
+"""Code of the program that C code calls: stored values have their derivative, or an error says that they have none.
 
-Each program makes objects of a class with one method that C calls, and reads afterwards what the method has stored.
+Each program creates objects of a class with one method that C calls, and then reads the value that the method stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of C code that run no method of the objects in them are not watched; those that run one are, or are recorded."""
+"""C calls that run no method of their arguments are not watched; those that do are watched or recorded."""
 
 from __future__ import annotations
 

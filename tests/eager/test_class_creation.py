@@ -1,4 +1,4 @@
-"""Classes that are made in a run: their names, what their bodies compute, and what hooks put into them."""
+"""Classes created in a run: their names, computations in their bodies, and values stored by hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex numbers, one law per line: what Zygote's ``complex.jl`` asks.
+"""Complex numbers, one law per line, after Zygote's ``complex.jl``.
 
 The gradient of a real loss by z = x + iy is dL/dx + i dL/dy.  For a holomorphic f that is the conjugate of f' for the real
 part of f, and i times it for the imaginary part.

@@ -1,4 +1,4 @@
-"""Statements: branches, loops, jumps, `with`, `assert`, `del`, `global`, one to a test."""
+"""Statements, one to a test: branches, loops, jumps, `with`, `assert`, `del`, `global`."""
 
 from __future__ import annotations
 

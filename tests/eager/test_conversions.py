@@ -1,4 +1,4 @@
-"""Objects that NumPy makes numbers of: by ``__float__``, by ``__array__``, or because they are exact numbers."""
+"""Objects that NumPy converts to numbers: by ``__float__``, by ``__array__``, or because they are exact numbers."""
 
 from __future__ import annotations
 

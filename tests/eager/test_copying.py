@@ -1,4 +1,4 @@
-"""``copy.copy`` and ``copy.deepcopy`` run what a class says about its copies, and keep what an object is."""
+"""``copy.copy`` and ``copy.deepcopy`` call the copy methods of a class, and keep the identity of objects."""
 
 from __future__ import annotations
 

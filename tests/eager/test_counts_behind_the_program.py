@@ -1,4 +1,4 @@
-"""What code that C calls back counts is a constant, also where integers are differentiated and others are refused."""
+"""Counts made in code that C calls are constants, also where integers are differentiated and others are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the caller does with arguments, results and cotangents after a run changes nothing in its pullback."""
+"""Changes that the caller makes after a run to arguments, results and cotangents do not affect its pullback."""
 
 import numpy as np
 import pytest

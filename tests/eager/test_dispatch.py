@@ -1,4 +1,4 @@
-"""Classes that take NumPy's functions over: NEP 13 (``__array_ufunc__``) and NEP 18 (``__array_function__``)."""
+"""Classes that override NumPy's functions: NEP 13 (``__array_ufunc__``) and NEP 18 (``__array_function__``)."""
 
 from __future__ import annotations
 

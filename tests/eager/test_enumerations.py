@@ -1,4 +1,4 @@
-"""Enumerations in a differentiated function: members looked up, made and called as in Python."""
+"""Enumerations in a differentiated function: members are looked up, created and called as in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions: code that raised and caught on the way is differentiated along the path that ran."""
+"""Exceptions: code that raises and catches is differentiated along the path that ran."""
 
 from __future__ import annotations
 

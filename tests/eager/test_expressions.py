@@ -1,4 +1,4 @@
-"""Expressions: every form of Python's expression grammar, one to a test."""
+"""Every form of Python's expression grammar, one to a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a generator, an iterator, a thread or a process computes that was started before the run is right or refused."""
+"""Values from a generator, iterator, thread or process started before the run are right or refused."""
 
 from __future__ import annotations
 

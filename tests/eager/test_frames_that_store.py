@@ -1,4 +1,4 @@
-"""What a frame from before the run stores, when the run lets it go on, is right or refused, as what it gives is."""
+"""Values stored by a frame from before the run, when the run resumes it, are right or refused."""
 
 from __future__ import annotations
 

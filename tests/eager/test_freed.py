@@ -1,4 +1,4 @@
-"""What a run has made goes when its gradient is there, without a search for garbage."""
+"""The objects of a run are freed with its gradient, without garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions: how arguments arrive, what closures see, how calls nest."""
+"""Functions: passing of arguments, closures, nested calls."""
 
 from __future__ import annotations
 

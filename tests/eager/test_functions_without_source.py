@@ -1,4 +1,4 @@
-"""A Python function whose source cannot be read may keep what it computes anywhere; its derivative is never silently zero."""
+"""A function without source may store its results anywhere; its derivative is never silently zero."""
 
 from __future__ import annotations
 

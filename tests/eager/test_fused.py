@@ -1,4 +1,4 @@
-"""Expressions and small functions that are recorded as one operation: right, in Python's order, and only while they hold."""
+"""Expressions and small functions recorded as one operation: right, in Python's order, and only while valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generators: laziness, delegation, and state interleaved with the consumer's."""
+"""Generators: laziness, delegation, and state shared with the consumer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function reads from outside: globals that a run writes carry derivatives, and whatever is redefined is noticed."""
+"""Globals: those that a run writes carry derivatives, and redefinitions are noticed."""
 
 from __future__ import annotations
 

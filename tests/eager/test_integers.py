@@ -1,4 +1,4 @@
-"""A differentiated Python int on its way through NumPy: its derivative is right, or an error says so; sizes are free."""
+"""A differentiated Python int in NumPy has a right derivative or is refused with an error; sizes have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An integer has the derivatives that the equal float has, in every order and through every nested derivative."""
+"""An integer has the same derivatives as the equal float, in every order and in nested derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is interrupted at any point leaves what the caller has as it was, and the next derivative is right."""
+"""A run interrupted at any point leaves the caller's objects as they were, and the next derivative is right."""
 
 from __future__ import annotations
 

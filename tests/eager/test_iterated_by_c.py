@@ -1,4 +1,4 @@
-"""Whatever C code iterates over, an array's entries come with their derivative: iterators, containers, operators by name."""
+"""The entries of an array keep their derivative when C code iterates: iterators, containers, operators by name."""
 
 from __future__ import annotations
 

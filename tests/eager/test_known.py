@@ -1,4 +1,4 @@
-"""What runs have found out about classes is forgotten when these change, also what another thread enters at that moment."""
+"""Cached facts about classes are dropped when the classes change, also if another thread changes them meanwhile."""
 
 from __future__ import annotations
 

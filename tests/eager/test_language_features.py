@@ -1,4 +1,4 @@
-"""One feature of the language per line: what Zygote's ``features.jl`` asks of Julia, asked of Python.
+"""One language feature per line, after Zygote's ``features.jl``.
 
 Each line is a program, its arguments, and its gradient in closed form.
 """

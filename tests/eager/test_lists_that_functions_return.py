@@ -1,4 +1,4 @@
-"""A list that a function has returned is the program's to change: the derivative is by what the function gave, whoever ran it."""
+"""A program may change a list returned by a function: the derivative uses the values returned."""
 
 from __future__ import annotations
 

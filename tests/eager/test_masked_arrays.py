@@ -1,4 +1,4 @@
-"""Masked arrays: a subclass of ``ndarray`` in Python whose methods, attributes and operators are all its own."""
+"""Masked arrays: a Python subclass of ``ndarray`` with its own methods, attributes and operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-place writes to arrays: the value, the effect on the caller's arrays and the gradient are all Python's.
+"""In-place writes to arrays: value, effect on the caller's arrays and gradient are Python's.
 
 `check` runs every program plainly too, and requires the same effects on the arguments after the forward sweep, after
 the backward sweep and after a second one.

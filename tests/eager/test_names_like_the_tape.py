@@ -1,4 +1,4 @@
-"""A user's function is told from the engine's by the value of its tape, not by the name of a parameter or variable."""
+"""User functions are told from the engine's by the value of their tape, not by the name of a variable."""
 
 from __future__ import annotations
 

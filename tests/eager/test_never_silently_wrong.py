@@ -1,4 +1,4 @@
-"""Programs that leave Python: the gradient is right, or an error names the obstacle.  It is never silently wrong."""
+"""Programs that leave Python: the gradient is right, or an error names the obstacle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A derivative changes nothing in the program, the libraries or the interpreter, and keeps nothing that a run has made."""
+"""A derivative changes nothing in the program, the libraries or the interpreter, and keeps no object of a run."""
 
 from __future__ import annotations
 

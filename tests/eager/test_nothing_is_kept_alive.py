@@ -1,4 +1,4 @@
-"""Classes, functions and code that a program makes for each call are gone after it: no cache of the engine holds them."""
+"""Classes, functions and code that a program makes at each call are freed after it: no cache holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of classes derived from float and complex: differentiated, their behaviour kept."""
+"""Arguments of subclasses of float and complex are differentiated, and keep their behaviour."""
 
 from __future__ import annotations
 

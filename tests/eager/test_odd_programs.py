@@ -1,4 +1,4 @@
-"""Programs in which unusual features meet: a gradient is right, or refused."""
+"""Programs that combine unusual features: a gradient is right, or refused."""
 
 from __future__ import annotations
 

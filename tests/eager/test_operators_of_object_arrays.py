@@ -1,4 +1,4 @@
-"""Arrays of objects compute with the operators and methods of their classes, which run once, on the tape."""
+"""Operations on object arrays call the operators and methods of the elements' classes once, on the tape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operator between an array and an object, whatever the object's class says of NumPy: by ufuncs, as an array, by its own operators."""
+"""Operators between arrays and objects: through ufuncs, as an array, or by the object's own operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods that Python calls by itself, and code that runs where it is not seen: comparisons, truth, unpacking, C."""
+"""Methods that Python calls implicitly: comparisons, truth, unpacking, calls by C code."""
 
 from __future__ import annotations
 

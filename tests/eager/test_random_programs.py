@@ -1,8 +1,7 @@
-"""Random programs: the gradient of anything built of writes, views, branches, loops, calls and containers.
+"""Random programs of writes, views, branches, loops, calls and containers, against dual numbers.
 
-The reference is another way to differentiate, exact and without steps: forward mode on dual numbers, run through NumPy
-arrays of Python objects.  Views, in-place writes and fancy indices of such arrays are NumPy's own, so every aliasing rule
-of the program is kept, and nothing is shared with the engine under test.
+The reference is forward mode on dual numbers in NumPy arrays of Python objects: exact, and independent of the engine.
+Views, in-place writes and fancy indices of such arrays are NumPy's own, so that aliasing is that of the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Random programs of the structured tier: compiled to two sweeps, recorded on a tape, and by finite differences.
+"""Random programs of the structured tier: compiled, recorded on a tape, and by finite differences.
 
-The two tiers share the rules and nothing else, so what they agree on to rounding is hardly wrong in both; differences say
-that it is the derivative.
+The two tiers share only the rules, so a result on which they agree to rounding is hardly wrong in both; differences
+confirm that it is the derivative.
 """
 
 from __future__ import annotations

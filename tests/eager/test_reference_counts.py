@@ -1,4 +1,4 @@
-"""What is decided by counting references, which differ between versions of Python: each function on objects with known holders."""
+"""Decisions by reference counts, which differ between Python versions: tested on objects with known holders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code that runs is the code that is differentiated, also where a function was given other code than its source has."""
+"""The code that runs is differentiated, also if a function's code was replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QUADPACK's integrals: of functions with parameters, between ends that move, to infinity, nested, broken at points."""
+"""QUADPACK's integrals: parameters, variable and infinite limits, nesting, break points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call has read counts as it was then: a list or an array that the program changes afterwards changes no gradient."""
+"""Operands keep the values that a call has read: later changes to a list or an array do not affect the gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ordinary programs call on the way: the standard library and NumPy's own helpers, with and without active values."""
+"""The standard library and NumPy's helpers in ordinary programs, with and without active values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""However a method that C calls stores a number, the cotangent that reaches it is refused; what stores none is not searched.
+"""However a method that C calls stores a number, a cotangent that reaches it is refused.
 
-Each body is one of ``__hash__``, which runs unrecorded when its object is a key.
+Methods that store nothing are not searched.  Each body is one of ``__hash__``, which runs unrecorded when its object is
+a key.
 """
 
 from __future__ import annotations

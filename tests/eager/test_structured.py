@@ -1,4 +1,4 @@
-"""The structured tier: which functions it takes, what it prints and saves, and that it changes nothing but the speed."""
+"""The structured tier: the functions it takes, its printed code and saved values, and unchanged results."""
 
 from __future__ import annotations
 

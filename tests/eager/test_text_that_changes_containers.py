@@ -1,4 +1,4 @@
-"""``exec`` and ``eval`` of a text that changes what it is given: refused where a derivative would go through it, in every kind of container."""
+"""``exec`` and ``eval`` of code that changes its containers are refused if a derivative passes through it."""
 
 from __future__ import annotations
 

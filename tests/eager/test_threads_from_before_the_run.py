@@ -1,4 +1,4 @@
-"""What a thread from before the run leaves in lists, dicts, attributes and arrays is refused or a constant."""
+"""Values that a thread from before the run leaves in lists, dicts, attributes and arrays are refused or constant."""
 
 from __future__ import annotations
 

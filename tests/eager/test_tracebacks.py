@@ -1,4 +1,4 @@
-"""The traceback of an error in a differentiated program is the one that Python would show, with one frame of the engine."""
+"""The traceback of an error in a differentiated program is Python's, with one frame of the engine."""
 
 from __future__ import annotations
 

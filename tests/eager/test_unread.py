@@ -1,4 +1,4 @@
-"""Python functions that have no source: what they pass on to functions of theirs is followed, the rest refused."""
+"""Python functions without source: values that they pass on are followed, values that they compute are refused."""
 
 from __future__ import annotations
 

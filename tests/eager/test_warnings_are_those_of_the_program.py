@@ -1,4 +1,4 @@
-"""A derivative gives the floating-point warnings of the program and no others; ``np.errstate`` is that of the program."""
+"""A derivative gives the floating-point warnings of the program and no others, under its ``np.errstate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that C calls back is watched line by line: what it leaves behind is noticed on whichever line it does so, and only then."""
+"""Code that C calls back is watched line by line: a store is noticed on whichever line it happens, and only then."""
 
 from __future__ import annotations
 

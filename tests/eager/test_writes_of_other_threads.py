@@ -1,4 +1,4 @@
-"""What another thread does to an object while a run differentiates it: kept, with a right gradient or an error."""
+"""Writes of another thread to an object under differentiation are kept, with a right gradient or an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A write whose source lies in the memory that is written to: right, or refused where NumPy reads what it has written."""
+"""Writes whose source overlaps their target: right, or refused where NumPy reads what it has written."""
 
 from __future__ import annotations
 

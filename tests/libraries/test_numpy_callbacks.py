@@ -1,4 +1,4 @@
-"""NumPy's functions that call a function of the user's, and its iterators over arrays."""
+"""NumPy's functions that call a user's function, and its iterators over arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays as programs use them: keywords, forms of arguments and dtypes beyond those of the rules' tests."""
+"""NumPy's array functions in programs: keywords, argument forms and dtypes beyond the tests of the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masked arrays are Python on top of ``ndarray``: what is masked out has no derivative, and the rest has its own."""
+"""Masked arrays are Python on top of ``ndarray``: masked entries have no derivative, the others have theirs."""
 
 from __future__ import annotations
 

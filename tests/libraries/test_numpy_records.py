@@ -1,4 +1,4 @@
-"""Structured arrays and records: fields are views, and what moves whole records moves their derivatives."""
+"""Structured arrays and records: fields are views, and copies of whole records copy their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scipy.interpolate: construction and evaluation, by data values, abscissae and evaluation points."""
+"""scipy.interpolate: construction and evaluation, with respect to data, abscissae and evaluation points."""
 
 from __future__ import annotations
 

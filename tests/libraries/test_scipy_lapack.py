@@ -1,4 +1,4 @@
-"""The routines of LAPACK and BLAS that SciPy's Python code calls by themselves."""
+"""The LAPACK and BLAS routines that SciPy's Python code calls directly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scipy.ndimage: filters and interpolation, compared with extrapolated differences of the very same calls."""
+"""scipy.ndimage: filters and interpolation, compared with extrapolated differences of the same calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scipy.optimize`` unmodified: solutions as functions of what the equation or the objective depends on."""
+"""``scipy.optimize`` unmodified: solutions as functions of the parameters of the equation or objective."""
 
 from __future__ import annotations
 

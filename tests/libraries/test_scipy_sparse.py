@@ -1,4 +1,4 @@
-"""``scipy.sparse`` unmodified: matrices whose stored values are differentiated, and equations with them."""
+"""``scipy.sparse`` unmodified: matrices with differentiated entries, and linear systems with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scipy.spatial: distances and rotations, and the clusters made of distances."""
+"""scipy.spatial: distances, rotations, and clustering by distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scipy.stats: distributions by their variable and every parameter, statistics, tests and kernel estimates."""
+"""scipy.stats: distributions with respect to variable and parameters, statistics, tests, kernel estimates."""
 
 from __future__ import annotations
 

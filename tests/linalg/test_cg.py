@@ -1,4 +1,4 @@
-"""Conjugate gradients: the solution, the gradient of the solution, and what is refused."""
+"""Conjugate gradients: the solution, its gradient, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators do: apply, combine, transpose, and refuse what does not fit."""
+"""Linear operators: application, combination, transposition, and errors on wrong shapes."""
 
 from __future__ import annotations
 

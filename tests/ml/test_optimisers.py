@@ -1,4 +1,4 @@
-"""Optimisers against steps computed by hand from the published algorithms, and their dealings with structures."""
+"""Optimisers against steps computed by hand from the published algorithms, on structures of parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tied parameters train as one: an array or object in two places moves once, by the whole gradient, and stays in both."""
+"""Tied parameters train as one: a shared array or object moves once, by the whole gradient, and stays shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk over models: what is a parameter, what is carried along, and what two places that share an array mean."""
+"""The walk over models: parameters, constants that are kept, and arrays shared by two places."""
 
 from __future__ import annotations
 

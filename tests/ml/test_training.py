@@ -1,4 +1,4 @@
-"""Training: two real tasks reach their targets, and the loop keeps its promises."""
+"""Training: two real tasks reach their targets, and the loop keeps its documented properties."""
 
 from __future__ import annotations
 

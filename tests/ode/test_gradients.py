@@ -1,4 +1,4 @@
-"""The gradient of odesolve: that of the discrete solution on its steps, and so that of the flow to its accuracy."""
+"""The gradient of odesolve is that of the discrete solution, and so of the flow to the solver's accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every method has its order, its dense output has its order, and published values are met."""
+"""Every method and its dense output have their order of convergence, and reach published values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What odesolve takes and gives: states of any structure, times in any direction, statistics, errors."""
+"""Arguments and results of odesolve: states of any structure, times in any direction, statistics, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A structure of numbers as one vector: every container goes there and back, and what cannot is refused."""
+"""A structure of numbers as one vector: every container is flattened and rebuilt, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minima and fits inside a differentiated function: how they move, to any order, and what is refused."""
+"""Minima and fits inside a differentiated function: their derivatives of any order, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Least squares: unknowns of any structure, statistics of the fit, endings, and what is refused."""
+"""Least squares: unknowns of any structure, statistics of the fit, stopping, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line search: what it returns satisfies the strong Wolfe conditions, wherever the first step lands."""
+"""The line search returns steps that satisfy the strong Wolfe conditions, for any first step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimisation: the Moré-Garbow-Hillstrom problems, unknowns of any structure, endings, and what is refused."""
+"""Minimisation: the Moré-Garbow-Hillstrom problems, unknowns of any structure, stopping, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An array that stands in two places of the unknowns is one block of them, and stays so in the solution."""
+"""An array in two places of the unknowns is one block of unknowns, also in the solution."""
 
 from __future__ import annotations
 

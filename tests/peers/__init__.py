@@ -1,1 +1,1 @@
-"""Suites that were written for peers, run against morula by a thin shim: ``make test-peers``."""
+"""Test suites of peers, run against morula through a thin shim: ``make test-peers``."""

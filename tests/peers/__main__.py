@@ -1,8 +1,8 @@
-"""``python -m peers``: HIPS/autograd's own tests, with morula in the place of its engine.
+"""``python -m peers``: run HIPS/autograd's own tests with morula in place of its engine.
 
-The source of autograd comes from the package index as it is published, into ``.peers/``; nothing of it is kept here.
-``autograd_shim`` maps its interface onto morula.  A test that is expected to fail stands in ``autograd_expected.txt`` with the
-reason; the run fails if another one does, or if one of these passes by now.
+autograd's published source is fetched from the package index into ``.peers/``; no part of it is in this repository.
+``autograd_shim`` maps its interface to morula.  ``autograd_expected.txt`` lists the tests that are expected to fail,
+with reasons; the run fails if another test fails, or if a listed test passes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The examples of the physics and ode packages run, find what they look for, and write their pictures."""
+"""The examples of the physics and ode packages run, reach their targets, and write their pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives through the simulators, against closed forms and the laws that they obey."""
+"""Derivatives through the simulators, against closed forms and conservation laws."""
 
 from __future__ import annotations
 

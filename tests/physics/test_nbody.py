@@ -1,4 +1,4 @@
-"""Gravity between point masses: closed forms, and what must not change."""
+"""Gravity between point masses: closed forms and conserved quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symplectic integrators: order, reversibility, area, and an energy that stays where it is."""
+"""Symplectic integrators: order, reversibility, phase-space area, and bounded energy error."""
 
 from __future__ import annotations
 

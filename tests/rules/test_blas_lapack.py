@@ -1,4 +1,4 @@
-"""BLAS and LAPACK as SciPy wraps them: what stands in which argument, and what is written where."""
+"""BLAS and LAPACK as SciPy wraps them: the meaning of each argument, and the arrays that are overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SymPy as the oracle of the element-wise rules: the table's partial against the derivative of the formula.
+"""SymPy as the reference of the element-wise rules: the rule's partials against the formula's derivative.
 
 Each line gives a function of the table, the formula in SymPy, and a domain to take the points from.  The points are
 real, and complex as well where the function is holomorphic.

@@ -1,7 +1,7 @@
-"""Every rule on every path, at arguments that are generated from the cases of the other tests.
+"""Every rule on every path, at arguments generated from the cases of the other tests.
 
 The eager engine's two tiers and typed IR in the interpreter give the same value, first and second derivative: at other values
-(zeros, equal elements, infinities, ...), where functions have kinks and singularities, and for arguments of other types.
+(zeros, equal elements, infinities, ...), at kinks and singularities, and for arguments of other types.
 """
 
 from __future__ import annotations

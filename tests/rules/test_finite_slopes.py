@@ -1,4 +1,4 @@
-"""A rule that states that its slopes are finite has finite slopes, also at zeros, ones and integers of either sign."""
+"""A rule that declares finite slopes has finite slopes, also at zeros, ones and integers of either sign."""
 
 from __future__ import annotations
 

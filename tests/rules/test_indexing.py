@@ -1,4 +1,4 @@
-"""Rules of reading parts of arrays, of choosing between arrays, of sorting, interpolation and convolution."""
+"""Rules of indexing, of selection between arrays, of sorting, interpolation and convolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of ``numpy.linalg``, each at a point in general position, and at the points that are not."""
+"""The rules of ``numpy.linalg``, each at a point in general position, and at special points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order "K": elements as they lie in memory, of any layout, also of one that repeats entries."""
+"""The order "K": elements in memory order, for any layout, also one that repeats entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values that are equal: a loss that does not see which vectors were chosen has its gradient.
+"""Equal eigenvalues and singular values: a loss independent of the choice of vectors has its gradient.
 
 The closed forms are polynomials and inverses of the matrix itself, written without a decomposition.
 """

@@ -1,4 +1,4 @@
-"""The rules of ``math`` and ``cmath``, each proved by the rule tester; floats stay floats."""
+"""The rules of ``math`` and ``cmath``, each checked by the rule tester; floats stay floats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of ``scipy.linalg``: what is read of each array, every option, and what comes of it."""
+"""The rules of ``scipy.linalg``: the part of each array that is read, every option, and the result."""
 
 from __future__ import annotations
 

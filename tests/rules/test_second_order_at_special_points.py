@@ -1,6 +1,6 @@
-"""Second derivatives where a formula for the slope has a case of its own: at zeros, ones and equal numbers.
+"""Second derivatives where the slope has a case of its own: at zeros, ones and equal numbers.
 
-The reference is differences of the function's values alone, at those points of a grid where they show that it is smooth.
+The reference is differences of the function's values, at those grid points where they show that the function is smooth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules of rearranging, joining, splitting, repeating and padding, and of the methods of arrays."""
+"""Rules of rearranging, joining, splitting, repeating and padding, and of array methods."""
 
 from __future__ import annotations
 

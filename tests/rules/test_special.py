@@ -1,4 +1,4 @@
-"""The rules of scipy.special, each proved by the rule tester, to the second order."""
+"""The rules of scipy.special, each checked by the rule tester, to the second order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that come with their slope, Legendre functions, the arithmetic-geometric mean."""
+"""Functions with given slopes, Legendre functions, the arithmetic-geometric mean."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every function of Python's own mathematics has a rule, and so has what programs need most.
+"""Every function of ``math`` and ``cmath`` has a rule, and so do the functions that programs need most.
 
-Also the law that rules are closed: what the function of a rule calls has a rule itself, so that every rule can be
-differentiated again.
+The rules are also closed: every function that a rule calls has a rule itself, so that every rule can be differentiated
+again.
 """
 
 from __future__ import annotations

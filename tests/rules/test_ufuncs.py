@@ -1,4 +1,4 @@
-"""The rules of NumPy's element-wise functions and of the operators on arrays, each proved by the rule tester."""
+"""The rules of NumPy's element-wise functions and array operators, each checked by the rule tester."""
 
 from __future__ import annotations
 

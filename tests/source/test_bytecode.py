@@ -1,4 +1,4 @@
-"""Functions made by ``eval`` and ``exec``: formulas are read from their bytecode, and only what compiles back to it."""
+"""Functions made by ``eval`` and ``exec``: read from their bytecode, if the result compiles back to it."""
 
 from __future__ import annotations
 

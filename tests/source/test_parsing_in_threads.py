@@ -1,4 +1,4 @@
-"""Several threads may differentiate functions for the first time at once: their sources are parsed one after the other."""
+"""Several threads may differentiate functions for the first time at once: their sources are parsed in turn."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
-"""Calls of packages that were never written for differentiation: what is called, and how each call is checked.
+"""Calls of packages that were not written for differentiation, and how each call is checked.
 
-A module in ``calls/`` is one package.  It names its ``DISTRIBUTION`` on the package index and its ``FIELD``, and holds
+A module in ``calls/`` stands for one package.  It names its ``DISTRIBUTION`` on the package index and its ``FIELD``,
+and contains
 
 ``CALLS``
     name -> ``Call(function, *arguments)``: a real use of the package, whose value and gradient are checked against
-    extrapolated finite differences of the very same function;
+    extrapolated finite differences of the same function;
 ``REFUSED``
     name -> ``Refused(reason, text, function, *arguments)``: a use that raises ``NoDerivative``; ``text`` is a part of
-    the message, ``reason`` says in the table why that is right.
+    the message, ``reason`` explains the refusal in ``docs/generality.md``.
 ``CUT``
     name -> ``Cut(reason, function, *arguments)``: a use whose result is constant between the values that the package
     rounds to, so that its gradient is exactly zero; ``reason`` says where the package rounds.
 ``HELD_OUT``
-    true for packages chosen without regard to the time that their gradients take, and never looked at when speed is
-    worked on: ``benchmarks/generality.py`` reports them apart.
+    true for packages selected without regard to the time of their gradients, and never profiled to improve speed:
+    ``benchmarks/generality.py`` reports them separately.
 
-The tests, the table of ``docs/generality.md`` and ``benchmarks/generality.py`` all read these.
+The tests, ``docs/generality.md`` and ``benchmarks/generality.py`` use these modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions that numba compiles are differentiated by the Python functions that they were compiled from."""
+"""Functions compiled by numba are differentiated by their Python functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docs/generality.md`` lists the calls that are tested here."""
+"""``docs/generality.md`` lists exactly the calls tested here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators and universal functions between NumPy's numbers and arrays and the objects of pandas."""
+"""Operators and ufuncs between NumPy's numbers or arrays and pandas objects."""
 
 from __future__ import annotations
 
