@@ -1,7 +1,7 @@
-"""The text of LLVM functions while it is written: instructions, blocks, counted loops, and what a module declares.
+"""Builders of LLVM assembly text: instructions, blocks, counted loops, and the declarations of a module.
 
-LLVM reads text fast, and text is what ``llvm_text`` shows; so there is no tree of objects between.  A register or a
-literal is a string.  Integer arithmetic of two literals is done here, so that indices of unrolled loops are literals.
+LLVM parses text fast, and ``llvm_text`` shows it, so there is no tree of objects in between. A register or a literal is
+a string. Integer arithmetic of two literals is done here, so that indices of unrolled loops are literals.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from .machine import Processor
 
 _SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
-UNROLLED = 16  # loops that write at most this many elements, a number known while compiling, are written out
+UNROLLED = 16  # loops over at most this many elements, known at compile time, are unrolled
 
 
 MARKS = 'nounwind "reciprocal-estimates"="none"'
-"""What every function that is defined has: an estimate of a reciprocal root, refined, would be NaN at zero and infinity."""
+"""Attributes of every function. Refined estimates of reciprocal roots would be NaN at zero and infinity."""
 
 
 class Module:
@@ -31,20 +31,20 @@ class Module:
         self.functions: list[str] = []
         self.attributes: dict[str, str] = {}
         self.used: dict[str, None] = {}  # functions that only LLVM's passes will call
-        self.symbols: dict[str, Any] = {}  # names that the program has to be linked with, and where they are found
+        self.symbols: dict[str, Any] = {}  # names to link: arrays, and symbols of SciPy's C functions
 
     def declare(self, name: str, result: str, parameters: Sequence[str], pure: bool = True) -> str:
-        """A function of C or of LLVM; ``pure``: it reads and writes no memory."""
+        """Declare a C function or an LLVM intrinsic and return its name; ``pure``: it reads and writes no memory."""
         marks = " nounwind willreturn memory(none)" if pure and not name.startswith("llvm.") else ""
         self.declared.setdefault(name, f"declare {result} @{name}({', '.join(parameters)}){marks}")
         return name
 
     def attribute(self, text: str) -> str:
-        """The group of attributes with this text."""
+        """Return the attribute group with this text."""
         return self.attributes.setdefault(text, f"#{len(self.attributes)}")
 
     def constant(self, text: str, mutable: bool = False) -> str:
-        """A private global with this type and value."""
+        """Return a private global with this type and value."""
         name = f"@g{len(self.globals)}"
         kind = "private global" if mutable else "private unnamed_addr constant"
         self.globals.append(f"{name} = {kind} {text}, align 64")
@@ -61,7 +61,7 @@ class Module:
 
 
 class Code:
-    """The body of one function.  ``label`` is the block that is being written."""
+    """The body of one function; ``label`` is the block that is being written."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -70,8 +70,8 @@ class Code:
         self.lines: list[str] = []
         self.count = 0
         self.label = "start"
-        self.is_reproducible = False  # what is written gives the same digits wherever it is written again
-        self.known: list[dict[Any, Any]] = [{}]  # elements already computed where the code being written can use them
+        self.is_reproducible = False  # see ``reproducible``
+        self.known: list[dict[Any, Any]] = [{}]  # computed elements that dominate the current position, by scope
 
     # Instructions
 
@@ -88,7 +88,7 @@ class Code:
         self.lines.append(f"  {text}")
 
     def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]], **declaration: Any) -> str:
-        """Call a declared function with (type, value) pairs; ``attribute`` names a group of the call."""
+        """Declare and call a function with (type, value) pairs; ``attribute`` is the attribute group of the call."""
         group = declaration.pop("attribute", "")
         self.module.declare(name, result, [kind for kind, _ in arguments], **declaration)
         text = f"call {result} @{name}({', '.join(f'{kind} {x}' for kind, x in arguments)}) {group}".rstrip()
@@ -98,7 +98,7 @@ class Code:
         return self.value(text)
 
     def slot(self, kind: str, count: int = 1, align: int = 64) -> str:
-        """Memory of the function's own, there as long as it runs."""
+        """Return memory on the function's stack, allocated at its entry."""
         name = f"%{self.new('m')}"
         self.frame += count * _SIZES.get(kind, 8) + align
         self.allocas.append(f"  {name} = alloca [{count} x {kind}], align {align}")
@@ -117,7 +117,7 @@ class Code:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}{weights}")
 
     def phi(self, kind: str, first: str, first_label: str) -> tuple[str, Callable[[str, str], None]]:
-        """A phi whose second entry is set later, by the function that is returned."""
+        """Return a phi, and a function that sets its second entry later."""
         name, at = f"%{self.new()}", len(self.lines)
         self.lines.append("")
 
@@ -128,7 +128,7 @@ class Code:
 
     @contextmanager
     def scope(self):
-        """What is computed inside cannot be used after."""
+        """Open a scope: elements computed inside are not reused after it."""
         self.known.append({})
         try:
             yield
@@ -137,7 +137,7 @@ class Code:
 
     @contextmanager
     def reproducible(self):
-        """What is written inside gives the same digits in every loop: not contracted, no vector variants of functions."""
+        """Emit code that gives the same digits in every loop: without contraction and vector variants of functions."""
         before, self.is_reproducible = self.is_reproducible, True
         try:
             yield
@@ -181,7 +181,10 @@ class Code:
         initial: Sequence[str] = (),
         unroll: bool = True,
     ) -> list[str]:
-        """Run ``body(i, *carried)``, which returns what is carried on, for i in 0 ... count - 1; the carried at the end."""
+        """Emit a loop of ``body(i, *carried)``, which returns the next carried registers, for i in 0 ... count - 1.
+
+        Returns the carried registers after the loop. A short loop of known length is unrolled.
+        """
         if _literal(count) and (int(count) <= 1 or unroll and int(count) <= UNROLLED):
             carried = list(initial)
             for i in range(int(count)):
@@ -198,7 +201,7 @@ class Code:
         kinds: Sequence[str],
         initial: Sequence[str],
     ) -> list[str]:
-        """The loop ``for i in range(first, stop, step)`` with a step of 1 or -1."""
+        """Emit the loop ``for i in range(first, stop, step)`` with a step of 1 or -1."""
 
         def turn(i: str, *carried: str) -> tuple[Sequence[str], str]:
             with self.scope():
@@ -216,7 +219,10 @@ class Code:
         kinds: Sequence[str],
         initial: Sequence[str],
     ) -> list[str]:
-        """A loop from ``first`` up or down to ``stop``: ``turn(at, *carried)`` gives what is carried on, and where it goes on."""
+        """Emit a loop from ``first`` up or down to ``stop``.
+
+        ``turn(at, *carried)`` returns the next carried registers and the next position.
+        """
         inside, after, before = self.new("loop"), self.new("done"), self.label
         certain = _literal(first) and _literal(stop) and (int(stop) - int(first)) * direction > 0
         is_before = "slt" if direction > 0 else "sgt"
@@ -241,7 +247,7 @@ class Code:
         return [self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in ends]
 
     def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None]) -> None:
-        """A nest of loops over an array's elements, the last dimension innermost."""
+        """Emit a nest of loops over an array's indices, the last dimension innermost."""
         unroll = is_small(lengths)
 
         def level(at: int, indices: list[str]) -> None:
@@ -263,5 +269,5 @@ def _literal(text: str) -> bool:
 
 
 def is_small(lengths: Sequence[str]) -> bool:
-    """Whether a nest of loops is written out."""
+    """Return whether a nest of loops is unrolled."""
     return all(map(_literal, lengths)) and math.prod(map(int, lengths)) <= UNROLLED

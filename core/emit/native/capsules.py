@@ -1,4 +1,7 @@
-"""C functions of SciPy's Cython modules ``scipy.special.cython_special``, ``scipy.linalg.cython_blas`` and the like."""
+"""C functions of SciPy's Cython modules.
+
+These are ``scipy.special.cython_special``, ``scipy.linalg.cython_blas`` and ``scipy.linalg.cython_lapack``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ufuncs on one complex element, a pair of registers.
 
-Division is Smith's algorithm (CACM 5 (1962) 435), as in NumPy; functions of the C library take and give complex128.
+Division is Smith's algorithm (CACM 5 (1962) 435), as in NumPy; C library functions compute in complex128.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _F64 = np.dtype(np.float64)
 
 
 def _parts(function: np.ufunc) -> Emit:
-    """The same on both parts."""
+    """Return an emitter that applies a real function to both parts."""
 
     def emit(code: Code, dtype: np.dtype, *x: Pair) -> Pair:
         return tuple(apply(code, function, half(dtype), [z[i] for z in x]) for i in (0, 1))  # type: ignore[return-value]
@@ -48,11 +48,11 @@ def divide(code: Code, dtype: np.dtype, a: Pair, b: Pair) -> Pair:
         return code.value(f"select i1 {test}, {kind} {x}, {kind} {y}")
 
     larger = f(np.greater_equal, f(np.absolute, b[0]), f(np.absolute, b[1]))
-    # With the parts exchanged where |b.imag| is the larger: a / b = (a / i) / (b / i).
+    # If |b.imag| is larger than |b.real|, divide both by i: a / b = (a / i) / (b / i).
     br, bi = choose(larger, b[0], b[1]), choose(larger, b[1], f(np.negative, b[0]))
     ar, ai = choose(larger, a[0], a[1]), choose(larger, a[1], f(np.negative, a[0]))
     ratio = f(np.divide, bi, br)
-    # 0 / 0: the quotient by a real zero, part by part
+    # A zero divisor: avoid 0 / 0 in the ratio, so that both parts are divided by a real zero.
     none = f(np.equal, br, literal(0, real))
     ratio = choose(none, literal(0, real), ratio)
     scale = f(np.add, br, f(np.multiply, bi, ratio))
@@ -65,7 +65,7 @@ def _absolute(code: Code, dtype: np.dtype, a: Pair) -> str:
 
 
 def c_complex(name: str) -> Emit:
-    """A function of complex.h, whose numbers travel as two doubles."""
+    """Return an emitter of a function of complex.h, which is passed each number as two doubles."""
 
     def emit(code: Code, dtype: np.dtype, *x: Pair) -> Pair:
         wide = [part for z in x for part in convert(code, z, dtype, _C128)]
@@ -86,7 +86,7 @@ def _scaled(function: np.ufunc, factor: float) -> Emit:
 
 
 def _order(function: np.ufunc, equal: np.ufunc) -> Emit:
-    """By the real parts, then by the imaginary ones, as NumPy orders."""
+    """Return an emitter of NumPy's lexicographic order: by the real parts, then by the imaginary parts."""
 
     def emit(code: Code, dtype: np.dtype, a: Pair, b: Pair) -> str:
         real = half(dtype)
@@ -134,7 +134,7 @@ def _power(code: Code, dtype: np.dtype, a: Pair, b: Pair) -> Pair:
             f"and i1 {apply(code, np.equal, real, [z[0], zero])}, {apply(code, np.equal, real, [z[1], zero])}"
         )
 
-    # The C library takes the logarithm of zero; NumPy has z ** 0 == 1, and 0 ** z == 0 for a positive real part.
+    # The C library takes the logarithm of zero. In NumPy z ** 0 == 1, and 0 ** z == 0 if z has a positive real part.
     found = c_complex("cpow")(code, dtype, a, b)
     grows = code.value(f"and i1 {is_zero(a)}, {apply(code, np.greater, real, [b[0], zero])}")
     found = tuple(code.value(f"select i1 {grows}, {kind} {zero}, {kind} {x}") for x in found)
@@ -143,7 +143,7 @@ def _power(code: Code, dtype: np.dtype, a: Pair, b: Pair) -> Pair:
 
 
 def _sign(code: Code, dtype: np.dtype, a: Pair) -> Pair:
-    """z / abs(z), zero at zero."""
+    """Emit z / abs(z), zero at zero."""
     size, real = _absolute(code, dtype, a), half(dtype)
     none = apply(code, np.equal, real, [size, literal(0, real)])
     kind = register(real)

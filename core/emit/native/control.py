@@ -1,6 +1,6 @@
-"""``if``, ``while`` and ``range``: numbers travel in registers, arrays stay in the buffers that they have been given.
+"""``if``, ``while`` and ``range``: numbers are carried in registers, arrays in the buffers assigned to them.
 
-Where a value that a block ends with is in another buffer than the result, it is copied there at the block's end.
+A block's result that is in another buffer than the operation's result is copied there at the end of the block.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .stacks import is_fixed_push, reserve
 
 
 def kinds_of(value: Value) -> list[str]:
-    """The LLVM types of the registers that hold a value: none for an array."""
+    """Return the LLVM types of the registers that hold a value: none for an array."""
     if value.type is STACK:
         return ["ptr", "i64", "i64"]
     return [] if value.type.shape else register_kinds(value.type.dtype)
 
 
 def held(f: FunctionCode, value: Value) -> list[str]:
-    """The registers of a value."""
+    """Return the registers of a value."""
     if value.type is STACK:
         return list(f.values[value])
     return [] if value.type.shape else registers(f.element(value))
 
 
 def bind(f: FunctionCode, values: Sequence[Value], names: Sequence[str]) -> None:
-    """Define values by registers; arrays by the buffers that they have."""
+    """Define numbers and stacks by registers, and arrays by their buffers."""
     names = list(names)
     for value in values:
         count = len(kinds_of(value))
@@ -45,7 +45,7 @@ def bind(f: FunctionCode, values: Sequence[Value], names: Sequence[str]) -> None
 
 
 def move(f: FunctionCode, sources: Sequence[Value], targets: Sequence[Value]) -> None:
-    """Bring arrays into the buffers of others, all at once: what one of them overwrites is read before."""
+    """Copy arrays to the buffers of others as a parallel assignment: a buffer is read before it is overwritten."""
     pending: list[tuple[Any, Array, Memory, Any]] = []
     for source, target in zip(sources, targets):
         if is_array(target):
@@ -56,7 +56,7 @@ def move(f: FunctionCode, sources: Sequence[Value], targets: Sequence[Value]) ->
     while pending:
         read = [here for here, *_ in pending]
         ready = next((p for p in pending if p[3] not in [h for h, q in zip(read, pending) if q is not p]), None)
-        if ready is None:  # a cycle: one is kept aside
+        if ready is None:  # a cycle: copy one array to temporary memory
             here, array, memory, there = pending[0]
             kept = Memory(f.code, f.temporary(_kind(sources, array, f)), array.dtype, array.lengths)
             kept.fill(f.code, array)
@@ -71,7 +71,7 @@ def _kind(sources: Sequence[Value], array: Array, f: FunctionCode) -> Any:
 
 
 def registers_of(f: FunctionCode, values: Sequence[Value], position: int) -> list[str]:
-    """The registers of values that are passed on at a position; a stack that is needed again there loses its memory."""
+    """Return the registers of values passed on at a position; a stack that is used again gets capacity 0."""
     for value in values:
         if value.type is STACK and (values.count(value) > 1 or f.order.is_live_after(value, position)):
             f.values[value] = (*f.values[value][:2], "0")
@@ -147,7 +147,7 @@ def _body(f: FunctionCode, body: Block, results: Sequence[Value]) -> list[str]:
 
 
 def pushes(f: FunctionCode, body: Block, k: int) -> list[Operation]:
-    """What a loop's body pushes on the k-th value that it carries, if it is the same number of bytes every time."""
+    """Return the pushes of a loop's body on its k-th carried value, if their number of bytes is constant; else []."""
     value, last = body.parameters[1 + k], body.results[k]
     chain: list[Operation] = []
     own = set(body.operations)
@@ -190,7 +190,7 @@ def range_(f: FunctionCode, op: Operation) -> None:
     if known in (1, -1):
         names = counted(start, stop, int(known), iteration)
     else:
-        # By the number of iterations: the index after the last one may be out of range.
+        # Loop over the number of iterations, since the index after the last one may overflow.
 
         def stepped(k: str, *carried: str) -> list[str]:
             return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
@@ -200,7 +200,7 @@ def range_(f: FunctionCode, op: Operation) -> None:
 
 
 def _iterations(f: FunctionCode, start: str, stop: str, step: str) -> str:
-    """ceil((stop - start) / step), not negative; 0 for a step of 0, which the front end refuses."""
+    """Return ceil((stop - start) / step), at least 0; 0 for a step of 0, which the front end refuses."""
     code = f.code
     if step in ("1", "-1"):
         distance = code.value(f"sub i64 {stop}, {start}" if step == "1" else f"sub i64 {start}, {stop}")

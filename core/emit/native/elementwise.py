@@ -1,4 +1,4 @@
-"""Operations element by element, and the parts, rearrangements and repetitions of arrays that are read in place."""
+"""Elementwise operations; and parts, permutations and broadcasts of arrays, which are read in place."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ROUNDED = {
     np.multiply: ("fmul", "fmul contract"),
     np.divide: ("fdiv", "fdiv arcp"),
 }
-"""Instructions for numbers on whose last digit something depends (``rounding``), and for others."""
+"""The instructions for decisive values (``rounding``), and for others."""
 _I64 = np.dtype(np.int64)
 
 
 def elementwise(f: FunctionCode, op: Operation) -> bool:
-    """Write a ufunc, ``np.where`` or a cast, if the operation is one that native code computes."""
+    """Emit a ufunc, ``np.where`` or a cast; return whether native code has the operation."""
     compute = element_function(f, op)
     if compute is None:
         return False
@@ -52,7 +52,7 @@ def _overflows(f: FunctionCode, op: Operation) -> None:
 
 
 def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Element]], Any] | None:
-    """From the operands' elements to the result's."""
+    """Return a function from the operands' elements to the result's; None if native code has none."""
     code = f.code
     if op.callee is np.where:
         kinds = register(op.results[0].type.dtype)
@@ -71,7 +71,7 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         return None
     dtype = op.operands[0].type.dtype
     if getattr(np, op.callee.__name__, None) is not op.callee and any(v.type.dtype != dtype for v in op.operands):
-        return None  # a special function of numbers of several kinds: SciPy says which of its loops computes it
+        return None  # a special function of mixed dtypes: left to SciPy, which selects the loop
     emit = find(op.callee, dtype)
     if dtype.kind == "f" and op.callee in _ROUNDED:
         emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
@@ -184,7 +184,7 @@ def _getitem(f: FunctionCode, op: Operation) -> None:
 
 
 def index_part(f: FunctionCode, op: Operation) -> Part:
-    """The part that a ``getitem``, ``setitem`` or ``add_at`` names."""
+    """Return the part that a ``getitem``, ``setitem`` or ``add_at`` accesses."""
     spec = op.named["spec"].constant
     operands = op.positional[1 : 1 + sum(e != ":" for e in spec)]
     part = Part(spec, [f.array(v) if v.type.shape else f.element(v) for v in operands])
@@ -194,7 +194,7 @@ def index_part(f: FunctionCode, op: Operation) -> Part:
 
 
 def _check(f: FunctionCode, op: Operation, part: Part) -> None:
-    """End the program with an IndexError if an index is not within the array; ``-1`` is not the last one here."""
+    """Emit a check that ends the program with IndexError unless indices are in range; a negative one is not."""
     code = f.code
     whole = f.lengths(op.operands[0].type)
     of_part = f.lengths(op.positional[-1].type if op.callee is not typed.getitem else op.results[0].type)

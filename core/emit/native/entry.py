@@ -1,11 +1,11 @@
-"""How Python enters a program, as LLVM code: a C function of tables of pointers, and a built-in function of Python.
+"""The entry points of a program, as LLVM code: a C function of tables of pointers, and a CPython built-in function.
 
-    i32 @entry(ptr %inputs, ptr %outputs, ptr %context)    numbers behind pointers too
-    ptr @call(ptr %self, ptr %arguments, i64 %count)       METH_FASTCALL of CPython: NumPy arrays and numbers, a list
+    i32 @entry(ptr %inputs, ptr %outputs, ptr %context)    numbers are passed by pointer too
+    ptr @call(ptr %self, ptr %arguments, i64 %count)       METH_FASTCALL: from NumPy arrays and numbers to a list
 
-``@call`` looks at the fields of the arguments' structures (``PyArrayObject_fields`` of NumPy's C API; numbers of NumPy and
-Python's float have their value after the object's head).  Whatever is not exactly as compiled for goes to a Python function.
-The interpreter's lock is released while the program runs.
+``@call`` reads the fields of the arguments' C structures (``PyArrayObject_fields`` of NumPy's C API; NumPy scalars and
+Python floats have their value after the object header). If an argument is not exactly of the compiled type, a Python
+function handles the call. The GIL is released while the program runs.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class _Lines:
         return self.new(f"load ptr, ptr {self.new(f'getelementptr ptr, ptr {table}, i64 {i}')}")
 
     def unless(self, condition: str, otherwise: str) -> None:
-        """Go on where the condition holds."""
+        """Continue if the condition holds; else branch to the label ``otherwise``."""
         self.count += 1
         self.do(f"br i1 {condition}, label %ok{self.count}, label %{otherwise}")
         self.lines.append(f"ok{self.count}:")
 
 
 def write_entry(function: Function, name: str, program: ProgramText) -> None:
-    """``@entry``; stacks' memory is freed at its end."""
+    """Write ``@entry``; it frees the memory of stacks at its end."""
     out, passed = _Lines(), []
     for k, value in enumerate(function.parameters):
         pointer = out.item("%inputs", k)
@@ -93,7 +93,7 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
 
 
 def _write_limit(out: _Lines, program: ProgramText) -> None:
-    """How deep the stack may become; the program ends at once if there is no room for its own frames."""
+    """Store the stack limit in the context; end the program at once if there is no room for its own frames."""
     module = program.module
     for name in ("umax", "usub.sat"):
         module.declare(f"llvm.{name}.i64", "i64", ["i64", "i64"])
@@ -114,13 +114,13 @@ def _write_limit(out: _Lines, program: ProgramText) -> None:
 
 
 def has_fast_call(function: Function) -> bool:
-    """Whether ``@call`` is written: all lengths are known, and there are no stacks."""
+    """Return whether a function gets ``@call``: its arguments and results have static shapes, and none is a stack."""
     values = [*function.parameters, *function.block.results]
     return all(v.type is not STACK and v.type.is_static for v in values)
 
 
 def write_call(function: Function, program: ProgramText, words: int) -> list[Any]:
-    """``@call``; the result are the Python objects that the table ``@objects`` has to point to."""
+    """Write ``@call``; return the Python objects that the table ``@objects`` must point to after its first two."""
     module, out = program.module, _Lines()
     objects: list[Any] = ["slow", "fail"]
 
@@ -210,7 +210,7 @@ def _declare(program: ProgramText) -> None:
 
 
 def _array(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, _: int) -> str:
-    """The data of an argument that is the array it should be."""
+    """Check that an argument is an array of the compiled type, and return the pointer of its data."""
     shape = value.type.shape
     out.unless(out.new(f"icmp eq ptr {kind}, {an_object(np.ndarray)}"), "slow")
     out.unless(out.new(f"icmp eq ptr {out.field(argument, _DESCR, 'ptr')}, {an_object(value.type.dtype)}"), "slow")
@@ -225,7 +225,7 @@ def _array(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, 
 
 
 def _number(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, word: int) -> str:
-    """Where the value of an argument stands that is NumPy's number of the dtype, or Python's."""
+    """Check that an argument is a NumPy scalar of the dtype, or a Python number, and return its value's address."""
     dtype = value.type.dtype
     place = out.new(f"getelementptr i8, ptr {argument}, i64 {_VALUE}")
     exact = out.new(f"icmp eq ptr {kind}, {an_object(dtype.type)}")
@@ -276,16 +276,16 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-_definitions: list[Any] = []  # built-in functions look at theirs to the very last, so they stay
+_definitions: list[Any] = []  # a built-in function uses its definition even while it is freed, so these are kept
 
 
 def built_in(program: Any, loaded: Any, objects: list[Any], slow: Any, fail: Any) -> tuple[Any, Any]:
-    """The built-in function of ``@call``, which keeps its program, and the objects that the program must keep."""
+    """Return the built-in function of ``@call``, which refers to its program, and objects to be kept alive."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = pointer(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
     ctypes.c_void_p.from_address(loaded.variable("numpy")).value = table
-    # NumPy has one object for each of its own dtypes, which the program compares by identity: a pickled one is a copy.
+    # The program compares dtypes by identity. NumPy has one object for each built-in dtype; unpickling makes copies.
     kept = [slow, fail, *(np.dtype(x.type) if isinstance(x, np.dtype) else x for x in objects)]
     place = loaded.variable("objects")
     for k, x in enumerate(kept):

@@ -1,6 +1,7 @@
-"""Integer arithmetic with NumPy's meaning where the processor has none: division by zero, INT_MIN // -1, long shifts.
+"""Integer arithmetic as in NumPy where LLVM's is undefined: division by zero, INT_MIN // -1, long shifts.
 
-Division rounds down; x // 0 and x % 0 are 0.  A shift by the width or more leaves 0, or -1 of a negative number.
+Division rounds down; x // 0 and x % 0 are 0. A shift by the width or more gives 0, or -1 for a negative number shifted
+right.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .elements import number, register
 
 
 def _divisor(code: Code, b: str, dtype: np.dtype) -> tuple[str, str, str]:
-    """A divisor that the processor can divide by, and whether the real one is 0, and whether it is -1."""
+    """Return a divisor that is safe to divide by, and registers that tell whether the original one is 0 or -1."""
     known = number(b, dtype)
     if known not in (None, 0, -1):
         return b, "false", "false"
@@ -32,7 +33,7 @@ def _select(code: Code, condition: str, kind: str, x: str, y: str) -> str:
 
 
 def _rounds_down(code: Code, kind: str, remainder: str, divisor: str) -> str:
-    """Whether a quotient that was rounded towards zero is one too large."""
+    """Return a register that tells whether a quotient rounded towards zero is one larger than one rounded down."""
     inexact = code.value(f"icmp ne {kind} {remainder}, 0")
     signs = code.value(f"xor {kind} {remainder}, {divisor}")
     differ = code.value(f"icmp slt {kind} {signs}, 0")
@@ -64,7 +65,7 @@ def remainder(code: Code, dtype: np.dtype, a: str, b: str) -> str:
 
 
 def fmod(code: Code, dtype: np.dtype, a: str, b: str) -> str:
-    """The remainder with the sign of a."""
+    """Emit the remainder with the sign of a."""
     kind = register(dtype)
     safe, zero, minus_one = _divisor(code, b, dtype)
     rest = code.value(f"{'urem' if dtype.kind == 'u' else 'srem'} {kind} {a}, {safe}")
@@ -72,7 +73,7 @@ def fmod(code: Code, dtype: np.dtype, a: str, b: str) -> str:
 
 
 def shift(instruction: str) -> Callable[[Code, np.dtype, str, str], str]:
-    """``shl`` or ``ashr`` (that of unsigned numbers is ``lshr``)."""
+    """Return an emitter of the shift ``shl`` or ``ashr``; the latter becomes ``lshr`` for unsigned numbers."""
 
     def emit(code: Code, dtype: np.dtype, a: str, b: str) -> str:
         kind, bits = register(dtype), 8 * dtype.itemsize
@@ -88,7 +89,7 @@ def shift(instruction: str) -> Callable[[Code, np.dtype, str, str], str]:
 
 
 def _routine(code: Code, name: str, kind: str, text: str, result: str = "") -> str:
-    """A function of two integers that is written once in the module."""
+    """Return the name of a function of two integers, written once in the module."""
     full = f"morula.{name}.{kind}"
     header = f"define internal {result or kind} @{full}({kind} %a, {kind} %b) nounwind memory(none) {{"
     if not any(f.startswith(header) for f in code.module.functions):
@@ -156,7 +157,7 @@ done:
 
 
 def power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
-    """By squaring; a negative exponent, which NumPy refuses, is refused where the program is specialised."""
+    """Emit a power by repeated squaring; specialisation refuses negative exponents, as NumPy does."""
     kind, exponent = register(dtype), number(b, dtype)
     if exponent in (1, 2):
         return a if exponent == 1 else code.value(f"mul {kind} {a}, {a}")
@@ -167,7 +168,7 @@ _INTRINSICS = {np.add: "sadd", np.subtract: "ssub", np.multiply: "smul"}
 
 
 def overflows(code: Code, function: np.ufunc, a: str, b: str) -> str:
-    """Whether a result for two int64 is out of their range."""
+    """Return a register that tells whether the result for two int64 is out of their range."""
     if function is np.power:
         code.module.declare("llvm.smul.with.overflow.i64", "{ i64, i1 }", ["i64", "i64"])
         routine = _routine(code, "power.overflows", "i64", _POWER_OVERFLOWS, "i1")

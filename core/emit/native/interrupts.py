@@ -1,8 +1,9 @@
-"""Signals while a program runs: loops that may run for long ask Python now and then whether one waits, as Ctrl-C.
+"""Signals such as Ctrl-C while a program runs: long loops check regularly whether one is pending.
 
-Work is counted in units of about a nanosecond.  A loop whose work is known to be small asks nothing: it is a part of the work
-of the loop around it.  Any other runs in strides of at most ``STRIDE`` units.  After each, the work done is taken off a
-budget in the context; where that is used up, the main thread looks for signals, and a handler that raises ends the program.
+Work is counted in units of about a nanosecond. A loop whose work is known to be small does not check; its work counts
+for the enclosing loop. Any other loop runs in strides of at most ``STRIDE`` units. After each stride the work is
+subtracted from a budget in the context. When the budget is used up, the main thread checks for signals, and an
+exception from a signal handler ends the program.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from .function import PARTS, FunctionCode
 
 BUDGET, STRIDE = 1 << 24, 1 << 20
 UNCOUNTED, USUAL = 512, 16
-"""Of lengths that are known only at run time: up to which they are not counted then, and what is taken for them."""
+"""For arrays whose length is known only at run time: the size up to which their elements are not counted at run time,
+and the size that is assumed at compile time."""
 _UNBOUNDED = 1 << 62
 SIGNALLED = -2
-"""The error's number when a signal's handler has raised; the exception's three objects are in the context."""
+"""The error number when a signal handler has raised; the exception's type, value and traceback are in the context."""
 
 _CHEAP = {
     np.add,
@@ -40,7 +42,7 @@ _CHEAP = {
 
 
 def work(f: FunctionCode, block: Block) -> int:
-    """The units that a block may take at most, without the loops in it that count their own."""
+    """Return the largest work of a block in units, without inner loops that count their own work."""
     return sum(_of_operation(f, op) for op in block.operations)
 
 
@@ -66,7 +68,7 @@ def _of_operation(f: FunctionCode, op: Operation) -> int:
 
 
 def _size(x: Value) -> int:
-    """The number of elements; of an array whose length is known only at run time, no more than are not counted then."""
+    """Return the number of elements; at most ``USUAL`` for an array whose length is known only at run time."""
     if not isinstance(x.type, ArrayType):
         return 1
     size = math.prod(x.type.bounds)
@@ -74,9 +76,9 @@ def _size(x: Value) -> int:
 
 
 def count_length(f: FunctionCode, op: Operation) -> None:
-    """Count the elements that an operation goes through where they turn out to be many at run time."""
+    """Emit code that counts an operation's elements if there turn out to be many at run time."""
     if op.callee in (typed.getitem, typed.cast) or isinstance(op.callee, np.ufunc):
-        return  # what uses the elements computes them
+        return  # the elements are computed by the operation that uses them, which counts them
     kinds = [v.type for v in op.positional if isinstance(v.type, ArrayType) and not v.type.is_static]
     kind = max(kinds, key=lambda kind: math.prod(kind.bounds), default=None)
     if kind is None or math.prod(kind.bounds) <= UNCOUNTED:
@@ -92,7 +94,7 @@ def count_length(f: FunctionCode, op: Operation) -> None:
 
 
 def trips(f: FunctionCode, op: Operation) -> int:
-    """How often a ``range`` runs its body at most."""
+    """Return the largest number of iterations of a ``range``."""
     start, stop, step = op.operands[:3]
     if not step.is_constant or not int(step.constant):
         return _UNBOUNDED
@@ -108,7 +110,10 @@ def _interval(f: FunctionCode, x: Value) -> tuple[int, int]:
 
 
 def stride(f: FunctionCode, op: Operation) -> tuple[int, int]:
-    """After how many iterations a loop counts its work (0: never), a power of two, and the units of one iteration."""
+    """Return the number of iterations, a power of two, after which a loop counts its work, and the units of each.
+
+    The number is 0 for a loop that never counts.
+    """
     each = 1 + work(f, op.blocks[-1])
     if op.kind == "range" and trips(f, op) * each <= STRIDE:
         return 0, each
@@ -116,7 +121,7 @@ def stride(f: FunctionCode, op: Operation) -> tuple[int, int]:
 
 
 def count(f: FunctionCode, units: str) -> None:
-    """Take work off the budget, and look for signals where it is used up."""
+    """Emit code that subtracts work from the budget and checks for signals when it is used up."""
     code = f.code
     place = code.value(f"getelementptr i64, ptr %context, i64 {f.program.WORK}")
     left = code.value(f"sub i64 {code.value(f'load i64, ptr {place}')}, {units}")
@@ -192,7 +197,7 @@ def strided(
     each: int,
     most: int,
 ) -> list[str]:
-    """``Code.counted`` in strides of ``most`` iterations, each of which counts ``each`` units for an iteration."""
+    """Emit ``Code.counted`` in strides of ``most`` iterations; each stride counts ``each`` units per iteration."""
     code = f.code
 
     def turn(at: str, *carried: str) -> tuple[list[str], str]:

@@ -1,7 +1,7 @@
-"""Calls of Python: NumPy's and SciPy's functions that native code has no loops for, callbacks, prints; and run-time errors.
+"""Calls into Python: NumPy and SciPy functions without native code, callbacks, prints; and run-time errors.
 
-One C function of the program receives the number of the call and a table of words: pointers to the operands and results,
-and the lengths that are known only then.  An exception in Python ends the program and is raised after it.
+A C callback receives the number of the call and a table of words: the pointers of the operands and results, and the
+lengths known only at run time. An exception in Python ends the program and is raised after it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ...ir.typed import STACK, ArrayType, Dim
 from .elements import load, store
 from .function import FunctionCode, emits
 
-PENDING = -1  # the error's number when an exception of Python waits to be raised
+PENDING = -1  # the error number when a Python exception is to be raised
 
 
 @dataclass
 class Layout:
-    """An array in the table: its shape has, for a length that is known only at run time, the number of its word, minus 1 - n."""
+    """An array in the table; in its shape, -1 - n stands for a length known only at run time, in word n."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -34,7 +34,7 @@ class Layout:
 
 @dataclass
 class PythonCall:
-    """What the C function calls; ``copies``: the function may keep or change its operands."""
+    """A Python function that the C callback calls; ``copies``: it may keep or change its operands, so copy them."""
 
     function: Any
     constants: dict[str, Any]
@@ -43,7 +43,7 @@ class PythonCall:
     copies: bool = False
 
     def run(self, words: Any) -> None:
-        """Call the function on the arrays of a table (an object with words at indices)."""
+        """Call the function on the arrays of a table, which is indexed by words, and store the results."""
         count = len(self.operands)
         arrays = [_view(words, k, layout) for k, layout in enumerate(self.operands)]
         if self.copies:
@@ -82,7 +82,7 @@ def raised(*values: Any, exception: Any, text: str) -> None:
 
 @emits("library", typed.callback, typed.debug_print)
 def library(f: FunctionCode, op: Operation) -> None:
-    """A call of Python on arrays in memory."""
+    """Emit a call of a Python function on arrays in memory."""
     if op.kind != "call" or not callable(op.callee) and not isinstance(op.callee, typed.Primitive):
         raise f.refuse(f"native code has no {op.kind} {callee_name(op.callee)}")
     constants = {name: v.constant for name, v in op.named.items()}

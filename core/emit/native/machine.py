@@ -103,7 +103,7 @@ def assembly(module: Any, processor: Processor) -> str:
 
 
 class Loaded:
-    """Object code loaded into memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
+    """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
         _start()

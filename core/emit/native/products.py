@@ -1,4 +1,4 @@
-"""Matrix products: loops for small ones and those of integers, BLAS through SciPy's function pointers for large ones."""
+"""Matrix products: loops for small products and integers, BLAS through SciPy's function pointers for large products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .fusion import is_outer
 from .real_functions import apply
 from .reductions import add_in_any_order, fold
 
-LARGE = 24**3  # multiplications, from which BLAS is faster than a loop
+LARGE = 24**3  # the number of multiplications from which BLAS is faster than a loop
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
@@ -42,7 +42,7 @@ def _matmul(f: FunctionCode, op: Operation) -> None:
 def _dot(
     f: FunctionCode, a: Array, b: Array, of_a: Callable[[str], list[str]], of_b: Callable[[str], list[str]]
 ) -> Element:
-    """The sum of products along one index of each."""
+    """Return the sum of products along one index of each operand."""
     dtype = a.dtype
 
     def step(at: list[str], carried: list[str]) -> list[str]:
@@ -53,12 +53,12 @@ def _dot(
 
 
 def _runs_along(array: Array, axis: int) -> bool:
-    """Whether elements that follow each other along an axis stand next to each other."""
+    """Return whether elements along an axis are contiguous."""
     return not isinstance(array, Memory) or array.strides[axis] == "1" or array.lengths[axis] == "1"
 
 
 def _loops(f: FunctionCode, memory: Memory, a: Array, b: Array) -> None:
-    """In the order that reads memory as it stands: a register for each element, or rows of the result summed up."""
+    """Emit loops in the order of memory: a register for each element of the result, or sums of rows in memory."""
     code, dtype = f.code, memory.dtype
     *batch, rows, columns = memory.lengths
     inner = a.lengths[-1]
@@ -78,14 +78,14 @@ def _loops(f: FunctionCode, memory: Memory, a: Array, b: Array) -> None:
         place = [*outer, i, j]
         memory.store(code, place, add_in_any_order(code, dtype, memory.compute(code, place), term))
 
-    if columns == "1":  # a matrix that stands transposed, times a vector
+    if columns == "1":  # a matrix in column-major order, times a vector
         code.nest([*batch, inner, rows], lambda at: into(at[:-2], at[-1], at[-2], "0"))
     else:
         code.nest([*batch, rows, inner, columns], lambda at: into(at[:-3], *at[-3:]))
 
 
 def _blas(f: FunctionCode, op: Operation, memory: Memory, a: Array, b: Array) -> None:
-    """``gemm``, whose matrices stand column by column: the transposed result is the product of the transposed operands."""
+    """Emit ``gemm``. Its matrices are column-major, so the operands are exchanged: (A B)ᵀ = Bᵀ Aᵀ."""
     code, dtype = f.code, memory.dtype
     ready = [_matrix(f, x, v.type) for x, v in zip((a, b), op.operands)]
     name = f"{_LETTERS[dtype.char]}gemm"
@@ -123,7 +123,7 @@ def _blas(f: FunctionCode, op: Operation, memory: Memory, a: Array, b: Array) ->
 
 
 def _matrix(f: FunctionCode, array: Array, kind: Any) -> tuple[Memory, bool, str]:
-    """An operand that BLAS can read, whether it stands transposed, and the distance of its rows (or columns)."""
+    """Return an operand in memory that BLAS can read, whether it is transposed, and its leading dimension."""
     if isinstance(array, Memory):
         rows, columns = kind.bounds[-2:]
         for transposed, (far, near), least in ((False, (-2, -1), columns), (True, (-1, -2), rows)):
@@ -135,7 +135,7 @@ def _matrix(f: FunctionCode, array: Array, kind: Any) -> tuple[Memory, bool, str
 
 
 def _int(f: FunctionCode, n: str) -> str:
-    """Where an int of C stands."""
+    """Return the address of a C int with this value."""
     if n[0] != "%":
         return f.code.module.constant(f"i32 {n}")
     place, short = f.code.slot("i32"), f.code.value(f"trunc i64 {n} to i32")

@@ -1,7 +1,7 @@
-"""Ufuncs on one element: bools, integers and real numbers.  A table, by the kind of the loop's dtype.
+"""Ufuncs on one element of bools, integers and real numbers: tables by the kind of the loop's dtype.
 
-Elementary functions are those of the C library, with its vector versions (libmvec) where they are present, so that loops
-over them vectorise.  Products and sums may be contracted to fused multiply-adds; nothing assumes that numbers are finite.
+Elementary functions are those of the C library, with its vector versions (libmvec) where present, so that loops over
+them vectorise. Products and sums may be contracted to fused multiply-adds; nothing assumes that numbers are finite.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def intrinsic(name: str) -> Emit:
 
 @cache
 def _vector_library() -> Any:
-    """libmvec, the C library's functions of vectors, or None."""
+    """Return libmvec, the C library's vector functions, or None."""
     try:
         return ctypes.CDLL("libmvec.so.1")
     except OSError:
@@ -44,12 +44,12 @@ def _vector_library() -> Any:
 
 
 _VERSIONS = (("sse2",), "b", 2), (("avx", "avx2"), "d", 4), (("avx", "avx2", "avx512f"), "e", 8)
-"""The x86-64 vector function ABI: the features that a version of libmvec's functions needs, its letter, and how many float64
-it takes.  A call of a version that the processor cannot run would end the process."""
+"""Versions of libmvec's functions in the x86-64 vector function ABI: the features that a version needs, its letter, and
+the number of float64 that it takes. Calling a version that the processor does not support would kill the process."""
 
 
 def vector_variants(name: str, operands: int, single: bool, processor: Processor) -> list[tuple[str, int]]:
-    """The vector versions of a function of C that a processor can run: symbols, and how many elements each takes."""
+    """Return the vector versions of a C function that a processor can run: symbols and numbers of elements."""
     library, n = _vector_library(), 2 if single else 1
     if library is None:
         return []
@@ -62,7 +62,7 @@ def vector_variants(name: str, operands: int, single: bool, processor: Processor
 
 
 def c_function(name: str) -> Emit:
-    """A function of the C library, ``f`` appended for float32."""
+    """Return an emitter of a C library function; ``f`` is appended to its name for float32."""
 
     def emit(code: Code, dtype: np.dtype, *x: str) -> str:
         kind = register(dtype)
@@ -83,7 +83,7 @@ def c_function(name: str) -> Emit:
 
 
 def instruction(text: str) -> Emit:
-    """One LLVM instruction on operands of one type: ``fadd contract``."""
+    """Return an emitter of one LLVM instruction, such as ``fadd contract``, on operands of one type."""
 
     def emit(code: Code, dtype: np.dtype, *x: str) -> str:
         chosen = text.removesuffix(" contract") if code.is_reproducible else text
@@ -109,7 +109,7 @@ def logical(instruction_: str) -> Emit:
 
 
 def composed(text: Callable[..., Any]) -> Emit:
-    """A function written with the table itself: ``lambda f, x: f(np.multiply, x, 0.5)``."""
+    """Return an emitter of a function composed of table entries: ``lambda f, x: f(np.multiply, x, 0.5)``."""
 
     def emit(code: Code, dtype: np.dtype, *x: str) -> Any:
         def f(ufunc: np.ufunc, *operands: Any) -> str:
@@ -126,7 +126,7 @@ def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
 
 
 def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
-    """Small whole exponents are products, as NumPy has it for squares; those with a half have a square root beside."""
+    """Emit a power: products for small integer exponents (NumPy: squares), and a root for half-integers; else ``pow``."""
     exponent = number(b, dtype)
     if exponent is None or abs(exponent) > 8 or 2 * exponent != int(2 * exponent):
         return c_function("pow")(code, dtype, a, b)
@@ -143,7 +143,7 @@ def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
 
 
 def _divmod(code: Code, dtype: np.dtype, a: str, b: str) -> tuple[str, str]:
-    """Floor and remainder of floats, as NumPy's npy_divmod."""
+    """Emit the rounded quotient and the remainder of floats, as NumPy's npy_divmod."""
     kind, zero = register(dtype), literal(0, dtype)
     rest = code.value(f"frem {kind} {a}, {b}")
     quotient = code.value(f"fdiv {kind} {code.value(f'fsub {kind} {a}, {rest}')}, {b}")
@@ -191,7 +191,7 @@ def _heaviside(code: Code, dtype: np.dtype, a: str, b: str) -> str:
 
 
 def _logaddexp(exp: str, log1p: Emit, scale: float) -> Emit:
-    """max + log(1 + exp(-|a - b|)); equal operands, infinite ones too, give a + log 2."""
+    """Return an emitter of max + log(1 + exp(-|a - b|)); equal operands, also infinite ones, give a + log 2."""
 
     def emit(code: Code, dtype: np.dtype, a: str, b: str) -> str:
         kind = register(dtype)
@@ -213,7 +213,7 @@ def _bits(code: Code, dtype: np.dtype, a: str) -> str:
 
 
 def _test(text: str) -> Emit:
-    """A test of the size of a float; integers are finite."""
+    """Return an emitter that compares the absolute value of a float with infinity; integers are finite."""
 
     def emit(code: Code, dtype: np.dtype, a: str) -> str:
         if dtype.kind != "f":
@@ -230,7 +230,7 @@ def _signbit(code: Code, dtype: np.dtype, a: str) -> str:
 
 
 def _cut(code: Code, dtype: np.dtype, a: str) -> tuple[str, str]:
-    """np.modf: the fraction and the whole part, both with the sign of a."""
+    """Emit np.modf: the fractional and the integral part, both with the sign of a."""
     kind, whole = register(dtype), intrinsic("trunc")(code, dtype, a)
     infinite = code.value(f"fcmp oeq {kind} {intrinsic('fabs')(code, dtype, a)}, {literal(np.inf, dtype)}")
     rest = _choose(code, dtype, infinite, literal(0, dtype), code.value(f"fsub {kind} {a}, {whole}"))
@@ -351,18 +351,18 @@ ALL: dict[np.ufunc, Emit] = {
     np.logical_xor: logical("xor"),
     np.logical_not: logical("xor"),
 }
-"""The loops that all of these have."""
+"""The ufuncs that all of these dtypes have."""
 
 TABLES: dict[str, Any] = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOL}
-"""How an element is computed, by kind of dtype; ``complex_functions`` enters its table."""
+"""The tables of emitters, by kind of dtype; ``complex_functions`` registers its own."""
 
 
 OF_LIBRARIES: list[Callable[[Any, np.dtype], Emit | None]] = []
-"""How a function of another library than NumPy is computed: ``special_functions`` enters itself."""
+"""Lookups of emitters for functions that are not NumPy's; ``special_functions`` registers one."""
 
 
 def find(function: Any, dtype: np.dtype) -> Emit | None:
-    """How an element of a ufunc is computed for operands of this dtype, if native code can."""
+    """Return the emitter of a ufunc for operands of this dtype; None if native code has none."""
     if is_complex(dtype):
         return TABLES["c"].get(function)
     found = TABLES.get(dtype.kind, {}).get(function) or ALL.get(function)
@@ -372,7 +372,7 @@ def find(function: Any, dtype: np.dtype) -> Emit | None:
 
 
 def apply(code: Code, function: Any, dtype: np.dtype, x: list[Any]) -> Any:
-    """One element of a ufunc that the tables have."""
+    """Emit one element of a ufunc, which must be in the tables."""
     emit = find(function, dtype)
     assert emit is not None, f"{function.__name__} of {dtype}"
     return emit(code, dtype, *x)

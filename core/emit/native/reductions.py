@@ -30,7 +30,7 @@ def _most(dtype: np.dtype) -> Any:
 
 
 def add_in_any_order(code: Code, dtype: np.dtype, a: Element, b: Element, flags: str = _ANY_ORDER) -> Element:
-    """a + b with LLVM's fast-math ``flags``: those of a sum whose terms may be reordered."""
+    """Return a + b with LLVM's fast-math ``flags``, by default those of a sum whose terms may be reordered."""
     if is_complex(dtype):
         return tuple(add_in_any_order(code, half(dtype), x, y, flags) for x, y in zip(a, b))
     if dtype.kind == "f":
@@ -56,7 +56,7 @@ _REDUCTIONS: dict[Any, tuple[Callable[[np.dtype], Any], Callable[..., Element]]]
     np.any: (lambda dtype: False, _by(np.logical_or)),
     np.all: (lambda dtype: True, _by(np.logical_and)),
 }
-"""The value of no elements, and how one is added."""
+"""For each reduction, its value for no elements, and the function that adds an element."""
 
 
 def fold(
@@ -66,7 +66,7 @@ def fold(
     kinds: Sequence[str],
     initial: Sequence[str],
 ) -> list[str]:
-    """A nest of loops that carries registers: ``step(indices, carried)`` gives what is carried on."""
+    """Emit a nest of loops that carries registers; ``step(indices, carried)`` returns the next carried registers."""
 
     unroll = is_small(lengths)
 
@@ -110,7 +110,7 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
         return
     memory = f.values[result] = f.memory(result)
     kept = [d for d in range(len(array.lengths)) if d not in axes]
-    if kept[-1] < len(array.lengths) - 1:  # the last axis goes: a register for each element of the result
+    if kept[-1] < len(array.lengths) - 1:  # the last axis is reduced: a register for each element of the result
 
         def one(at: list[str]) -> None:
             def step(inner: list[str], x: list[str]) -> list[str]:
@@ -133,7 +133,7 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
 
 @emits(np.argmax, np.argmin)
 def _position(f: FunctionCode, op: Operation) -> None:
-    """Of the first extreme; the first NaN is one."""
+    """Emit the index of the first extremum; a NaN counts as one."""
     code, operand, result = f.code, op.operands[0], op.results[0]
     array, axis, dtype = f.array(operand), op.named["axis"].constant, operand.type.dtype
     better = np.greater if op.callee is np.argmax else np.less

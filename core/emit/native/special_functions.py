@@ -1,4 +1,4 @@
-"""Ufuncs of scipy.special on one element: short ones written out, so that they vectorise, others through SciPy's C functions."""
+"""Ufuncs of scipy.special on one element: short ones as code that vectorises, others through SciPy's C functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODULE = "scipy.special.cython_special"
 
 
 def _times_log(logarithm: np.ufunc) -> Emit:
-    """x log(y), 0 where x is 0 and y is a number."""
+    """Return an emitter of x log(y), which is 0 where x is 0 and y is not NaN."""
 
     def emit(code: Code, dtype: np.dtype, x: str, y: str) -> str:
         kind, zero = register(dtype), literal(0, dtype)
@@ -72,7 +72,7 @@ _WRITTEN: dict[str, Emit] = {
 
 @cache
 def special(function: Any, dtype: np.dtype) -> Emit | None:
-    """How a ufunc of scipy.special is computed for real numbers, if native code can."""
+    """Return the emitter of a ufunc of scipy.special for real numbers; None if native code has none."""
     import scipy.special
 
     name = function.__name__

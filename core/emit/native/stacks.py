@@ -1,12 +1,12 @@
-"""Stacks: bytes that grow.  A stack is three registers: where its memory is, the bytes in use, the capacity.
+"""Stacks: growing sequences of bytes. A stack is three registers: pointer of its memory, bytes in use, capacity.
 
-Typed IR never changes a stack; the memory is shared all the same, since each stack is used once: pushing on it, or popping
-from it, uses it up.  Where one is used again, both it and what is made of it get a capacity of 0, which means that the
-memory is not theirs: the next push makes a copy.
+In typed IR a stack is immutable: a push or a pop returns a new stack. The new one takes over the memory of the old one,
+which is usually not used again. If it is used again, both get a capacity of 0, which means that they do not own the
+memory: the next push makes a copy.
 
-The memory of a program's stacks is chained through three words before the data (next, previous, capacity), so that all
-of it is freed when the program ends, however it ends; up to 32 MiB are kept for the next run, since new memory costs more to
-be given than to be filled.
+The memory blocks of a program's stacks form a list through three words before the data (next, previous, capacity), so
+that all are freed when the program ends, also by an error. A block of up to 32 MiB is kept for the next run, since the
+system takes longer to provide new memory than the program to fill it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .assembly import Module
 from .elements import load, store
 from .function import PARTS, FunctionCode, emits
 
-# Make room for %needed bytes.  The context's word 1 is the head of the chain.
+# Make room for %needed bytes. The context's word 1 is the head of the list of blocks.
 _GROW = """define internal ptr @stack.grow(ptr %context, ptr %data, i64 %used, i64 %capacity, i64 %needed) noinline cold nounwind {
 start:
   %twice = mul i64 %capacity, 2
@@ -92,7 +92,7 @@ none:
 }
 """
 
-# Large memory in large pages: a page of 4 KiB costs more to be given than to be filled.
+# Request huge pages for large blocks: the system takes longer to provide a page of 4 KiB than the program to fill it.
 _ADVICE = """%islarge = icmp ugt i64 %newsize, 8388608
   br i1 %islarge, label %advise, label %ready
 advise:
@@ -108,7 +108,7 @@ ready:"""
 
 
 def _grow_text(module: Module) -> str:
-    """The routine that makes room; with MADV_HUGEPAGE where the system has it."""
+    """Return the routine that makes room; on Linux with MADV_HUGEPAGE for large blocks."""
     if not sys.platform.startswith("linux"):
         return _GROW.replace("ADVICE\n", "\n")
     module.declare("madvise", "i32", ["ptr", "i64", "i32"], pure=False)
@@ -142,8 +142,8 @@ done:
 }
 """
 
-# Take a stack, whose three words are at %words, out of the chain: it outlives the program.  One that does not own its memory
-# is copied before.
+# Remove the stack whose three words are at %words from the list of blocks, since it outlives the program. A stack that
+# does not own its memory is copied first.
 GIVE = """define internal i32 @stack.give(ptr %context, ptr %words, i64 %number, i32 %status) noinline nounwind {
 start:
   %bad = icmp ne i32 %status, 0
@@ -189,7 +189,7 @@ failed:
 
 
 def routine(module: Module, text: str) -> None:
-    """Have a routine of this file in the module."""
+    """Add a routine of this file to the module, with its declarations, unless it is there."""
     if text not in module.functions:
         module.functions.append(text)
         for name, kinds in (("malloc", ["i64"]), ("realloc", ["ptr", "i64"])):
@@ -200,7 +200,7 @@ def routine(module: Module, text: str) -> None:
 
 
 def take_stack(f: FunctionCode, stack: Value, op: Operation) -> tuple[str, str, str]:
-    """A stack's registers for an operation that uses it up; not its own memory if it is used again."""
+    """Return a stack's registers for an operation that takes over its memory; capacity 0 if the stack is used again."""
     data, used, capacity = f.values[stack]
     if f.order.is_live_after(stack, f.order.at[op]):
         capacity = "0"
@@ -209,7 +209,7 @@ def take_stack(f: FunctionCode, stack: Value, op: Operation) -> tuple[str, str, 
 
 
 def _bytes(f: FunctionCode, kind: ArrayType) -> str:
-    """The size of a value on the stack: whole words."""
+    """Return the size of a value on a stack in bytes, rounded up to whole words."""
     size = f.code.multiply(f.code.product(f.lengths(kind)), str(kind.dtype.itemsize))
     if size[0] != "%":
         return str((int(size) + 7) // 8 * 8)
@@ -217,7 +217,7 @@ def _bytes(f: FunctionCode, kind: ArrayType) -> str:
 
 
 def grown(f: FunctionCode, stack: tuple[str, str, str], needed: str) -> tuple[str, str]:
-    """Memory and capacity of a stack with room for so many bytes."""
+    """Return the memory and capacity of a stack, enlarged if necessary to ``needed`` bytes."""
     code, (data, used, capacity) = f.code, stack
     routine(f.program.module, _grow_text(f.program.module))
     f.program.keep("stack.kept")
@@ -241,12 +241,12 @@ def _new(f: FunctionCode, op: Operation) -> None:
 
 
 def is_fixed_push(op: Operation) -> bool:
-    """Whether an operation pushes a number of bytes that is known while compiling."""
+    """Return whether an operation pushes a number of bytes that is known at compile time."""
     return op.callee is typed.stack_push and all(v.type is STACK or v.type.is_static for v in op.positional[1:])
 
 
 def reserve(f: FunctionCode, stack: Sequence[str], chain: Sequence[Operation], count: str) -> tuple[str, str, str]:
-    """The stack with room for what a loop of so many iterations pushes, so that its pushes need not look for it."""
+    """Return the stack with room for the pushes ``chain`` of ``count`` iterations, which then need not check."""
     code, (data, used, capacity) = f.code, stack
     sizes = ("24" if v.type is STACK else _bytes(f, v.type) for op in chain for v in op.positional[1:])
     total = code.multiply(str(sum(map(int, sizes))), count)
@@ -256,7 +256,7 @@ def reserve(f: FunctionCode, stack: Sequence[str], chain: Sequence[Operation], c
 
 
 def _in_order(values: Sequence[Value]) -> list[Value]:
-    """As they stand in memory: those whose size is known at last, next to the top, where they are found without it."""
+    """Return pushed values in the order of memory: values of static size last, so their addresses need no lengths."""
     return sorted(values, key=lambda v: v.type is STACK or v.type.is_static)
 
 
