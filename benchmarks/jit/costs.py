@@ -23,7 +23,7 @@ CACHED = (
 
 
 def growth(limit: float) -> Table:
-    """Seconds of the first call for ever twice as many lines, each in a new process, and how that grows."""
+    """Seconds of the first call as the number of lines doubles, each in a new process, and the growth factors."""
     rows = [["lines", *(f"{c}, s" for c in COMPILERS), *(f"{c}, growth" for c in COMPILERS)]]
     before: dict[str, float] = {}
     for name, program in programs("compiling").items():
@@ -45,7 +45,7 @@ def growth(limit: float) -> Table:
 
 
 def cached(limit: float) -> Table:
-    """Seconds of the first call in one process and then in another, which finds what the first one has compiled."""
+    """Seconds of the first call in one process, and in a second one that finds the compiled program in the cache."""
     rows = [["program", "target", "first process, s", "second process, s"]]
     for name, target in CACHED:
         with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +57,7 @@ def cached(limit: float) -> Table:
 
 
 def overhead(stable: Stable, repeats: int) -> Table:
-    """Microseconds until a call that computes next to nothing is back."""
+    """Microseconds until a call returns that computes almost nothing."""
     rows = [["call", "us"]]
     for c in COMPILERS:
         answer = stable.order(c, "start", "dot", 4)
@@ -71,7 +71,7 @@ def overhead(stable: Stable, repeats: int) -> Table:
 
 
 def kept(limit: float, names: Sequence[str] = ("store", "checkpoint", "lorenz")) -> Table:
-    """Peak of a call in MB, each in a new process, and its time."""
+    """The peak memory of a call in MB and its time, each in a new process."""
     contenders = ("hand", *COMPILERS)
     rows = [["program", "size", *(f"{c}, MB" for c in contenders), *(f"{c}, ms" for c in contenders)]]
     for name in names:

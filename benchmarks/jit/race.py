@@ -14,12 +14,12 @@ from .worker import Failure, Started, Worker
 
 MAIN = ("hand", "JAX", "JAX, switch", "native", "xla")
 LEAST, LONG = 2e-3, 1.0
-"""Seconds that a measurement takes at least, and that a call may take to be timed more than once."""
+"""Seconds: the shortest measurement, and the longest call that is timed more than once."""
 
 
 @dataclass
 class Outcome:
-    """What came of one program: by contender, seconds for a call and for the first one, peak bytes, or why not."""
+    """The results of one program, by contender: seconds per call and for the first call, peak bytes, failures."""
 
     program: Program
     seconds: dict[str, float] = field(default_factory=dict)
@@ -29,13 +29,13 @@ class Outcome:
     small: dict[str, float] = field(default_factory=dict)
 
     def ratio(self, contender: str) -> float | None:
-        """Its time over that of the one by hand."""
+        """The contender's time relative to the hand-written adjoint's."""
         if contender in self.seconds and "hand" in self.seconds:
             return self.seconds[contender] / self.seconds["hand"]
         return None
 
     def compilation(self, contender: str) -> float | None:
-        """The seconds of the first call that are not those of any call."""
+        """The compilation time in seconds: the first call's time beyond that of a later call."""
         if contender in self.first and contender in self.seconds:
             return max(0.0, self.first[contender] - self.seconds[contender])
         return None
@@ -57,10 +57,10 @@ class Stable:
 
 
 def race(program: Program, stable: Stable, contenders: Sequence[str], repeats: int, memory: bool = False) -> Outcome:
-    """Check, then time.
+    """Check the contenders' results, then time them.
 
-    At the small size: the eager gradient against differences of the plain program, and the one by hand against the eager
-    one.  At the full size: everyone against the one by hand.  Who is wrong is not timed.
+    At the small size, the eager gradient is compared with differences of the plain program, and the hand-written one
+    with the eager one.  At the full size, all are compared with the hand-written one.  Wrong contenders are not timed.
     """
     outcome = Outcome(program)
     if not _small(program, stable, outcome, repeats):
@@ -92,7 +92,7 @@ def race(program: Program, stable: Stable, contenders: Sequence[str], repeats: i
 
 
 def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> bool:
-    """Whether the one by hand is right; times of it and of the eager path at the small size."""
+    """Whether the hand-written gradient is right; also time it and the eager path at the small size."""
     slopes = stable.order("eager", "slope", program.name, program.small)
     eager = stable.order("eager", "start", program.name, program.small)
     if isinstance(slopes, Failure):
@@ -118,9 +118,9 @@ def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> 
 
 
 def _timed(stable: Stable, contenders: Sequence[str], repeats: int, outcome: Outcome) -> dict[str, float]:
-    """The median over repeats, taken in turn so that a slow moment of the machine hits all alike.
+    """The median over repeats, interleaved so that a slow phase of the machine affects all alike.
 
-    Who takes more than ``LONG`` for a call is timed once.
+    A contender whose call takes more than ``LONG`` is timed once.
     """
     rounds: dict[str, int] = {}
     times: dict[str, list[float]] = {}
@@ -143,7 +143,7 @@ def _timed(stable: Stable, contenders: Sequence[str], repeats: int, outcome: Out
 
 
 def differs(answer: object, reference: Started, rtol: float) -> Failure | None:
-    """How an answer departs from another, if it does."""
+    """The difference between an answer and the reference, or None if they agree."""
     assert isinstance(answer, Started)
     pairs = [("value", np.array(answer.value), np.array(reference.value))]
     pairs += [(f"gradient {i}", *pair) for i, pair in enumerate(zip(answer.gradients, reference.gradients))]

@@ -12,7 +12,7 @@ Table = list[list[str]]
 
 
 def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
-    """Times: the one by hand in ms, the others over it; last row: geometric means over the programs that run."""
+    """Times: hand-written in ms, the others relative to it; last row: geometric means over the programs that run."""
     others = [c for c in contenders if c != "hand"]
     rows = [["program", "by hand, ms", *(f"{c}, x" for c in others), "native / JAX", "eager, x (small)"]]
     for o in outcomes:
@@ -44,7 +44,7 @@ def iterations(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
 
 
 def memory(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
-    """Peak of a call over what the process held before it, in MB."""
+    """The peak memory of a call beyond the process's memory before it, in MB."""
     rows = [["program", *(f"{c}, MB" for c in contenders)]]
     for o in outcomes:
         if o.memory:
@@ -53,7 +53,7 @@ def memory(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
-    """A line for each contender that has no time, with the cause."""
+    """A line with the cause for each contender without a time."""
     return [
         f"{o.program.name}, {contender}: {failure.text if _is_wrong(failure) else failure.reason}"
         for o in outcomes
@@ -89,7 +89,7 @@ def _eager(outcome: Outcome) -> str:
 
 
 def _mean(ratios: Sequence[float | None]) -> str:
-    """The geometric mean, and of how many where that is not all."""
+    """The geometric mean, with the number of values if some are missing."""
     known = [r for r in ratios if r is not None]
     if not known:
         return ""

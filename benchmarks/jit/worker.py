@@ -25,7 +25,7 @@ Answer = Any
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no answer: one line, and all there is to say."""
+    """Why there is no answer: a reason in one line, and the full text."""
 
     reason: str
     text: str
@@ -33,7 +33,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Started:
-    """What a first call gave: the loss, its gradients, and the seconds it took, compilation and all."""
+    """The result of a first call: the loss, its gradients, and its seconds, including compilation."""
 
     value: float
     gradients: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Started:
 
 
 class Worker:
-    """A contender's process.  ``order`` asks it for something and waits for the answer, ``limit`` seconds at most."""
+    """A contender's process.  ``order`` sends a request and waits for the answer, ``limit`` seconds at most."""
 
     def __init__(self, contender: str, environment: dict[str, str]) -> None:
         self.contender = contender
@@ -71,10 +71,10 @@ class Worker:
         other.close()
 
     def stop(self) -> int | None:
-        """End the process, whatever it is doing; its exit code."""
+        """End the process at once, and return its exit code."""
         if self.process is None:
             return None
-        self.process.join(0.2)  # what has crashed ends with its own code
+        self.process.join(0.2)  # a crashed process ends with its own exit code
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -109,18 +109,18 @@ def _serve(connection: Any, contender: str) -> None:
 
 
 class _Desk:
-    """The orders, in the contender's process."""
+    """Answers the requests, in the contender's process."""
 
     def __init__(self, contender: str) -> None:
         from .contenders import CONTENDERS
 
         self.contender = CONTENDERS[contender]
         self.call: Any = None
-        # By the processor where there is one of it, so that what else the machine does is not counted.
+        # On a single processor, measure processor time, which excludes the machine's other work.
         self.clock = process_time if len(os.sched_getaffinity(0)) == 1 else perf_counter
 
     def start(self, name: str, size: Any) -> Started:
-        """Make the call for a program at a size, and call it."""
+        """Prepare the call for a program at a size, and call it for the first time."""
         from .program import find
 
         program = find(name)
@@ -132,7 +132,7 @@ class _Desk:
         return Started(float(value), tuple(np.array(g) for g in gradients), seconds)
 
     def time(self, rounds: int) -> float:
-        """Seconds for a call, the mean of so many."""
+        """Seconds per call, averaged over ``rounds`` calls."""
         call, finish = self.call, self.contender.finish
         gc.collect()
         gc.disable()
@@ -144,7 +144,7 @@ class _Desk:
         return seconds / rounds
 
     def returns(self, rounds: int) -> float:
-        """Seconds until a call is back, whether or not its result has arrived, the mean of so many."""
+        """Seconds until a call returns, without waiting for its result, averaged over ``rounds`` calls."""
         call, finish = self.call, self.contender.finish
         start = self.clock()
         for _ in range(rounds):
@@ -154,16 +154,16 @@ class _Desk:
         return seconds / rounds
 
     def memory(self) -> int:
-        """How many bytes more than before it the process holds during a call, at its peak."""
+        """The peak memory of the process during a call, in bytes beyond its memory before the call."""
         gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)  # what is free but still held would hide what the call needs
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        ctypes.CDLL(None).malloc_trim(0)  # freed memory that the process still holds would hide the call's memory
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         before = _status("VmRSS")
         self.contender.finish(self.call())
         return _status("VmHWM") - before
 
     def slope(self, name: str, size: Any) -> tuple[float, float, float]:
-        """The loss's slope along a random direction: by morula's eager gradient, by differences, and the latter's error."""
+        """The loss's slope along a random direction by the eager gradient and by differences, and the latter's error."""
         import morula as mo
         from morula.core.testing.differences import ridders
 
