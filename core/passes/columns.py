@@ -1,14 +1,15 @@
-"""Matrices that loops use column by column, kept transposed: a column is then a row, whose elements are neighbours in memory.
+"""Store matrices that loops access by columns transposed, so that the elements of a column are contiguous in memory.
 
     for j in range(1, n):                        for j in range(1, n):
         p[:, j] = f(p[:, j - 1])                     q[j, :] = f(q[j - 1, :])      q is p transposed
 
-A matrix and what writes, loops and branches make of it are one *variable*, which is transposed as a whole, or not.  It is
-if more elements are accessed along columns than along rows, by more than the transpositions cost where a variable begins
-(as an argument, or the result of an operation) and where anything but the access to a part uses it.  All is exact.
+A matrix and its later versions (after writes, loops and branches) form one *variable*, which is transposed as a whole
+or not at all. It is transposed if accesses along columns outnumber those along rows by more than the transpositions
+cost. A variable is transposed where it begins (as a parameter, or as the result of an operation), and transposed back
+for every use except reads and writes of parts. The transformation is exact.
 
-Without this pass the native gradient of ``adi`` (``benchmarks/jit``) takes 1.8 times as long, and that of Gram-Schmidt by
-columns 2.2 times; for XLA ``adi`` takes 1.1 times as long.
+Without this pass the native gradient of ``adi`` (``benchmarks/jit``) takes 1.8 times as long, and that of Gram-Schmidt
+by columns 2.2 times; for XLA ``adi`` takes 1.1 times as long.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from .inline import copy_function
 
 _WRITES = (typed.setitem, typed.add_at)
 _ACCESSES = (typed.getitem, *_WRITES)
-_UNKNOWN = 16  # iterations of a loop of which they are not known
-_TURN = 2  # what the transposition of an element costs, in accesses to one
+_UNKNOWN = 16  # assumed number of iterations of a loop of unknown length
+_TURN = 2  # cost of transposing one element, in element accesses
 
 
 def by_rows(function: Function) -> Function:
-    """An equal function whose matrices are accessed along rows; the same one if there is nothing to change."""
+    """Return an equivalent function that accesses matrices along rows, or ``function`` itself if nothing changes."""
     if not any(_is_column(op) for op in walk(function.block)):
         return function
     found = _Variables(function)
@@ -56,7 +57,7 @@ def _is_matrix(value: Value) -> bool:
 
 
 def _is_column(op: Operation) -> bool:
-    """Whether an operation accesses a part of a column."""
+    """Whether an operation reads or writes a column or a part of one."""
     if op.callee not in _ACCESSES or not _is_matrix(op.operands[0]):
         return False
     spec = op.named["spec"].constant
@@ -64,7 +65,7 @@ def _is_column(op: Operation) -> bool:
 
 
 def _slots(op: Operation) -> Iterator[list[Value]]:
-    """The values that are one variable: of an ``if`` and of loops, for each result; of a write, what is written to."""
+    """Yield groups of values of one variable: a write's array and result, or the versions of a carried variable."""
     if op.kind == "call":
         if op.callee in _WRITES:
             yield [op.operands[0], op.results[0]]
@@ -80,13 +81,18 @@ def _slots(op: Operation) -> Iterator[list[Value]]:
 
 
 def _accessed(op: Operation) -> Value:
-    """A value of the variable that an operation accesses a part of."""
+    """The array that an operation reads from, or the new version of the one that it writes to."""
     return op.operands[0] if op.callee is typed.getitem else op.results[0]
 
 
 @dataclass
 class _Account:
-    """In elements: those accessed along columns less those along rows, all of them, and those to be transposed."""
+    """Costs of a variable, in elements.
+
+    ``gain`` counts accesses along columns minus those along rows, ``accessed`` all accesses, and ``transposed`` the
+    elements that transposing the variable would move. ``fixed``: it is accessed by index arrays, and must not be
+    transposed.
+    """
 
     gain: float = 0.0
     accessed: float = 0.0
@@ -95,12 +101,12 @@ class _Account:
 
 
 class _Variables:
-    """The variables of a function (``parent`` leads to one value for each) and what it gains to transpose them."""
+    """The variables of a function (a union-find forest, ``parent``) and the account of costs of each."""
 
     def __init__(self, function: Function) -> None:
         self.parent: dict[Value, Value] = {}
         self.accounts: dict[Value, _Account] = {}
-        self.inside: set[Value] = set()  # what the innermost loop defines
+        self.inside: set[Value] = set()  # values defined in the innermost loop
         for op in walk(function.block):
             for slot in _slots(op):
                 matrices = [v for v in slot if _is_matrix(v) and not v.is_constant]
@@ -177,7 +183,7 @@ def _turned(kind: ArrayType) -> ArrayType:
 
 
 def _given(value: Value) -> Value:
-    """A value for what is not transposed yet."""
+    """A new value of the same name and type, for the matrix before it is transposed."""
     return Value(value.name, value.type)
 
 
@@ -187,7 +193,7 @@ def _transposed(source: Value, result: Value, line: int = 0) -> Operation:
 
 
 def _rewrite(block: Block, turned: set[Value], outermost: bool) -> None:
-    """Access transposed variables as they stand now; all other uses have them as they were."""
+    """Rewrite accesses to transposed variables; every other use gets the matrix transposed back."""
     out: list[Operation] = []
 
     def as_before(value: Value, line: int) -> Value:
@@ -220,7 +226,7 @@ def _rewrite(block: Block, turned: set[Value], outermost: bool) -> None:
 
 
 def _turn_constants(op: Operation, turned: set[Value]) -> None:
-    """Transpose the constants that are the beginning of a variable, or what a branch or an iteration makes it."""
+    """Transpose constants that are a variable's initial value or its value after a branch or an iteration."""
 
     def now(value: Value, result: Value) -> Value:
         if result not in turned or not value.is_constant:
@@ -238,7 +244,7 @@ def _turn_constants(op: Operation, turned: set[Value]) -> None:
 
 
 def _access(op: Operation, turned: set[Value], before: list[Operation]) -> list[Operation]:
-    """Make an access to the same part of the transposed matrix; what has to be done after it."""
+    """Change an access to address the same part of the transposed matrix; return the operations that must follow it."""
     spec = op.named["spec"].constant
     base, *rest = op.positional
     index, value = (rest, []) if op.callee is typed.getitem else (rest[:-1], rest[-1:])

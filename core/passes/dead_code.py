@@ -1,7 +1,8 @@
-"""Operations, carried values and results of typed IR that nothing uses, removed; effects stay.
+"""Removal of unused operations, carried variables and results from typed IR; operations with effects stay.
 
-What is live is found from the results and the effects backward: a value makes what it is computed from live, a carried
-value its initial value and what the body gives, and an operation in a block the operation that holds the block.
+Liveness is propagated backward from the results and the effects. A live value makes the operands of its operation live;
+a live carried variable, its initial value and the body's result for it; a live operation in a block, the operation that
+contains the block.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from ..ir.typed import ArrayType, Dim
 
 
 def remove_dead_code(function: Function) -> Function:
-    """The function without what has no use, changed in place."""
+    """Remove dead code from a function in place, and return the function."""
     live = _Live(function)
     _sweep(function.block, live)
     return function
 
 
 class _Live:
-    """``values``: those in use; ``operations``: those that stay."""
+    """The live values (``values``) and the operations that stay (``operations``)."""
 
     def __init__(self, function: Function) -> None:
         self.values: set[Value] = set()
         self.operations: set[Operation] = set()
-        self.definer: dict[Value, tuple[Operation, int]] = {}  # and which result, or parameter less the index
+        self.definer: dict[Value, tuple[Operation, int]] = {}  # number of the result or carried value
         self.holder: dict[Operation, Operation | None] = {}
         self.waiting: list[Value] = []
         effects = [*self.register(function.block, None)]
@@ -60,7 +61,7 @@ class _Live:
                 self.waiting.append(value)
 
     def keep(self, op: Operation | None) -> None:
-        """Let an operation stay, and those around it: what decides whether and how often they run is needed."""
+        """Keep an operation and those that contain it, with their conditions and loop bounds."""
         while op is not None and op not in self.operations:
             self.operations.add(op)
             if op.kind == "if":
@@ -90,7 +91,7 @@ class _Live:
 
 
 def _parameters(op: Operation, k: int) -> list[Value]:
-    """The parameters in which a loop's blocks have the carried value ``k``."""
+    """The parameters of a loop's blocks for carried variable ``k``."""
     return [b.parameters[len(b.parameters) - len(op.results) + k] for b in op.blocks]
 
 

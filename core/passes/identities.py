@@ -1,6 +1,7 @@
-"""Simpler values for operations of typed IR: constants computed, identities that hold for all numbers, reads of writes.
+"""Simpler values for operations of typed IR: constant folding, identities, and reads of known writes.
 
-Floating point is respected: x + 0 is not x (for x = -0), and x * 0 is not 0 (for x infinite), but x * 1 and x - 0 are x.
+Identities hold in floating point: x + 0 is not x (for x = -0), and x * 0 is not 0 (for x infinite), but x * 1 and x - 0
+are x.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from ..ir.dynamic import Operation, Value
 from ..ir.typed import ArrayType
 
 SMALL = 64
-"""How many elements a constant that is computed may have."""
+"""The most elements that a folded constant may have."""
 
 Add = Callable[..., Value]
 
 
 class Known:
-    """What the walk has found so far: the operation that gives each value."""
+    """The operation that produces each value seen so far."""
 
     def __init__(self) -> None:
         self.producer: dict[Value, Operation] = {}
@@ -32,8 +33,10 @@ class Known:
 
 
 def simpler(op: Operation, operands: list[Value], types: list[Any], known: Known, add: Add) -> list[Value] | None:
-    """Values that are the results of a pure call, without it; ``add(callee, operands, type, line, **constants)`` writes
-    another call where that is simpler."""
+    """Return values that equal the results of a pure call, or None if no rule applies.
+
+    ``add(callee, operands, type, line, **constants)`` writes the simpler call that a rule puts in its place.
+    """
     folded = _fold(op, operands, types)
     if folded is not None:
         return folded
@@ -46,7 +49,7 @@ def simpler(op: Operation, operands: list[Value], types: list[Any], known: Known
 
 
 def _fold(op: Operation, operands: list[Value], types: list[Any]) -> list[Value] | None:
-    """The results of a call of constants."""
+    """Return the results of an elementwise call or cast whose operands are small constants; None for any other call."""
     if not (isinstance(op.callee, np.ufunc) or op.callee in (np.where, typed.cast)) or not operands:
         return None
     values = operands[: len(op.positional)]
@@ -81,7 +84,7 @@ def _of(*callees: Any) -> Callable[[Any], Any]:
 
 
 def is_all(value: Value, x: Any) -> bool:
-    """Whether a value is a constant of which every element is x; zeros have a sign."""
+    """Whether a value is a constant whose elements all equal x; the sign of a floating-point zero counts."""
     if not value.is_constant:
         return False
     c = np.asarray(value.constant)
@@ -143,7 +146,7 @@ def _power(values, kind, known, add, constants):
 
 
 def _undone(callee: Any) -> None:
-    """A function that is its own inverse."""
+    """Register the rule f(f(x)) = x for a function that is its own inverse."""
 
     @_of(callee)
     def rule(values, kind, known, add, constants):
@@ -224,7 +227,8 @@ def _getitem(values, kind, known, add, constants):
     if filled is not None:
         number = filled.operands[0]
         return add(typed.full, [number], kind) if kind.shape else number
-    for _ in range(16):  # past writes to other elements: to read from what was before them would keep it alive
+    # Skip writes to other elements, but do not read from an earlier version: that would keep it alive.
+    for _ in range(16):
         written = known.made_by(x, typed.setitem)
         if written is None or "a" in spec or written.named["spec"].constant != spec:
             return None
@@ -242,7 +246,7 @@ def _setitem(values, kind, known, add, constants):
 
 
 def same(a: Value, b: Value) -> bool:
-    """Whether two integers are the same number."""
+    """Whether two integer values are known to be equal."""
     return a is b or a.is_constant and b.is_constant and bool(np.all(a.constant == b.constant))
 
 

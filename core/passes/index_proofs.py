@@ -1,12 +1,14 @@
-"""Proofs about a finished typed function: which indices are always in range, which checks never fail.
+"""Proofs about a finished typed function: which indices are always in range, and which checks never fail.
 
     found = analyse(function)
-    found.in_range       operations (getitem, setitem, add_at) whose index is within the array, whatever the inputs are
+    found.in_range       operations (getitem, setitem, add_at) whose index is in range for all inputs
     found.never          raise_if operations that never raise
-    found.intervals      value -> (least, greatest): ints, where they are defined
+    found.conditions     condition -> bool: conditions that always have this value
+    found.intervals      int value -> (least, greatest), at its definition
 
-``without_checks(function)`` leaves out the raise_if operations that never raise.  The reasoning is that of
-``integer_bounds``; here the conditions of branches and loops are known, and so is what a loop does to the ints it carries.
+``without_checks(function)`` removes the raise_if operations that never raise. The arithmetic is that of
+``integer_bounds``; this pass adds the conditions of branches and loops, and induction over the ints that a loop
+carries.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ from ..ir.integer_rules import PROOFS
 from ..ir.typed import ArrayType, Dim
 
 _SLOW, _FAR = 8, 1 << 60
-"""An int that a loop changes by at most 8 in each iteration needs 2**57 of them to move by 2**60: years, so it does not overflow."""
+"""An int that changes by at most 8 per iteration cannot overflow: 2**57 iterations, to move by 2**60, take years."""
 
 
 @dataclass
 class Proofs:
-    """What holds whatever the inputs are; see the top of this file."""
+    """Facts that hold for all inputs; the module's docstring describes the fields."""
 
     in_range: dict[Operation, bool] = field(default_factory=dict)
     never: dict[Operation, bool] = field(default_factory=dict)
@@ -43,14 +45,14 @@ class Proofs:
         self.log.append((table, key))
 
     def forget(self, mark: int) -> None:
-        """Take back what was noted since the log had this length."""
+        """Retract the facts noted since the log had this length."""
         for table, key in self.log[mark:]:
             table.pop(key, None)
         del self.log[mark:]
 
 
 def analyse(function: Function) -> Proofs:
-    """Walk a typed function and prove what can be proved of its indices and checks."""
+    """Prove what can be proved about the indices and checks of a typed function."""
     found = _Walk(function)
     for parameter in function.parameters:
         if isinstance(parameter.type, ArrayType):
@@ -60,9 +62,9 @@ def analyse(function: Function) -> Proofs:
 
 
 def without_checks(function: Function) -> Function:
-    """A function without the checks that never fail; ``where`` of a decided condition is what it chooses.
+    """Return a function without checks that never fail; ``where`` of a decided condition becomes the chosen operand.
 
-    The operations are new, the values the same.
+    The operations are new; the values are shared with ``function``.
     """
     found = analyse(function)
     instead: dict[Value, Value] = {}
@@ -92,8 +94,10 @@ def without_checks(function: Function) -> Function:
 
 
 def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> bool:
-    """Whether the index of a ``getitem``, ``setitem`` or ``add_at`` is proved to be within the array; ``made`` has the
-    operation that gives a value."""
+    """Whether the index of a ``getitem``, ``setitem`` or ``add_at`` is proved to be in range.
+
+    ``made`` maps each value to the operation that produces it.
+    """
     x, *index = op.positional
     part = op.results[0].type if op.callee is typed.getitem else index.pop().type
     spec = op.named["spec"].constant
@@ -122,7 +126,7 @@ def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> boo
 
 
 def _count(bounds: Bounds, n: int | Dim, made: dict[Value, Operation]) -> Affine:
-    """The length of a slice if it has elements: of ``max(stop - start, 0)`` it is ``stop - start``."""
+    """The length of a slice that is not empty: for ``max(stop - start, 0)`` it is ``stop - start``."""
     op = made.get(n.value) if isinstance(n, Dim) else None
     if op is not None and op.callee is np.maximum:
         for zero, span in (op.operands, op.operands[::-1]):
@@ -222,7 +226,7 @@ class _Walk:
         moves: dict[Value, Interval],
         once: Callable[[], None],
     ) -> None:
-        """Walk a loop's body supposing that its ints move as guessed; what the body does not bear out is dropped, again."""
+        """Analyse a loop's body under the hypothesis that its ints move as guessed; drop refuted guesses and repeat."""
         settled = [p for p in parameters if p in self.bounds.forms and p not in _atoms(self.bounds.forms[p])]
         for parameter, first in zip(parameters, initial):
             if parameter not in settled:
@@ -246,7 +250,7 @@ class _Walk:
             self.inductively(parameters, initial, results, moves, once)
 
     def guesses(self, parameters: Sequence[Value], results: Sequence[Value]) -> dict[Value, Interval]:
-        """How much an int that a loop carries seems to change in one iteration, at least and at most."""
+        """Guess the least and the greatest change per iteration of each int that a loop carries."""
         found = {}
         for parameter, result in zip(parameters, results):
             if is_int(parameter.type) and not parameter.type.shape:
@@ -256,7 +260,7 @@ class _Walk:
         return found
 
     def steps(self, x: Value, parameter: Value, depth: int) -> Interval | None:
-        """x - parameter, if x is the parameter plus numbers, on each way through branches."""
+        """The interval of x - parameter if x is the parameter plus constants on every path through branches, or None."""
         if x is parameter:
             return 0, 0
         op = self.made.get(x)
@@ -281,9 +285,10 @@ class _Walk:
         return None
 
     def entered(self, op: Operation) -> list[Operation]:
-        """What holds at the start of an iteration of a ``while`` that carries whether it goes on, as new conditions.
+        """New conditions that hold at the start of each iteration of a ``while`` whose test is a carried flag.
 
-        A comparison that the body makes of what it carries on, and that is proved of the same before the loop.
+        These are comparisons of carried variables that the flag implies at the end of the body and that are also proved
+        for the initial values.
         """
         test, body = op.blocks
         go = test.results[0]
@@ -307,7 +312,7 @@ class _Walk:
         return found
 
     def implied(self, condition: Value, depth: int) -> list[Operation]:
-        """The comparisons that hold if a condition does."""
+        """The comparisons that a condition implies."""
         op = self.made.get(condition)
         if op is None or depth > 20:
             return []
@@ -323,7 +328,7 @@ class _Walk:
         return [op] if op.callee in PROOFS and all(is_condition(v.type) for v in op.operands) else []
 
     def suppose(self, x: Value, first: Value, step: Interval | None) -> None:
-        """A carried int starts as ``first`` and changes by ``step``."""
+        """Assume that a carried int starts as ``first`` and changes by ``step`` in each iteration."""
         if not is_int(x.type) or x.type.shape:
             return
         form = self.bounds.form(first)

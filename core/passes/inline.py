@@ -1,4 +1,4 @@
-"""Copies of typed IR: of functions and blocks, and of a function's body in place of a call."""
+"""Copying, inlining and renaming of typed IR."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir.typed import ArrayType, Dim
 
 
 class Copy:
-    """Copies blocks: ``known`` says what stands for a value in the copy; values that are not in it stay themselves."""
+    """Copies blocks; ``known`` maps values to their copies, and values not in it are used unchanged."""
 
     def __init__(self, known: dict[Value, Value] | None = None) -> None:
         self.known: dict[Value, Value] = {} if known is None else known
@@ -21,14 +21,14 @@ class Copy:
         return self.known.get(value, value)
 
     def type(self, kind: Any) -> Any:
-        """A type of the copy: its lengths are values too."""
+        """The type in the copy: lengths in a type are values, so they are mapped too."""
         if not isinstance(kind, ArrayType) or kind.is_static:
             return kind
         lengths = (replace(n, value=self.value(n.value)) if isinstance(n, Dim) else n for n in kind.shape)
         return replace(kind, shape=tuple(lengths))
 
     def define(self, value: Value) -> Value:
-        """A new value in the place of one that the copied code defines."""
+        """Make the copy of a value that the copied code defines."""
         made = self.known[value] = Value(value.name, self.type(value.type))
         return made
 
@@ -45,21 +45,21 @@ class Copy:
 
 
 def copy_function(function: Function) -> Function:
-    """The same function with values of its own; a function that it calls is called still."""
+    """Copy a function with new values; the functions that it calls are shared, not copied."""
     copy = Copy()
     parameters = [copy.define(v) for v in function.parameters]
     return Function(function.name, parameters, copy.block(function.block), function.filename)
 
 
 def inline(builder: Builder, function: Function, arguments: Sequence[Value]) -> list[Value]:
-    """Write a copy of the function's body; the values that it returns for these arguments, of its parameters' types."""
+    """Write a copy of the function's body for arguments of its parameters' types, and return the results."""
     copy = Copy(dict(zip(function.parameters, arguments, strict=True)))
     builder.out += [copy.operation(op) for op in function.block.operations]
     return [copy.value(v) for v in function.block.results]
 
 
 def rename(block: Block, known: dict[Value, Value]) -> None:
-    """Put the values that stand for others in their place, in types too; chains of them are followed."""
+    """Replace values in a block, also in results and lengths in types; chains in ``known`` are followed."""
     _rename(block, Copy({v: last(known, v) for v in known}))
 
 
@@ -76,7 +76,7 @@ def _rename(block: Block, copy: Copy) -> None:
 
 
 def last(known: dict[Value, Value], value: Value) -> Value:
-    """What stands for a value at the end of a chain."""
+    """Follow a chain of replacements to its end."""
     while value in known:
         value = known[value]
     return value

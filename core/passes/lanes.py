@@ -1,8 +1,7 @@
-"""One loop whose iterations do not depend on each other, written as operations on whole arrays.
+"""Vectorisation of one loop whose iterations do not depend on each other.
 
-What differs from iteration to iteration becomes a *lane*: it has one dimension more, in front, with an element for each
-iteration.  An array that is carried is either one that every iteration reads and writes at its own index, or a sum to which
-each adds.
+A value that differs between iterations becomes a *lane*: it gets an extra first dimension, with one element per
+iteration. A carried array must be one that each iteration reads and writes at its own index, or a sum.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from .lane_sums import Uses
 from .simplify import is_total
 
 LEAST = 8
-"""Iterations, and terms of a sum, from which a product of matrices is worth it."""
+"""The least number of iterations, and of terms of a sum, for which a matrix product pays off."""
 WRITES = (typed.setitem, typed.add_at)
 
 
 class Refused(Exception):
-    """A loop stays a loop."""
+    """The loop cannot be vectorised, and stays a loop."""
 
 
 class Lanes:
-    """One loop, its iterations side by side.
+    """The vectorised form of one loop.
 
-    ``lanes`` has the values that differ between iterations, with a dimension of iterations in front; ``indices`` the ints
-    that grow by 1 with each, by their first value; ``same`` what stands for a value that is the same in all of them.
+    ``lanes`` maps each value that differs between iterations to its array, whose first dimension counts the iterations.
+    ``indices`` maps ints that grow by 1 per iteration to their first value; ``same`` maps loop invariants to their
+    copies.
     """
 
     def __init__(self, builder: Builder, op: Operation) -> None:
@@ -50,16 +50,16 @@ class Lanes:
         self.indices: dict[Value, Value] = {index: start}
         self.same: dict[Value, Value] = {}
         self.varying = {index}
-        self.versions = dict(zip(carried, carried))  # each version of an array that is carried: its parameter
+        self.versions = dict(zip(carried, carried))  # each version of a carried array, with its parameter
         self.latest = dict(zip(carried, carried))
         self.now = dict(zip(carried, initial))
         self.sums: dict[Value, tuple[Any, ...]] = {}
-        self.changing = {index, *carried}  # what depends on the index, or on what is carried
+        self.changing = {index, *carried}  # values that depend on the index or on carried variables
         for o in body.operations:
             if any(v in self.changing for v in o.operands):
                 self.changing |= set(o.results)
-        self.columns: dict[Value, Value] = {}  # matrices with a row for each iteration that are transposes of these
-        self.places: dict[Value, Any] = {}  # where iterations read and write what is carried
+        self.columns: dict[Value, Value] = {}  # matrices with a row per iteration: their transposes
+        self.places: dict[Value, Any] = {}  # the index at which each iteration accesses a carried array
         self.products = 0
         for o in body.operations:
             if o.callee in WRITES and o.operands[0] in self.versions:
@@ -72,7 +72,7 @@ class Lanes:
                 raise Refused
 
     def count(self, start: Value, stop: Value) -> int | Dim:
-        """How many iterations there are."""
+        """The number of iterations."""
         if start.is_constant and stop.is_constant:
             n = int(stop.constant) - int(start.constant)
             if n < LEAST:
@@ -91,7 +91,7 @@ class Lanes:
     # The walk
 
     def run(self) -> list[Value]:
-        """What the loop gives."""
+        """Write the operations that replace the loop, and return its results."""
         skipped = {o for parameter in self.sums for o in self.of_sum(parameter)}
         for op in self.body.operations:
             if op not in skipped:
@@ -99,7 +99,7 @@ class Lanes:
         return [self.result(p, r) for p, r in zip(self.body.parameters[1:], self.body.results)]
 
     def of_sum(self, parameter: Value) -> list[Operation]:
-        """The operations of the sum itself."""
+        """The operations that only accumulate the sum."""
         add, term, _, index = self.sums[parameter]
         if term is None or parameter.type.shape and index is None and term.type.shape != parameter.type.shape:
             raise Refused
@@ -163,7 +163,7 @@ class Lanes:
         return self.same.get(v, v)
 
     def type(self, kind: ArrayType) -> ArrayType:
-        """The type of a value that is the same in all iterations, or of one iteration's part of one that is not."""
+        """The type of a loop invariant, or of a lane without its dimension of iterations."""
         if kind.is_static:
             return kind
         return replace(
@@ -175,14 +175,14 @@ class Lanes:
         return ArrayType(kind.dtype, (self.n, *self.type(kind).shape))
 
     def lane(self, v: Value) -> Value:
-        """A value with the dimension of iterations."""
+        """The value with the dimension of iterations in front; invariants are broadcast."""
         if v in self.lanes:
             return self.lanes[v]
         x = self.invariant(v)
         return self.builder.broadcast_to(x, (self.n, *x.type.shape))
 
     def integer(self, op: Operation) -> None:
-        """Ints that are the index plus what is the same in all iterations."""
+        """Handle an int that is the index plus a loop invariant; refuse any other that varies."""
         (result,) = op.results
         a, *rest = op.positional
         if op.callee is typed.cast and a in self.indices and _is_int(a):
@@ -200,7 +200,7 @@ class Lanes:
     # Parts of arrays
 
     def part(self, op: Operation, part: ArrayType, index: Sequence[Value]) -> tuple[Any, list[Value], tuple[int, ...]]:
-        """The spec and the index of all iterations' parts, and the axes that put the dimension of iterations first."""
+        """Return spec and index of the parts of all iterations, and the axes that put the iterations first."""
         spec, operands, position, at = [], [], 0, None
         left = list(index)
         for entry in op.named["spec"].constant:
@@ -253,7 +253,7 @@ class Lanes:
         self.latest[self.versions[x]] = op.results[0]
 
     def own(self, op: Operation, x: Value) -> Value:
-        """An array that is carried, as it is now: each iteration reads and writes at its own index only."""
+        """The current version of a carried array, after checking that each iteration accesses only its own index."""
         parameter = self.versions[x]
         if self.latest[parameter] is not x:
             raise Refused
@@ -272,7 +272,7 @@ class Lanes:
     # Arithmetic
 
     def aligned(self, v: Value, ndim: int) -> Value:
-        """An operand that broadcasts against others with ``ndim`` dimensions in each iteration."""
+        """Reshape an operand so that it broadcasts against others with ``ndim`` dimensions per iteration."""
         if v not in self.varying:
             return self.invariant(v)
         x = self.lane(v)
@@ -280,7 +280,7 @@ class Lanes:
         return self.builder.reshape(x, (self.n, *[1] * missing, *x.type.shape[1:])) if missing else x
 
     def outer(self, v: Value, negative: bool = False) -> Value | None:
-        """A vector times a number (or minus the number) of each iteration: a matrix with a column for each, as a product."""
+        """Return an invariant vector times a number per iteration as an outer product, with a column per iteration."""
         op = self.uses.maker.get(v)
         if op is None or op.callee is not np.multiply:
             return None
@@ -309,7 +309,7 @@ class Lanes:
         self.lanes.update(zip(op.results, self.builder.call(op.callee, operands, types, **constants)))
 
     def moved(self, op: Operation) -> None:
-        """Shapes and reductions: the dimensions of an iteration are one further on."""
+        """Handle shape operations and reductions: their axes move by one, past the dimension of iterations."""
         constants = {k: v.constant for k, v in op.named.items()}
         if "axis" in constants:
             constants["axis"] = tuple(d + 1 for d in constants["axis"])
@@ -331,11 +331,11 @@ class Lanes:
             rows, vector = (a, b) if a in self.varying else (b, a)
             self.lanes[op.results[0]] = self.times(self.lane(rows), self.invariant(vector), kind)
             return
-        if a.type.ndim == 2 and a.type.shape[0] == 1 and b not in self.varying:  # rows times one matrix
+        if a.type.ndim == 2 and a.type.shape[0] == 1 and b not in self.varying:  # rows times a matrix
             rows_ = self.lane(a)
             flat = self.builder.reshape(rows_, (self.n, rows_.type.shape[2]))
             made = self.builder.matmul(flat, self.invariant(b))
-        elif b.type.ndim == 2 and b.type.shape[1] == 1 and a not in self.varying:  # one matrix times columns
+        elif b.type.ndim == 2 and b.type.shape[1] == 1 and a not in self.varying:  # a matrix times columns
             columns = self.lane(b)
             flat = self.builder.reshape(columns, (self.n, columns.type.shape[1]))
             matrix = self.builder.transpose(self.invariant(a), (1, 0))
@@ -346,7 +346,7 @@ class Lanes:
         self.lanes[op.results[0]] = self.builder.reshape(made, kind.shape)
 
     def times(self, matrix: Value, vector: Value, kind: ArrayType) -> Value:
-        """The sums of products of each row with a vector."""
+        """The product of a matrix, with a row per iteration, and an invariant vector."""
         n = vector.type.shape[0]
         self.products += _is_long(n)
         if matrix in self.columns:
@@ -358,7 +358,7 @@ class Lanes:
     # Sums over all iterations
 
     def total(self, v: Value) -> Value:
-        """The sum of a term over all iterations."""
+        """The sum of a term over all iterations, as a matrix product where possible."""
         op = self.uses.maker.get(v)
         if v not in self.varying or op is None:
             raise Refused
@@ -373,7 +373,7 @@ class Lanes:
         return self.builder.reduce(np.sum, self.lane(v), (0,), v.type.dtype)
 
     def contracted(self, v: Value) -> Value | None:
-        """The sum of products of a number and a vector (or a number) of each iteration, as a product of matrices."""
+        """Return a sum over iterations of numbers times a vector or number as a matrix product, or None."""
         fixed: list[Value] = []
         numbers: list[Value] = []
         vectors: list[Value] = []
@@ -397,7 +397,8 @@ class Lanes:
         ones = [self.lane(x) for x in numbers]
         last = self.lane(vectors[0]) if vectors else ones.pop()
         weights = ones[0]
-        for x in [*ones[1:], *fixed]:  # what is the same in all iterations here, where it is nothing if there are none
+        # Invariant factors are multiplied into the weights, so that a loop without iterations gives zero.
+        for x in [*ones[1:], *fixed]:
             weights = builder.call(np.multiply, [weights, x], [weights.type])[0]
         kind = replace(self.type(v.type), weak=False)
         if vectors:

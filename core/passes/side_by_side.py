@@ -1,4 +1,4 @@
-"""Loops whose iterations do not depend on each other, written as operations on whole arrays, where that makes products.
+"""Vectorise loops with independent iterations where that yields matrix products.
 
     for j in range(n):                      C[i, :] = A[i, k0:] @ B[k0:, :]
         C[i, j] = A[i, k0:] @ B[k0:, j]
@@ -6,14 +6,14 @@
     for k in range(n):                      c = c + (a * x) @ M
         c = c + a * x[k] * M[k, :]
 
-A loop's body is read once with *lanes*: what differs from iteration to iteration has a first dimension more, one element
-for each iteration.  An array that is carried is either one that every iteration reads and writes at its own index, or a
-sum to which each adds.  Loops that would not have a product of matrices in them stay: they are as fast, and save less.
-Sums are added up in another order; else the numbers are the same.
+A loop's body is translated once, with *lanes*: a value that differs between iterations gets an extra first dimension,
+with one element per iteration. A carried array must be one that each iteration reads and writes at its own index, or a
+sum. Loops that yield no matrix product stay as they are: as loops they are as fast, and save less for the backward
+sweep. Sums may be taken in another order; all other results are unchanged.
 
-Without this pass native gradients of ``benchmarks/jit`` take longer by these factors: ``gram_schmidt`` 1.6, ``trmm`` 3.1,
-``symm`` 3.3, ``syrk`` and ``syr2k`` 4.9; with XLA 1.5 (``trmm``) to 3.3 (``syr2k``).  A product of matrices of 60 x 60 written
-as three loops takes 12 times as long on either target.
+Without this pass native gradients of ``benchmarks/jit`` take longer by these factors: ``gram_schmidt`` 1.6, ``trmm``
+3.1, ``symm`` 3.3, ``syrk`` and ``syr2k`` 4.9; with XLA 1.5 (``trmm``) to 3.3 (``syr2k``). A 60 x 60 matrix product
+written as three loops takes 12 times as long on either target.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .simplify import simplify
 
 
 def side_by_side(function: Function) -> Function:
-    """An equal function with products of matrices in the place of loops; the same one if there are none."""
+    """Return an equivalent function with matrix products in place of loops, or ``function`` if nothing changes."""
     if not any(op.kind == "range" for op in walk(function.block)):
         return function
     made = copy_function(function)
@@ -47,7 +47,7 @@ def side_by_side(function: Function) -> Function:
 
 
 def products_of_loops(function: Function) -> Function:
-    """``side_by_side`` of a function that may not be simplified yet."""
+    """Apply ``side_by_side`` to a function that may not have been simplified yet."""
     if not any(op.kind == "range" for op in walk(function.block)):
         return function
     smaller = simplify(without_checks(function))
@@ -58,7 +58,7 @@ def products_of_loops(function: Function) -> Function:
 class _Pass:
     def __init__(self) -> None:
         self.builder = Builder()
-        self.instead: dict[Value, Value] = {}  # results of loops that are gone
+        self.instead: dict[Value, Value] = {}  # replacements for the results of removed loops
 
     def block(self, block: Block) -> None:
         out: list[Operation] = []
@@ -79,7 +79,7 @@ class _Pass:
         block.operations = out
 
     def lanes(self, op: Operation) -> list[Operation] | None:
-        """The operations in place of a loop, or None."""
+        """Return the operations that replace a loop, or None if it stays."""
         rename(op.blocks[0], self.instead)
         op.operands = [last(self.instead, v) for v in op.operands]
         operations: list[Operation] = []
@@ -100,7 +100,7 @@ class _Pass:
 
 
 def _all_in_range(builder: Builder, operations: Sequence[Operation]) -> bool:
-    """Whether all indices are proved to be in range: they are used even if a loop has no iterations."""
+    """Whether all indices are proved to be in range; the new operations run even if the loop had no iterations."""
     indexing = (o for o in operations if o.callee in (typed.getitem, *WRITES))
     made = {r: o for o in operations for r in o.results}
     return all(in_range(builder.integers, o, made) for o in indexing)

@@ -1,9 +1,9 @@
-"""Typed IR made smaller: what is known is computed, what is there already is not computed again, what is unused goes.
+"""Simplification of typed IR: constant folding, common subexpressions, loop-invariant code motion and dead code.
 
-One walk over the program copies it: operands are replaced by what stands for them, ``identities`` finds simpler values for
-an operation, an equal operation in scope is taken in its place, and what does not change in a loop is moved before it.
-``dead_code`` then drops what has no use.  All of it is exact: the program gives the same numbers to the last bit, with the
-exception of the sign of a NaN.  The time is linear in the size of the program.
+One walk over the program copies it. It replaces operands by their simplified values, asks ``identities`` for a simpler
+value of each operation, reuses an equal operation in scope, and moves loop invariants out of loops. ``dead_code`` then
+removes unused operations. Results are unchanged to the last bit, except for the sign of a NaN. The time is linear in
+the size of the program.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .identities import Known, simpler
 from .inline import Copy
 
 _UNSHARED = {typed.full, typed.broadcast_to, typed.setitem, typed.add_at, typed.custom}
-"""Arrays that are often written to afterwards: one for each is cheaper than copies of a common one."""
+"""Calls whose result is often written to afterwards: separate arrays are cheaper than copies of a shared one."""
 _STAYING = {typed.getitem, typed.setitem, typed.add_at}
-"""Not moved before a loop: where the loop does not run, the index may be out of range."""
+"""Calls that are not moved out of a loop: if the loop does not run, their index may be out of range."""
 
 
 def simplify(function: Function) -> Function:
-    """An equal function that is smaller, and calls smaller ones; the one given is left as it is."""
+    """Return an equivalent, smaller function, whose callees are simplified too; ``function`` is not changed."""
     return _simplified(function, {})
 
 
@@ -42,14 +42,14 @@ def _simplified(function: Function, done: dict[Function, Function]) -> Function:
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether a call has no effect and always gives the same for the same operands."""
+    """Whether a call has no effect and its results depend only on its operands."""
     if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
         return False
     return not any(v.type is STACK for v in [*op.operands, *op.results])
 
 
 def is_total(op: Operation) -> bool:
-    """Whether a pure call can be made where the program would not have made it: it cannot fail, and is no library's."""
+    """Whether a pure call may be executed speculatively: it cannot fail, and is not a library call."""
     plain = isinstance(op.callee, (np.ufunc, Primitive)) or op.callee in (np.where, np.sum, np.prod, np.any, np.all)
     return plain and op.callee not in _STAYING
 
@@ -59,9 +59,9 @@ class _Walk:
         self.done = done
         self.copy = Copy()
         self.out: list[Operation] = []
-        self.depths: dict[Value, int] = {}  # how many blocks are around where a value of the copy is defined
+        self.depths: dict[Value, int] = {}  # the nesting depth at which each value of the copy is defined
         self.depth = 0
-        self.loops: list[tuple[int, list[Operation]]] = []  # depth of each body that is open, and what goes before it
+        self.loops: list[tuple[int, list[Operation]]] = []  # for each open body: depth, hoisted operations
         self.scopes: list[dict[Any, list[Value]]] = [{}]
         self.known = Known()
 
@@ -70,7 +70,7 @@ class _Walk:
             self.depths[value] = self.depth
 
     def block(self, block: Block, loop: list[Operation] | None = None) -> Block:
-        """A copy, simplified; of what is constant in the body of a loop, what may be is put into ``loop``."""
+        """Return a simplified copy; invariant operations of a loop's body that may be moved go to ``loop``."""
         self.depth += 1
         self.scopes.append({})
         if loop is not None:
@@ -111,12 +111,12 @@ class _Walk:
         self.copy.known.update(zip(op.results, self.place(made) if pure else self.append(made)))
 
     def add(self, callee: Any, operands: list[Value], kind: Any, line: int, **constants: Any) -> Value:
-        """The result of a further pure call."""
+        """Place a new pure call and return its result."""
         values = [*operands, *(Value(constant=c) for c in constants.values())]
         return self.place(Operation("call", callee, values, tuple(constants), results=[Value("", kind)], line=line))[0]
 
     def place(self, op: Operation) -> list[Value]:
-        """The results of a pure call: those of an equal one in scope, or else of this one, as far out as it may stand."""
+        """Return the results of an equal call in scope, or place this pure call as far out of the loops as allowed."""
         key = _key(op) if op.callee not in _UNSHARED or not op.results[0].type.shape else None
         if key is not None:
             for scope in reversed(self.scopes):
@@ -207,7 +207,7 @@ def same_constant(a: Value, b: Value) -> bool:
 
 
 def constant_key(value: Value) -> Any:
-    """What two constants have in common if one can stand for the other; None: nothing is known."""
+    """A key that is equal for interchangeable constants; None if the constant cannot be compared."""
     x = value.constant
     if isinstance(x, (np.ndarray, np.generic)):
         return (x.dtype, x.shape, x.tobytes(), value.type) if x.size <= 64 and x.dtype.kind in "biufc" else id(x)
