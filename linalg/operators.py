@@ -297,7 +297,7 @@ class FunctionOperator(LinearOperator):
 
 
 class Transpose(LinearOperator):
-    """The transpose of ``operator``, computed by the pullback of its ``matvec``.
+    """The transpose of an operator, computed by the pullback of its ``matvec``.
 
     Args:
         operator: of shape (m, n); ``matvec`` must be differentiable.
@@ -331,7 +331,10 @@ class Transpose(LinearOperator):
 
 
 class Conjugate(LinearOperator):
-    """The complex conjugate of ``operator``, entry by entry.
+    """The complex conjugate of an operator, entry by entry.
+
+    Args:
+        operator: of shape (m, n).
 
     >>> Conjugate(Diagonal(np.array([1.0 + 2.0j]))).todense().tolist()
     [[(1-2j)]]
@@ -356,7 +359,10 @@ class Conjugate(LinearOperator):
 
 
 class Sum(LinearOperator):
-    """The sum of two operators of one shape; ``left + right`` makes it.
+    """The sum of two operators; ``left + right`` makes it.
+
+    Args:
+        left, right: operators of one shape.
 
     Raises:
         BadInput: the shapes differ.
@@ -387,6 +393,9 @@ class Sum(LinearOperator):
 
 class Product(LinearOperator):
     """The matrix product of two operators; ``left @ right`` makes it.
+
+    Args:
+        left, right: operators of shapes (m, k) and (k, n).
 
     Raises:
         BadInput: ``left`` does not have as many columns as ``right`` has rows.
@@ -420,6 +429,10 @@ class Product(LinearOperator):
 
 class Scaled(LinearOperator):
     """An operator times a number; ``factor * operator`` makes it.
+
+    Args:
+        factor: a real or complex number.
+        operator: of shape (m, n).
 
     >>> (Scaled(3.0, Identity(1)) @ np.ones(1)).tolist()
     [3.0]

@@ -19,6 +19,13 @@ class Diverged(MorulaError):
     """Raised by ``train`` when the loss becomes NaN or infinite.
 
     ``model`` is the model that gave this loss, ``losses`` the list of the losses before it.
+
+    >>> from morula.ml import sgd
+    >>> try:
+    ...     train(lambda x: x * x, 1.0, 1000, sgd(2.0), progress=False)
+    ... except Diverged as error:
+    ...     print(len(error.losses) > 0)
+    True
     """
 
     def __init__(self, message: str, model: Any, losses: list[float]) -> None:

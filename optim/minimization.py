@@ -36,7 +36,7 @@ class Result:
     gradient: Any
     """The gradient at ``x``, in the structure of ``x0``."""
     iterations: int
-    """The number of line searches that lowered ``f``."""
+    """The number of steps taken."""
     evaluations: int
     """The number of evaluations of ``f`` with its gradient."""
     converged: bool

@@ -95,11 +95,14 @@ def nbody_energy(
 
 
 def momentum(velocities: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """Return the total momentum (..., d).
+    """Return the total momentum.
 
     Args:
         velocities: (..., n, d).
         masses: (n,).
+
+    Returns:
+        The momentum, (..., d).
 
     >>> momentum(np.array([[1.0, 0.0], [0.0, 2.0]]), [3.0, 4.0]).tolist()
     [3.0, 8.0]
@@ -108,11 +111,14 @@ def momentum(velocities: NDArray[Any], masses: Any) -> NDArray[Any]:
 
 
 def angular_momentum(positions: NDArray[Any], velocities: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """Return the total angular momentum about the origin: (...) in the plane, (..., 3) in space.
+    """Return the total angular momentum about the origin.
 
     Args:
         positions, velocities: (..., n, d).
         masses: (n,).
+
+    Returns:
+        The angular momentum, (...) in the plane and (..., 3) in space.
 
     >>> float(angular_momentum(np.array([[2.0, 0.0]]), np.array([[0.0, 3.0]]), [1.0]))
     6.0
@@ -125,11 +131,14 @@ def angular_momentum(positions: NDArray[Any], velocities: NDArray[Any], masses: 
 
 
 def centre_of_mass(positions: NDArray[Any], masses: Any) -> NDArray[Any]:
-    """Return the centre of mass (..., d).
+    """Return the centre of mass.
 
     Args:
         positions: (..., n, d).
         masses: (n,).
+
+    Returns:
+        Its position, (..., d).
 
     >>> centre_of_mass(np.array([[0.0, 0.0], [4.0, 0.0]]), [1.0, 3.0]).tolist()
     [3.0, 0.0]

@@ -126,7 +126,7 @@ def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
 
 
 def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
-    """Emit a power: products for small integer exponents (NumPy: squares), and a root for half-integers; else ``pow``."""
+    """Emit a power: products for small integer exponents, as NumPy does for squares, with a root for half-integers."""
     exponent = number(b, dtype)
     if exponent is None or abs(exponent) > 8 or 2 * exponent != int(2 * exponent):
         return c_function("pow")(code, dtype, a, b)
