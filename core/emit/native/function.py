@@ -63,7 +63,7 @@ class FunctionCode:
         self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
-        self.has_room: set[Operation] = set()  # pushes for which a loop has made room
+        self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room
         self.has_failure = False
         self.op: Operation | None = None
 

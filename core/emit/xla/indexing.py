@@ -72,7 +72,7 @@ def _update(walk: Walk, op: Operation, x: Any, index_and_value: Sequence[Any], s
     if "a" not in spec:
         return write(walk, x, parts, lax.reshape(v, [dimension(w.n) for w in parts]), add)
     block = read(walk, x, parts)
-    if 0 in block.shape:  # to which nothing can be written
+    if 0 in block.shape:  # there is nothing to write
         return x
     places, mode = _index(spec, index, index_types), "promise_in_bounds"
     array_ndim = max(t.ndim for e, t in zip(_asking(spec), index_types) if e == "a")

@@ -31,7 +31,7 @@ def compile_function(function: Function) -> XlaProgram:
     """
     for op in walk(function.block):
         if isinstance(op.callee, Function):
-            name = op.callee.name.removesuffix("_forward")  # of its backward sweep
+            name = op.callee.name.removesuffix("_forward")  # added by the reverse pass; the error names the user's
             raise BadInput(
                 f"{function.filename}:{op.line}: {name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
                 "target='native', or write it as a loop"
@@ -71,7 +71,7 @@ class XlaProgram:
             self._compiled = self._lowered.compile()
             clock.append(time.perf_counter())
         self.seconds = dict(zip(("trace", "lower", "compile"), np.diff(clock).tolist()))
-        walk.values.clear()  # JAX keeps the function, which would keep every tracer
+        walk.values.clear()  # JAX keeps ``run`` alive, and with it the walk and every tracer
         self._sites, self._raised, self._is_ordered = walk.sites, walk.raised, walk.is_ordered
         self._may_raise = walk.failure is not None
         self.runs_python = walk.runs_python
