@@ -260,7 +260,7 @@ class _Walk:
         return found
 
     def steps(self, x: Value, parameter: Value, depth: int) -> Interval | None:
-        """The interval of x - parameter if x is the parameter plus constants on every path through branches, or None."""
+        """The interval of x - parameter if x is the parameter plus constants on every path through branches."""
         if x is parameter:
             return 0, 0
         op = self.made.get(x)

@@ -1,4 +1,4 @@
-"""Reverse mode on typed IR: a program becomes a forward sweep and a backward sweep, both typed IR again.
+"""Reverse mode on typed IR: makes a forward sweep and a backward sweep, both typed IR again, from a program.
 
     activity        which values have a cotangent
     sweep           the adjoint of blocks: calls and branches
@@ -6,16 +6,16 @@
     by_rule         adjoints of NumPy and SciPy functions, from the table of rules (``formulas`` writes its formulas)
     structural      adjoints of typed IR's own operations: indexing, shapes, stacks
     recursion       functions that call themselves
-    cotangents      sums of what flows to each value
-    residuals       what is saved and what is computed again: a ``minimum_cut``
-    rereading       what loops need not save since it still stands in an array
-    storage         how values with lengths of their own are kept
+    cotangents      accumulation of the cotangent of each value
+    residuals       which values are saved and which recomputed: a ``minimum_cut``
+    rereading       values that loops need not save because an array still holds them
+    storage         how values of variable length are saved
     checkpoint      loops of any length in memory of a fixed size
     stacks          the stack that loops push on, threaded through the program
     strong_zero     products in which a cotangent of zero gives zero
 
-Results of the sweeps are ordinary values, so that the sweeps can be inlined into one program, compiled apart, or reversed
-again.  Stacks have cotangents too: that of a push is a pop.
+The sweeps are ordinary typed functions: they can be inlined into one program, compiled separately, or reversed again.
+Stacks have cotangents too: the adjoint of a push is a pop.
 """
 
 from __future__ import annotations
@@ -40,8 +40,12 @@ __all__ = ["Sweeps", "reverse"]
 
 @dataclass
 class Sweeps:
-    """``forward`` takes the function's parameters and gives its results and then what is saved; ``backward`` takes what
-    is saved and then a cotangent for each inexact result, and gives one for each active parameter, of its type."""
+    """The two sweeps of a function.
+
+    ``forward`` takes the function's parameters and returns its results followed by the residuals. ``backward`` takes
+    the residuals and a cotangent for each inexact result, and returns one for each active parameter, of the parameter's
+    type.
+    """
 
     forward: Function
     backward: Function
@@ -54,17 +58,16 @@ def reverse(
     is_strong: bool = False,
     is_differentiated: bool = True,
 ) -> Sweeps:
-    """The forward and backward sweep of a typed function.
+    """Return the forward and backward sweeps of a typed function.
 
     Args:
         function: typed IR; it is not changed.
         active: for each parameter, whether its cotangent is wanted.
-        target: ``"native"``: loops push what they save on a stack; ``"xla"``: memory of a size that is known.
-        is_strong: the backward sweep's products are those of ``strong_zero``.
-        is_differentiated: whether a derivative may be taken of the sweeps.
+        target: ``"native"``: loops push residuals on a stack; ``"xla"``: they save them in memory of fixed size.
+        is_strong: whether a cotangent of zero contributes zero also in products with Inf and NaN (``strong_zero``).
+        is_differentiated: whether the sweeps may themselves be differentiated.
 
-    For complex values the convention is that of the gradient dL/dx + i dL/dy: a pullback multiplies by the conjugate of
-    the derivative.
+    For complex values the gradient is dL/dx + i dL/dy: a pullback multiplies by the conjugate of the derivative.
 
     Raises:
         NoDerivative: a cotangent reaches a call whose rule does not compile.
@@ -103,7 +106,7 @@ def reverse(
 
 
 class _Weights:
-    """What it costs to save a value of the outermost block: numbers stay in registers, arguments are there anyway."""
+    """The cost of saving a value of the outermost block: zero for scalars and parameters, else its size in bytes."""
 
     def __init__(self, parameters: Sequence[Value]) -> None:
         self.parameters = set(parameters)

@@ -1,8 +1,8 @@
-"""Which values of a typed function have a cotangent: those that vary with an active parameter and are useful for a result.
+"""Activity analysis: a value has a cotangent if it depends on an active parameter and affects a result.
 
 "Varied" spreads forward and "useful" backward through inexact values (Hascoet, Naumann and Pascual, "To be recorded"
-analysis in reverse-mode AD, 2005); a value that is carried by a loop is one variable: its initial value, parameters,
-what the body gives, and result are varied or useful together.
+analysis in reverse-mode AD, 2005). For a carried variable of a loop, both properties also pass around the loop, through
+its initial value, parameters, value after the body, and result.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all}
 
 
 def has_cotangent(value: Value) -> bool:
-    """Whether the values of this type can have cotangents; that of a stack is a stack of cotangents."""
+    """Whether a value can have a cotangent; that of a stack is a stack of cotangents."""
     return value.type is STACK or (not value.is_constant and value.type.is_inexact)
 
 
 def may_have_cotangent(value: Value) -> bool:
-    """The same, of constants too."""
+    """Whether a value, possibly constant, is of a type that has cotangents."""
     return value.type is STACK or value.type.is_inexact
 
 
 def passes(op: Operation) -> bool:
-    """Whether a derivative goes through a call at all."""
+    """Whether a call may propagate derivatives."""
     if op.callee in _STOPPING:
         return False
     if isinstance(op.callee, (Primitive, Function)):
@@ -40,7 +40,7 @@ def passes(op: Operation) -> bool:
 
 
 def differentiated(op: Operation) -> list[Value]:
-    """The operands of a call that a derivative can go to."""
+    """The operands of a call that may receive a cotangent."""
     if op.callee is custom:
         n, m = op.named["n"].constant, op.named["m"].constant
         return op.operands[n : n + m]
@@ -48,8 +48,10 @@ def differentiated(op: Operation) -> list[Value]:
 
 
 def active_values(function: Function, parameters: Sequence[bool], results: Sequence[bool] | None = None) -> set[Value]:
-    """The values of a function that have a cotangent, if its parameters where ``parameters`` holds, and its ``results``
-    where that holds (by default all), have one."""
+    """Return the values of a function that have a cotangent.
+
+    ``parameters`` and ``results`` say which parameters and results have one (by default all results).
+    """
     varied = {p for p, on in zip(function.parameters, parameters) if on and has_cotangent(p)}
     _to_fixpoint(varied, lambda: _spread(function.block, varied))
     results = [True] * len(function.block.results) if results is None else results
@@ -66,7 +68,7 @@ def _to_fixpoint(found: set[Value], step: Callable[[], None]) -> None:
 
 
 def _carried(op: Operation) -> list[tuple[Value, ...]]:
-    """For each variable of a loop: initial value, parameter(s) of the body (last), what the body gives, result."""
+    """For each carried variable of a loop: initial value, body's parameter, value after the body, result."""
     skipped = 3 if op.kind == "range" else 0
     body = op.blocks[-1]
     parameters = body.parameters[len(body.parameters) - len(op.results) :]

@@ -1,6 +1,6 @@
 """Adjoints of calls of NumPy and SciPy functions: the rules of ``rules/``, written into typed IR.
 
-A rule's function that is one formula is written directly (``formulas``); the specialiser interprets any other.
+A rule that is a formula is written directly (``formulas``); the specialiser traces all others.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .formulas import is_formula, write
 
 
 def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
-    """Add what a call with these cotangents of its results gives to its operands.
+    """Add the contributions of a call to its operands' cotangents, given the cotangents ``dys`` of its results.
 
     Raises:
-        NoDerivative: there is no rule, or it does what cannot be compiled.
+        NoDerivative: the call has no rule, or the rule cannot be compiled.
     """
     rule = find_rule(op.callee)
     if rule is None or rule.is_zero:
@@ -48,7 +48,7 @@ def _by_partials(
     assert dy is not None
     constants = [v.constant if v.is_constant else None for v in op.operands]
     finite = rule.is_finite(*constants)
-    # A number that is known now is folded into the formula: that of x ** 2 is 2 * x.
+    # Constant scalars are folded into the formula: the slope of x ** 2 becomes 2 * x.
     known = [v if c is None or v.type.shape else c for v, c in zip(op.operands, constants)]
     for value, partial in zip(op.operands, rule.partials):
         if value not in cotangents.active or partial == 0:
@@ -63,9 +63,10 @@ def _by_partials(
 
 
 def scaled(builder: Builder, dy: Value, slope: Any, finite: bool) -> Value:
-    """dy times the conjugate of a slope.
+    """Return dy times the conjugate of a slope.
 
-    Where the slope may be infinite, a zero of dy gives zero: nothing comes from elements that a ``where`` did not choose.
+    Unless the slope is ``finite``, elements with dy = 0 give zero: a ``where`` that did not choose them must block
+    them.
     """
     if not isinstance(slope, Value):
         if slope == 1:
@@ -82,13 +83,13 @@ def scaled(builder: Builder, dy: Value, slope: Any, finite: bool) -> Value:
         return g
     zero = builder.constant(0, g.type.dtype)
     if builder.is_differentiated:
-        # Where dy is zero by chance, its own derivative is multiplied by the slope all the same.
+        # dy may be zero by chance; in the second derivative, dy's own derivative must still be multiplied by the slope.
         zero = builder.where(builder.ufunc(np.isnan, g), zero, g)
     return builder.where(builder.ufunc(np.equal, dy, builder.constant(0, dy.type.dtype)), zero, g)
 
 
 def _quotient(builder: Builder, dy: Value, slope: Value) -> Value | None:
-    """dy times a slope p / q that has just been written, as (dy / q) p: one division serves several slopes over q."""
+    """Rewrite dy times a slope p / q, just written, as (dy / q) p: several slopes over q then share one division."""
     last = builder.out[-1] if builder.out else None
     if last is None or last.callee is not np.divide or last.results[0] is not slope:
         return None
@@ -127,7 +128,7 @@ def _by_pullbacks(
 
 
 def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
-    """Which entries of a result the program reads: the others have no cotangent, whatever the numbers are."""
+    """Return a mask of the entries of a result that the program reads; the cotangents of the others are always zero."""
     if dy is None or not all(isinstance(n, int) for n in dy.type.shape):
         return None if dy is None else np.ones(1, bool)
     written_by = {result: op for operations, _ in builder.open for op in operations for result in op.results}
@@ -150,10 +151,10 @@ def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
 
 
 def _interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
-    """What a function of a rule gives for typed values.
+    """Trace a rule's function with typed values and return its result.
 
     Raises:
-        NoDerivative: it does what cannot be compiled.
+        NoDerivative: the function cannot be compiled.
     """
     try:
         return connected.trace_into(builder, function, args, options)

@@ -1,11 +1,12 @@
 """The adjoint of a loop of any length in memory of a fixed size: nested checkpointing.
 
-The forward loop keeps up to C of its carried states, every ``stride`` iterations.  The stride of a ``while``, whose length
-is not known, doubles when the buffer is full, and every second state stays.  The backward sweep takes the segments
-between the states from the last to the first.  A segment is run once more, and keeps C states of its own at a smaller
-stride; so for several levels, until the stride is 1: C iterations cost nothing more, C^2 one more run of the loop, C^3 two.
-What is longer is run again from the nearest state for each iteration.  (Griewank and Walther, "Revolve", 2000, is optimal
-for a known length; a stride that doubles is Stumm and Walther, "New algorithms for optimal online checkpointing", 2010.)
+The forward loop saves up to C of its carried states (checkpoints), one every ``stride`` iterations. The length of a
+``while`` is unknown: when its buffer is full, the stride doubles and every second state is dropped. The backward sweep
+visits the segments between the states from last to first. It recomputes each segment and saves C states within it at a
+smaller stride, and so on for several levels until the stride is 1: a loop of C iterations needs no recomputation, C^2
+one more run of the loop, C^3 two. In longer loops, each iteration is recomputed from the nearest state. (Griewank and
+Walther, "Revolve", 2000, is optimal for a known length; a stride that doubles is from Stumm and Walther, "New
+algorithms for optimal online checkpointing", 2010.)
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
     from .sweep import Sweep
 
 MOST = 1024
-"""The most states that a level keeps."""
+"""The most states that a level saves."""
 MEMORY = 2**28
-"""The bytes that a level may take, unless it would keep fewer states than ``LEAST``."""
+"""The bytes that a level may take, unless it would save fewer states than ``LEAST``."""
 LEAST = 8
 LENGTH = 10**6
-"""The number of iterations up to which no more than one run for each level is made."""
+"""Up to this number of iterations, each level recomputes the loop at most once."""
 
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
-    """Write the adjoint of a loop in ``block``, some result of which has a cotangent."""
+    """Write the adjoint of a loop in ``block``; at least one of its results has a cotangent."""
     loop = _Loop(sweep, op, block)
     step = loop.written_step(cotangents)
     loop.choose_states()
@@ -47,7 +48,7 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
 
 
 class _Loop:
-    """A loop, one iteration of it forward and backward, and the states that are kept."""
+    """A loop, one of its iterations forward and backward, and the states that are saved."""
 
     def __init__(self, sweep: Sweep, op: Operation, block: Block) -> None:
         self.sweep, self.op, self.block = sweep, op, block
@@ -57,11 +58,11 @@ class _Loop:
         self.parameters = self.body.parameters[own:]
         self.initial = op.operands[3 if own else 0 :]
         self.plain = Copy().block(Block([self.index, *self.parameters], self.body.operations, self.body.results))
-        self.states: list[int] = []  # which of the carried values are kept
-        self.read: dict[Value, Value] = {}  # what the backward step reads, and its parameter there
+        self.states: list[int] = []  # numbers of the carried variables that are saved
+        self.read: dict[Value, Value] = {}  # values that the backward step reads, and its parameters for them
 
     def written_step(self, cotangents: Cotangents) -> Function:
-        """One iteration backward: from its index, the state before it and cotangents after it to those before it."""
+        """Write the adjoint of one iteration: (index, state before it, cotangents after it) -> cotangents before it."""
         sweep, b = self.sweep, self.sweep.builder
         self.carried = [i for i, p in enumerate(self.parameters) if p in sweep.active]
         self.outside = sweep.captured([self.body])
@@ -89,7 +90,7 @@ class _Loop:
         return Function("step", [place, *self.read.values(), *gs], written)
 
     def choose_states(self) -> None:
-        """Of the carried values, those that the backward step reads, and those that they follow from."""
+        """Choose the carried variables to save: those that the backward step reads, and those that determine them."""
         states = {i for i, p in enumerate(self.parameters) if p in self.read}
         self.plain.operations = [_quiet(op) for op in self.plain.operations if op.results]
         while True:
@@ -111,7 +112,7 @@ class _Loop:
 
     @property
     def slots(self) -> int:
-        """How many states a level keeps: a power of two."""
+        """The number of states that a level saves: a power of two."""
         room = MEMORY / max(1, sum(map(size, self.types)))
         return 2 ** int(log(min(MOST, max(LEAST, room)), 2))
 
@@ -120,15 +121,15 @@ class _Loop:
         return max(2, ceil(log(LENGTH) / log(self.slots)))
 
     def buffers(self, b: Builder) -> list[Value]:
-        """Room for states; the last place is for those that are not kept."""
+        """Buffers for states; writes to the last slot are discarded."""
         return [b.zeros((self.slots + 1, *t.shape), t.dtype) for t in self.types]
 
     def stored(
         self, b: Builder, buffers: Sequence[Value], place: Sequence[Value], stride: Value, state: Sequence[Value]
     ) -> tuple[list[Value], list[Value]]:
-        """The buffers with a state, if it is one to be kept, and the place of the next.
+        """Save a state if one is due; return the buffers and the next place.
 
-        A place is how many iterations have passed since a state was kept, and the number of the next one to be kept.
+        A place is a pair: the number of iterations since a state was saved, and the slot for the next one.
         """
         since, number = place
         zero, one, last = (b.constant(n, np.int64) for n in (0, 1, self.slots))
@@ -143,7 +144,7 @@ class _Loop:
         return [b.constant(0, np.int64), b.constant(0, np.int64)]
 
     def keep_in_range(self) -> Kept:
-        """Let a ``range`` keep states."""
+        """Make a ``range`` loop of the forward sweep save states."""
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
         before: list[Operation] = []
         with forward.writing(before):
@@ -164,7 +165,7 @@ class _Loop:
         return Kept(n, stride_for(b, n, self.slots), made[:2], made[2:])
 
     def keep_in_while(self) -> Kept:
-        """Let a ``while`` count and keep states: a loop within a loop, which halves the states when the buffer is full."""
+        """Make a ``while`` count and save states; it becomes two nested loops, the outer one thins out a full buffer."""
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
         condition = op.blocks[0]
         before: list[Operation] = []
@@ -206,7 +207,7 @@ class _Loop:
 
 @dataclass
 class Kept:
-    """How many iterations were made, at which stride states were kept, where the next would be kept, and the states."""
+    """Saved states, with the number of iterations, the stride, and the place of the next state."""
 
     iterations: Value
     stride: Value
@@ -214,14 +215,14 @@ class Kept:
     states: Sequence[Value]
 
     def segments(self, b: Builder) -> Value:
-        """How many states were kept."""
+        """The number of segments, each of which begins at a saved state."""
         since, number = self.place
         begun = b.ufunc(np.greater, since, b.constant(0, np.int64))
         return b.ufunc(np.add, number, b.cast(begun, np.int64))
 
 
 class _Backward:
-    """Writes the backward sweep over kept states."""
+    """Writes the backward sweep over saved states."""
 
     def __init__(self, loop: _Loop, step: Function) -> None:
         self.loop, self.step = loop, step
@@ -248,8 +249,10 @@ class _Backward:
     def segments(
         self, first: Value, kept: Kept, rooms: list[list[Value]], gs: list[Value]
     ) -> tuple[list[list[Value]], list[Value]]:
-        """Reverse the iterations from ``first`` on of which states were kept; ``rooms`` are buffers for further levels, which
-        are given back with the cotangents."""
+        """Reverse the iterations from ``first`` on, for which states were saved.
+
+        ``rooms`` are the buffers of further levels; they are returned with the cotangents.
+        """
         b = self.b
         flat = [x for room in rooms for x in room]
         width = len(self.loop.states)
@@ -271,7 +274,7 @@ class _Backward:
     def segment(
         self, first: Value, n: Value, state: list[Value], rooms: list[list[Value]], gs: list[Value]
     ) -> tuple[list[list[Value]], list[Value]]:
-        """Reverse n iterations from ``first`` on, before which the state is this; n is not zero."""
+        """Reverse n > 0 iterations from ``first`` on; ``state`` is the state before them."""
         if not rooms:
             return rooms, self.down(n, lambda i, *gs: self.iteration(first, i, state, gs), gs)
         b, loop = self.b, self.loop
@@ -283,7 +286,7 @@ class _Backward:
             stored, place = loop.stored(b, room, place, stride, state)
             return [*self.advanced(b.ufunc(np.add, first, k), state), *place, *stored]
 
-        last = b.ufunc(np.subtract, n, self.one)  # no need for the state after the last
+        last = b.ufunc(np.subtract, n, self.one)  # the state after the last iteration is not needed
         found = b.range_(self.zero, last, self.one, advance, [*state, *loop.start(b), *rooms[0]])
         room, place = loop.stored(b, found[width + 2 :], found[width : width + 2], stride, found[:width])
         rest, gs = self.segments(first, Kept(n, stride, place, room), rooms[1:], gs)
@@ -304,7 +307,7 @@ class _Backward:
         return inline(self.b, self.loop.advance, [self.index(k), *state])
 
     def index(self, k: Value) -> Value:
-        """The loop's own index in iteration k."""
+        """The value of the loop's index in iteration k."""
         if self.loop.op.kind == "while":
             return k
         b = self.b
@@ -313,7 +316,7 @@ class _Backward:
 
 
 def stride_for(b: Builder, n: Value, slots: int) -> Value:
-    """The least stride at which so many states, a power of two, are enough for n iterations."""
+    """The least stride at which ``slots`` states (a power of two) suffice for n iterations."""
     up = b.ufunc(np.add, n, b.constant(slots - 1, np.int64))
     shifted = b.ufunc(np.right_shift, up, b.constant(slots.bit_length() - 1, np.int64))
     return b.ufunc(np.maximum, shifted, b.constant(1, np.int64))
@@ -328,19 +331,19 @@ def _row_of(buffer: Value) -> tuple[str, ...]:
 
 
 def _halved(b: Builder, x: Value, full: Value, slots: int) -> Value:
-    """Every second state, if the buffer is full."""
+    """Drop every second state if the buffer is full."""
     zero, rest = b.constant(0, np.int64), [":" for _ in x.type.shape[1:]]
     half = b.getitem(x, [zero], (("s", 2), *rest), [slots // 2])
     return b.where(full, b.setitem(x, [zero], half, (("s", 1), *rest)), x)
 
 
 def _again(op: Operation) -> float:
-    """What the step may run again: everything, inner loops too; less is better."""
+    """The cost of recomputation in a backward step: small for everything, inner loops too; less work is preferred."""
     return np.inf if not op.results else 1e-9 * min(running_cost(op), 1e6)
 
 
 def _quiet(op: Operation) -> Operation:
-    """An operation that is run again: its effects have been, and it goes where its results are not used."""
+    """Mark a recomputed operation as free of effects, so that it can be removed where its results are unused."""
     op.may_raise = False
     for block in op.blocks:
         block.operations = [_quiet(inner) for inner in block.operations if inner.results]
@@ -348,6 +351,6 @@ def _quiet(op: Operation) -> Operation:
 
 
 def iterations_of(b: Builder, start: Value, stop: Value, step: Value) -> Value:
-    """The length of a range: the distance over the step, rounded up, and not negative."""
+    """The length of a range: (stop - start) / step, rounded up, at least 0."""
     below = b.ufunc(np.floor_divide, b.ufunc(np.subtract, start, stop), step)
     return b.ufunc(np.maximum, b.ufunc(np.negative, below), b.constant(0, np.int64))

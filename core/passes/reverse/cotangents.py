@@ -1,7 +1,7 @@
 """The cotangents of a program's values while its backward sweep is written, and arithmetic on them.
 
-No cotangent stands for zero.  What is added to parts of an array waits until the array's cotangent is asked for: it is
-then added to what has come in the meantime, so that an array of zeros is made only where there is nothing else.
+A missing cotangent (None) means zero.  Additions to parts of an array are deferred until the array's cotangent is read,
+and then applied to the total so far; so an array of zeros is made only if there is no other contribution.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Part = tuple[Sequence[Value], Value, Spec]
 
 
 def strong(kind: Any) -> Any:
-    """The type of the cotangents of values of a type: never weak."""
+    """The type of the cotangents of values of this type; it is never weak."""
     return ArrayType(kind.dtype, kind.shape) if isinstance(kind, ArrayType) else kind
 
 
 def as_type(builder: Builder, g: Value, kind: Any) -> Value:
-    """A cotangent of exactly this type, which may be weak."""
+    """Cast a cotangent to exactly this type, which may be weak."""
     if kind is STACK or not kind.weak:
         return g
     return builder.call(typed.cast, [g], [kind], dtype=kind.dtype)[0]
 
 
 def zeros(builder: Builder, like: Value) -> Value:
-    """The cotangent of a value that nothing depends on; of a stack that is empty."""
+    """A zero cotangent for a value; for a stack, an empty stack."""
     if like.type is STACK:
         return builder.call(stack_new, [], [STACK])[0]
     return builder.zeros(like.type.shape, like.type.dtype)
@@ -43,7 +43,7 @@ def is_zero(g: Value) -> bool:
 
 
 def conform(builder: Builder, g: Value, like: ArrayType) -> Value:
-    """g summed over the dimensions along which a value of the type was broadcast, and in its dtype (real for a real one)."""
+    """Sum g over the dimensions along which the value was broadcast, and cast it to the value's dtype."""
     if g.type.dtype.kind == "c" and like.dtype.kind != "c":
         g = builder.cast(g, g.type.dtype.type(0).real.dtype)
     g = unbroadcast(builder, g, like.shape)
@@ -51,7 +51,7 @@ def conform(builder: Builder, g: Value, like: ArrayType) -> Value:
 
 
 def unbroadcast(builder: Builder, g: Value, shape: Sequence[object]) -> Value:
-    """g summed to a shape that broadcasts to its own; repeated to one that its own broadcasts to."""
+    """Bring g to a shape: sum dimensions along which the shape was broadcast; broadcast those where g is smaller."""
     shape = tuple(shape)
     if g.type.shape == shape:
         return g
@@ -64,7 +64,7 @@ def unbroadcast(builder: Builder, g: Value, shape: Sequence[object]) -> Value:
 
 
 class Cotangents:
-    """The cotangents of the values of a block and, where it has an ``outer``, of those around it."""
+    """The cotangents of a block's values; ``outer``, if given, has those of the enclosing block."""
 
     def __init__(self, builder: Builder, active: set[Value], outer: Cotangents | None = None) -> None:
         self.builder = builder
@@ -92,18 +92,18 @@ class Cotangents:
         return total
 
     def take(self, value: Value) -> Value | None:
-        """The cotangent of a value to which nothing will be added any more."""
+        """Return the final cotangent of a value, and clear it."""
         found = self.get(value)
         self.total[value] = None
         return found
 
     def filled(self, value: Value) -> Value:
-        """``take``, with zeros for None."""
+        """Like ``take``, but return zeros instead of None."""
         found = self.take(value)
         return zeros(self.builder, value) if found is None else found
 
     def add(self, value: Value, g: Value | None) -> None:
-        """Add a cotangent of any dtype and of a shape to which the value broadcasts."""
+        """Add a cotangent of any dtype, and of any shape to which the value broadcasts."""
         if g is None or value not in self.active:
             return
         if value.type is STACK:
@@ -116,6 +116,6 @@ class Cotangents:
         self.total[value] = g if total is None else self.builder.ufunc(np.add, total, g)
 
     def add_part(self, value: Value, index: Sequence[Value], g: Value, spec: Spec) -> None:
-        """Add to the part of an array's cotangent."""
+        """Add to a part of an array's cotangent; the addition is deferred until the cotangent is read."""
         if value in self.active and not is_zero(g):
             self.parts.setdefault(value, []).append((index, self.builder.cast(g, value.type.dtype), spec))

@@ -1,8 +1,8 @@
-"""Formulas of the table of rules, written into typed IR.
+"""Writes the formulas of the table of rules into typed IR.
 
-A partial derivative is a Python function of NumPy calls.  It is lowered once to dynamic IR by the front end, and the IR
-is run here with typed values in the place of numbers: calls of ufuncs and operators on them are written, calls on
-anything else are made, and conditions (on dtypes, on options) are decided now.
+A partial derivative is a Python function that calls NumPy. The front end lowers it once to dynamic IR, which is
+interpreted here on typed values: calls of ufuncs and operators on typed values are written into the program, other
+calls are executed, and conditions (on dtypes, on options) are decided at compile time.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OPERATORS: dict[Any, np.ufunc] = {
 
 @lru_cache(maxsize=1024)
 def lowered(function: FunctionType) -> Function | None:
-    """The dynamic IR of a rule's function, or None."""
+    """The dynamic IR of a rule's function, or None if it is not structured."""
     try:
         return lower(function)[0]
     except Unstructured:
@@ -61,7 +61,7 @@ def lowered(function: FunctionType) -> Function | None:
 
 @lru_cache(maxsize=1024)
 def is_formula(function: Any) -> bool:
-    """Whether a rule's function can be written here; others take the specialiser.  Branches are taken to be decided."""
+    """Whether a rule's function can be written here, assuming that its branches can be decided at compile time."""
     if isinstance(function, np.ufunc) or function in OPERATORS or function in _PLAIN:
         return True
     found = lowered(function) if isinstance(function, FunctionType) else None
@@ -73,7 +73,7 @@ def _is_written(block: Block) -> bool:
         if op.kind == "call" and (op.keywords or not is_formula(op.callee)):
             return False
         if op.kind == "call" and isinstance(op.callee, FunctionType) and find_rule(op.callee) is not None:
-            return False  # the specialiser knows it as a whole, and its own rule
+            return False  # the specialiser treats it as one call, with its own rule
         if op.kind not in ("call", "if") or not all(map(_is_written, op.blocks)):
             return False
     return True
@@ -82,10 +82,12 @@ def _is_written(block: Block) -> bool:
 def write(
     builder: Builder, function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any] | None = None
 ) -> Any:
-    """The result of a formula, a typed value or a Python object; arguments are either too, and ``options`` go by name.
+    """Write a formula and return its result: a typed value or a Python object, as the arguments are.
+
+    ``options`` are keyword arguments.
 
     Raises:
-        NoDerivative: a branch of the formula does what cannot be written as typed IR.
+        NoDerivative: the formula cannot be written as typed IR.
     """
     if isinstance(function, np.ufunc):
         return builder.ufunc(function, *(_value(builder, a) for a in arguments))
@@ -97,7 +99,7 @@ def write(
 
 
 def _all_arguments(function: Any, arguments: Sequence[Any], options: Mapping[str, Any] | None) -> list[Any]:
-    """Arguments by position, with those given by name, the defaults of those left out and the free variables."""
+    """All arguments by position, including options, defaults and the closure's free variables."""
     bound = signature(function).bind(*arguments, **(options or {}))
     bound.apply_defaults()
     return [*bound.args, *(cell.cell_contents for cell in function.__closure__ or ())]
@@ -133,7 +135,7 @@ def _call(
     if callee is operator.mul:
         for factor, other in (args, args[::-1]):
             if factor is False or isinstance(factor, np.bool_) and not factor:
-                return 0  # a condition that does not hold, and another
+                return 0  # a false condition as a factor
             if type(factor) is float and factor == 1 and other.type.is_inexact:
                 return other
     if callee is np.iscomplexobj:

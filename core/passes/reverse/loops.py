@@ -1,8 +1,8 @@
 """Adjoints of loops: a loop over the same iterations in reverse, which carries cotangents.
 
-It carries those of what the loop carries and of what its body reads from outside.  What an iteration has to save goes to
-a stack or, where memory may not grow (``target="xla"``), into arrays with an element for each iteration, if their number
-is known while compiling; else to checkpoints (``checkpoint``).
+It carries the cotangents of the loop's carried variables and of the values that its body reads from outside. The
+residuals of an iteration go to a stack. Where memory must not grow (``target="xla"``), they go to arrays with an
+element per iteration if the number of iterations is static, and otherwise to checkpoints (``checkpoint``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
-    """Write the adjoint of a loop in ``block``, some result of which has a cotangent."""
+    """Write the adjoint of a loop in ``block``; at least one of its results has a cotangent."""
     iterations = static_length(op)
     bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
     if bounded or op.callee is checkpointed:
@@ -55,20 +55,20 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
 
 
 def has_unknown_length(block: Block) -> bool:
-    """Whether there are loops in a block whose number of iterations is not known while compiling."""
+    """Whether a block contains a loop whose number of iterations is not known at compile time."""
     loops = [op for op in walk(block) if op.kind in ("range", "while")]
     return any(static_length(op) is None for op in loops)
 
 
 def static_length(op: Operation) -> int | None:
-    """The number of iterations, if it is known while compiling."""
+    """The number of iterations if it is known at compile time, else None."""
     if op.kind != "range" or not all(v.is_constant for v in op.operands[:3]):
         return None
     return len(range(*(int(v.constant) for v in op.operands[:3])))
 
 
 def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
-    """Start, stop and step of the same indices from the last to the first."""
+    """Start, stop and step of the range reversed."""
     start, stop, step = (b.cast(v, np.int64) for v in (start, stop, step))
     down = b.ufunc(np.negative, step)
     end = b.ufunc(np.subtract, start, step)
@@ -79,7 +79,7 @@ def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[
 
 
 def counted(sweep: Sweep, op: Operation, block: Block) -> Value:
-    """Let a ``while`` count its iterations."""
+    """Make a ``while`` of the forward sweep count its iterations; return the count."""
     forward = sweep.forward
     count = sweep.added_result(op, block, Value("count", INT64))
     op.operands.append(forward.constant(0, np.int64))
@@ -100,7 +100,7 @@ def reverse_loop(
     index: Value | None,
     keep: Callable[[list[Value]], None],
 ) -> None:
-    """Write the loop over ``bounds`` that reverses ``op``; its index stands for ``index``."""
+    """Write the loop over ``bounds`` that reverses ``op``; ``index`` is the primal loop's index, if it has one."""
     body = op.blocks[-1]
     parameters = body.parameters[1 if op.kind == "range" else 0 :]
     initial = op.operands[3 if op.kind == "range" else 0 :]
@@ -129,8 +129,11 @@ def reverse_loop(
     counts = found_counts(sweep, op, parameters, initial)
 
     def keep_once(values: list[Value]) -> None:
-        """What an iteration leaves is what the next begins with: one of the two is saved, the other carried.  A count needs
-        neither."""
+        """Save residuals without duplicates.
+
+        The value of a carried variable after an iteration is its value before the next: one is saved, the other carried
+        by the backward loop. A count is computed from the index instead.
+        """
         for p in [v for v in values if v in counts]:
             sweep.restored[p] = counts[p].after(b, place)
         values = [v for v in values if v not in counts]
@@ -152,14 +155,14 @@ def reverse_loop(
 
 @dataclass
 class Count:
-    """An integer that a loop carries and changes by the same amount in each iteration."""
+    """A carried integer that changes by the same amount in each iteration."""
 
     initial: Value
     change: Value
-    first: Value | None  # of the loop's index, where that counts the iterations
+    first: Value | None  # value of a ``range`` loop's index; None for a ``while``
 
     def after(self, b: Builder, place: Value) -> Value:
-        """The integer before the iteration at which the loop's index, or the number of iterations, is ``place``."""
+        """The integer at the start of the iteration whose index (of a ``while``: number) is ``place``."""
         passed = place if self.first is None else b.ufunc(np.subtract, place, b.cast(self.first, np.int64))
         return b.ufunc(np.add, self.initial, b.ufunc(np.multiply, passed, self.change))
 
@@ -167,7 +170,7 @@ class Count:
 def found_counts(
     sweep: Sweep, op: Operation, parameters: Sequence[Value], initial: Sequence[Value]
 ) -> dict[Value, Count]:
-    """The counts among the values that a loop carries."""
+    """Find the counts among a loop's carried variables."""
     if op.kind == "range" and not (op.operands[2].is_constant and op.operands[2].constant == 1):
         return {}
     found = {}
@@ -182,7 +185,7 @@ def found_counts(
 
 
 def push(sweep: Sweep, body: Block, values: list[Value]) -> None:
-    """Save values of an iteration on the stack; those whose length is not known while compiling are popped last, when it is."""
+    """Save values of an iteration on the stack; those of variable length are popped last, after their lengths."""
     groups = [[v for v in values if [*lengths(v.type)]], [v for v in values if not [*lengths(v.type)]]]
     for group in groups:
         if group:
@@ -195,7 +198,7 @@ def push(sweep: Sweep, body: Block, values: list[Value]) -> None:
 
 
 def save_in_arrays(sweep: Sweep, op: Operation, block: Block, values: list[Value], n: int) -> None:
-    """Save values of each iteration in arrays that the loop carries."""
+    """Save values of each iteration in arrays that the forward loop carries."""
     forward, b = sweep.forward, sweep.builder
     body = op.blocks[0]
     start, _, step = (int(v.constant) for v in op.operands[:3])

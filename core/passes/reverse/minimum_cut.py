@@ -9,7 +9,7 @@ class Network:
     """A directed graph with capacities; edges are kept in pairs, so that ``e ^ 1`` is the reverse of ``e``."""
 
     def __init__(self) -> None:
-        self.edges: list[list[int]] = []  # of each node
+        self.edges: list[list[int]] = []  # the outgoing edges of each node
         self.ends: list[int] = []
         self.capacity: list[float] = []
 
@@ -36,7 +36,7 @@ class Network:
             self._block(source, sink, level)
 
     def _levels(self, source: int, sink: int) -> dict[int, int]:
-        """The distances from the source along edges that are not full."""
+        """The distance of each reachable node from the source, along edges with capacity left."""
         level = {source: 0}
         found = [source]
         for node in found:
@@ -48,7 +48,7 @@ class Network:
         return level
 
     def _block(self, source: int, sink: int, level: dict[int, int]) -> None:
-        """Send flow along shortest paths until each of them has a full edge."""
+        """Send a blocking flow: after it, every shortest path has an edge without capacity left."""
         edges, ends, capacity = self.edges, self.ends, self.capacity
         at = dict.fromkeys(level, 0)
         path: list[int] = []

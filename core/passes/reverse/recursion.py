@@ -1,4 +1,4 @@
-"""Sweeps of functions that call themselves: each call pushes what it saves on the program's one stack."""
+"""Sweeps of functions that call themselves: each call pushes its residuals on the program's one stack."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from .sweep import Sweep
 
 @dataclass
 class Pair:
-    """``forward`` takes the function's parameters and the stack, and gives its results and the stack; ``backward`` takes a
-    cotangent for each result that has one and the stack, and gives those of the parameters and the stack."""
+    """The two sweeps of a called function.
+
+    ``forward`` takes the function's parameters and the stack, and returns its results and the stack. ``backward`` takes
+    a cotangent for each result that has one and the stack, and returns the cotangents of the parameters and the stack.
+    """
 
     forward: Function
     backward: Function
@@ -32,7 +35,7 @@ class Called:
         self.pairs: dict[tuple[Function, tuple[bool, ...]], Pair] = {}
 
     def pair(self, function: Function, given: tuple[bool, ...]) -> Pair:
-        """The sweeps of a function of which these results have a cotangent."""
+        """The sweeps of a function; ``given`` says which of its results have a cotangent."""
         if (function, given) in self.pairs:
             return self.pairs[function, given]
         made = copy_function(function)
@@ -52,7 +55,7 @@ class Called:
         return pair
 
     def adjoint(self, sweep: Sweep, op: Operation, cotangents: Cotangents, dys: list[Value | None]) -> None:
-        """The adjoint of a call: the callee's backward sweep."""
+        """Write the adjoint of a call, which calls the callee's backward sweep."""
         b = sweep.builder
         pair = self.pair(op.callee, tuple(dy is not None for dy in dys))
         given = [dy for dy in dys if dy is not None]

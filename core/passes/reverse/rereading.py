@@ -1,11 +1,11 @@
-"""Which elements that a loop reads or writes of an array can be read again when the loop is over.
+"""Dependence analysis: which array elements that a loop reads or writes can be read again after the loop.
 
-An element that is not written any more after it was read is there in the loop's result; one that had not been written yet
-is there in the array with which the loop began.  Neither needs to be saved.  Both are proved from the indices: for every
-write, and every order in which the read and the write can come about (in the same iteration of the outer loops that both
-are in, and in different ones of the next), some dimension's indices must be proved apart.  This is the dependence test of
-vectorising compilers (Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 3), with affine forms
-and bounds of ``integer_bounds`` for direction vectors.
+An element that is not written after it was read still stands in the array after the loop; an element that was not
+written before it was read stands in the array before the loop. Neither needs to be saved. The proof compares each read
+with each write, for every relative position of the two: in the same iteration of their common loops, and in different
+iterations of each of these. In each case the indices must be proved disjoint in some dimension. This is the dependence
+test of vectorising compilers (Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 3), with
+affine forms and the bounds of ``integer_bounds`` in place of direction vectors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Path = tuple[tuple[Operation, int], ...]
 
 @dataclass
 class _Place:
-    """Where an operation stands: the operations around it with the number of their block, and when in the text."""
+    """An operation's position: the enclosing operations with the number of their block, and its program order."""
 
     path: Path
     when: int
@@ -36,7 +36,7 @@ class _Place:
 
 @dataclass
 class _Array:
-    """An array that a loop carries: one chain of values, each written to at most once."""
+    """A carried array of a loop: one chain of values, each written to at most once."""
 
     loop: Operation
     before: Value
@@ -46,20 +46,20 @@ class _Array:
 
 
 class Rereading:
-    """What can be read again in a function."""
+    """The reads and written values of a function that can be read again after their loop."""
 
     def __init__(self, block: Block) -> None:
         self.places: dict[Operation, _Place] = {}
         self.producer: dict[Value, Operation] = {}
         self.found: dict[Operation, Value | None] = {}
-        self.arrays_of: dict[Value, list[_Array]] = {}  # those of outer loops first
+        self.arrays_of: dict[Value, list[_Array]] = {}  # outer loops first
         self.written: dict[Value, Operation] = {}
-        self.users: dict[int, dict[Value, list[Operation]]] = {}  # of a block: what uses up each value
+        self.users: dict[int, dict[Value, list[Operation]]] = {}  # for each block: a value's consumers
         self._note_users(block)
         self._note(block, ())
 
     def _note_users(self, block: Block) -> set[Value]:
-        """Note which operations give an array's next value, or one of another chain; the values that they use up."""
+        """Record the operations that make a new version of a value; return the values that they consume."""
         users = self.users[id(block)] = {}
         for op in block.operations:
             used: set[Value] = set()
@@ -100,7 +100,7 @@ class Rereading:
         return self._follow(body, parameter, array) == [k]
 
     def _follow(self, block: Block, value: Value, array: _Array) -> list[int]:
-        """Along the writes of a block; which of its results the array is in the end.  Empty: there is not one chain."""
+        """Follow an array through a block's writes; return the numbers of results that hold it, [] if not a chain."""
         while True:
             array.values.add(value)
             ends = [i for i, r in enumerate(block.results) if r is value]
@@ -129,13 +129,13 @@ class Rereading:
     # Reads
 
     def source(self, op: Operation) -> Value | None:
-        """The array in which what a ``getitem`` in a loop reads stands before or after the loop; None: nowhere."""
+        """The array, before or after the loop, that holds what a ``getitem`` in the loop reads; or None."""
         if op not in self.found:
             self.found[op] = self._source(op, op.results[0].type)
         return self.found[op]
 
     def of_written(self, value: Value) -> Operation | None:
-        """A read, after the loop, of what a loop has written into an array: of a value that stands there in the end."""
+        """A read after the loop that gives a value written into an array in the loop; None if it was overwritten."""
         write = self.written.get(value)
         if write is None or "a" in write.named["spec"].constant:
             return None
@@ -148,7 +148,7 @@ class Rereading:
         return Operation("call", typed.getitem, operands, ("spec",), results=[value], line=write.line)
 
     def _source(self, op: Operation, kind: ArrayType) -> Value | None:
-        """Where the part of type ``kind`` that an operation reads or writes stands when a loop is over, or before it."""
+        """The array, after or before a loop, that holds the part (of type ``kind``) read or written; or None."""
         place = self.places.get(op)
         if place is None or any(c.kind == "while" and i == 0 for c, i in place.path):
             return None
@@ -162,7 +162,7 @@ class Rereading:
         return None
 
     def _worth(self, array: _Array, place: _Place, kind: ArrayType) -> bool:
-        """Whether to keep the array is no more than to save the parts: in a loop within a loop it is saved each time."""
+        """Whether saving the array costs little more than saving the parts; an inner loop's is saved each time."""
         depth = len(self.places[array.loop].path)
         if depth == 0:
             return True
@@ -173,7 +173,7 @@ class Rereading:
         return times * size(kind) >= 0.5 * size(array.after.type)
 
     def _apart(self, read: Operation, write: Operation, later: bool, array: _Array) -> bool:
-        """Whether no write after the read (or before it) is to an element that is read."""
+        """Whether no write executed after the read (before it, if not ``later``) touches an element that is read."""
         paths = [self.places[op].path for op in (read, write)]
         common = 0
         while common < min(map(len, paths)) and paths[0][common] == paths[1][common]:
@@ -189,8 +189,10 @@ class Rereading:
         return all(self._disjoint(read, write, i, later) for i in loops)
 
     def _disjoint(self, read: Operation, write: Operation, shared: int, later: bool | None) -> bool:
-        """Whether read and write are apart if they are in the same iteration of the first ``shared`` operations around them,
-        and the write in a later (or earlier) one of the next, if that is given."""
+        """Whether read and write are disjoint within one iteration of the ``shared`` outermost enclosing operations.
+
+        If ``later`` is given, the write is in a later (or earlier) iteration of the next enclosing loop than the read.
+        """
         bounds = Bounds()
         known: dict[Value, Value] = {}
         outer = _Instance(self, bounds, known)
@@ -212,7 +214,7 @@ class Rereading:
 
 
 class _Instance:
-    """The integers of one iteration of the loops around an operation: copies of them, with their bounds."""
+    """Copies of the integers of one iteration of the loops around an operation, with their bounds."""
 
     def __init__(self, program: Rereading, bounds: Bounds, known: dict[Value, Value]) -> None:
         self.program = program
@@ -220,7 +222,7 @@ class _Instance:
         self.known = known
 
     def enter(self, container: tuple[Operation, int], beside: _Instance | None = None, later: bool = True) -> None:
-        """Go into a block; of a loop, into an iteration that is later, or earlier, than that of another instance."""
+        """Enter a block; with ``beside``, an iteration later (or earlier) than that of this other instance."""
         op, i = container
         if op.kind == "if":
             condition = self.resolve(op.operands[0])
@@ -242,7 +244,7 @@ class _Instance:
                 self.bounds.atom(made, [low], [there + Affine(-1), high])
 
     def resolve(self, value: Value) -> Value:
-        """What an integer is in this iteration."""
+        """The copy of an integer for this iteration."""
         if value.is_constant:
             return value
         if value not in self.known:
@@ -259,7 +261,7 @@ class _Instance:
         return self.known[value]
 
     def extent(self, op: Operation) -> list[tuple[Affine, Affine] | None]:
-        """The least and the greatest index of a part in each dimension; None where that is not known."""
+        """The least and greatest index of a part in each dimension; None where unknown."""
         spec = op.named["spec"].constant
         reads = op.callee is typed.getitem
         _, *index = op.positional if reads else op.positional[:-1]
@@ -287,6 +289,6 @@ class _Instance:
 
 
 def _is_arithmetic(op: Operation) -> bool:
-    """Whether the operands of a call are integers or bools, each one number, of which its result is computed."""
+    """Whether a call is arithmetic on scalar integers or bools."""
     known = isinstance(op.callee, np.ufunc) or op.callee in (np.where, typed.cast)
     return known and all(v.is_constant or not v.type.shape and v.type.dtype.kind in "iub" for v in op.positional)

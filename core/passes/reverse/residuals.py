@@ -1,14 +1,14 @@
-"""What the backward sweep of a block is given of the forward sweep's values: some saved, the rest computed again.
+"""Chooses which of a block's values the forward sweep saves and which the backward sweep recomputes.
 
-The choice is a minimum cut.  To save a value costs its bytes; to compute an operation again costs what it costs to run,
-for the same number of elements, in units of a byte saved and restored; both only if the value is needed.  In the graph
+The choice is a minimum cut. Saving a value costs its size in bytes. Recomputing an operation costs its running time, in
+units of the time to save and restore one byte. In the graph
 
     source --cost of running it again--> operation --bytes--> each result --infinite--> operations that read it
     source --bytes--> parameter                               needed result --infinite--> sink
 
-the cut edges are the operations that are run again, and the values that are saved (the choice between both is
-Chen et al., "Training deep nets with sublinear memory cost", 2016, made optimal by a cut as in PyTorch's min-cut
-partitioner).  Inner loops, products of matrices and library calls are never run again.
+the cut edges are the operations to recompute and the values to save. (Recomputing instead of saving is from Chen et
+al., "Training deep nets with sublinear memory cost", 2016; the cut makes the choice optimal, as in PyTorch's min-cut
+partitioner.)  Inner loops, matrix products and library calls are never recomputed.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _COSTS: dict[Any, float] = {
 
 
 def size(kind: Any) -> float:
-    """The bytes of a value."""
+    """The size of a value in bytes; lengths that are not static count with their bounds."""
     return inf if kind is STACK else float(kind.dtype.itemsize * prod(kind.bounds))
 
 
 def running_cost(op: Operation) -> float:
-    """What it costs to run an operation again; infinite for one that never is."""
+    """The cost of recomputing an operation; infinite for those that are never recomputed."""
     if op.kind == "if":
         inside = [inner for block in op.blocks for inner in block.operations]
         return sum((running_cost(inner) for inner in inside if not discardable(inner)), _CHEAP)
@@ -61,18 +61,18 @@ def running_cost(op: Operation) -> float:
 
 
 def discardable(op: Operation) -> bool:
-    """Whether an operation only checks what has been checked already when the backward sweep runs."""
+    """Whether an operation is only a check, which the forward sweep has already made."""
     return op.callee is typed.raise_if
 
 
 def lengths(kind: Any) -> Iterator[Value]:
-    """The values in a type."""
+    """The lengths in a type that are values."""
     if isinstance(kind, ArrayType) and not kind.is_static:
         yield from (n.value for n in kind.shape if isinstance(n, Dim))
 
 
 def uses(operations: Iterable[Operation]) -> Iterator[Value]:
-    """Every value that operations mention: operands, lengths in types, and all of these in nested blocks."""
+    """Every value that operations use: operands, lengths in types, and the same in nested blocks."""
     for op in operations:
         yield from op.operands
         for block in op.blocks:
@@ -94,16 +94,17 @@ def choose(
     again: Callable[[Operation], float] = running_cost,
     reads: Callable[[Operation], Iterable[Value]] = lambda op: uses([op]),
 ) -> tuple[list[Value], list[Operation]]:
-    """Which values of a block are saved, and which of its operations are run again, both in the block's order.
+    """Return the values of a block to save and the operations to recompute, both in the block's order.
 
-    ``needed`` are the block's own values that its backward sweep reads; those from outside are there anyway.  ``stands_for``
-    gives what a value is read as, ``reads`` what an operation reads when it is run again.
+    ``needed`` are the values defined in the block that its backward sweep reads; values from outside are available
+    anyway. ``stands_for`` maps a value to its replacement; ``reads`` yields the values that an operation reads when
+    recomputed.
     """
     network = Network()
     source, sink = network.node(), network.node()
     nodes: dict[Any, int] = {}
     waiting: list[Any] = []
-    free: dict[Value, list[Any]] = {}  # values that cost nothing to save, and what reads them
+    free: dict[Value, list[Any]] = {}  # values that cost nothing to save, and their readers
 
     def node(x: Any) -> int:
         if x not in nodes:

@@ -1,8 +1,8 @@
 """The stack of a sweep, threaded through its blocks.
 
-While a sweep is written, each push and pop acts on the one value ``CURRENT``.  Afterwards ``thread`` gives every operation
-the stack as it is there: loops carry it, branches return it.  The backward sweep visits blocks in exactly the reverse
-order, so one stack serves the whole program.
+While a sweep is written, every push and pop acts on the placeholder ``CURRENT``. Afterwards ``thread`` replaces it by
+the stack's current version at each operation: loops carry the stack, branches return it. The backward sweep visits
+blocks in exactly the reverse order, so one stack serves the whole program.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CURRENT = Value("stack", STACK)
 
 
 def thread(block: Block, stack: Value) -> Value:
-    """Put the stack in its place throughout a block that begins with ``stack``; the stack at its end."""
+    """Replace ``CURRENT`` throughout a block that begins with ``stack``, and return the stack at its end."""
     return _thread(block, stack, _touching(block, set()))
 
 
@@ -24,7 +24,7 @@ def touches(block: Block) -> bool:
 
 
 def _touching(block: Block, found: set[Operation]) -> set[Operation]:
-    """The operations that push or pop, or hold such."""
+    """The operations that push or pop, or contain one that does."""
     for op in block.operations:
         before = len(found)
         for inner in op.blocks:

@@ -1,4 +1,4 @@
-"""How values with lengths of their own are kept where the length is not in scope: as the first part of a larger array."""
+"""Storage of values of variable length where the length is not in scope: as the leading part of a larger array."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...ir.typed import ArrayType, Dim
 
 @dataclass
 class Slot:
-    """A result of an ``if`` that gives what its branches keep: by branch, the value."""
+    """A result of an ``if`` that saves one value of each branch (``given``, by number of the branch)."""
 
     result: Value
     given: dict[int, Value] = field(default_factory=dict)
 
 
 class Part:
-    """A value, and its place in an array of type ``whole``, in which the lengths that are ``local`` have their bounds."""
+    """A value and the type ``whole`` of an array that holds it: the type with ``local`` lengths set to their bounds."""
 
     def __init__(self, value: Value, local: Callable[[Value], bool]) -> None:
         self.value = value
@@ -40,14 +40,14 @@ class Part:
         return [*row, *(zero for on in self.local if on)], spec
 
     def written(self, b: Builder, into: Value, row: Sequence[Value]) -> Value:
-        """The array ``into``, or row ``row`` of an array of such, with the value written into it."""
+        """Write the value into the array ``into``, or into row ``row`` of an array of such arrays."""
         if not row and not self.varies:
             return self.value
         index, spec = self._index(b, row)
         return b.setitem(into, index, self.value, spec)
 
     def read(self, b: Builder, whole: Value, row: Sequence[Value]) -> Value:
-        """The value again; its lengths are there."""
+        """Read the value back; its lengths must be in scope."""
         if not row and not self.varies:
             return whole
         index, spec = self._index(b, row)

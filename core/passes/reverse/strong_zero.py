@@ -1,8 +1,8 @@
 """Backward sweeps in which a cotangent of zero contributes exactly zero, also against Inf and NaN.
 
-A backward sweep is linear in its cotangents.  They are followed from the seeds, through loops and branches; where one meets
-another value in a product, that value is left out wherever the cotangent is zero and the value not finite.  The module
-``strong_zero`` does the same for eager code.
+A backward sweep is linear in its cotangents. This pass follows them from the seeds through loops and branches. In a
+product of a cotangent and another value, it replaces that value where the cotangent is zero and the value not finite.
+``values/strong_zero.py`` does the same for eager code.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...ir.typed import STACK
 
 
 def strengthen(backward: Function, seeds: Iterable[Value]) -> None:
-    """Let the products of a backward sweep be strong; ``seeds`` are the cotangents among its parameters."""
+    """Rewrite the products of a backward sweep in place; ``seeds`` are the cotangents among its parameters."""
     strong = _Strong()
     strong.marked.update(seeds)
     size = -1
-    while len(strong.marked) != size:  # cotangents carried by loops are found after the first time around
+    while len(strong.marked) != size:  # a fixed point, since loops carry cotangents
         size = len(strong.marked)
         strong.visited.clear()
         strong.follow(backward)
@@ -37,10 +37,10 @@ class _Strong:
     def __init__(self) -> None:
         self.marked: set[Value] = set()  # values that are linear in the cotangents
         self.visited: set[Function] = set()
-        self.called: dict[Function, None] = {}  # functions that are given cotangents
+        self.called: dict[Function, None] = {}  # functions called with cotangents
         self.builder = Builder()
 
-    # What is a cotangent
+    # Propagation of cotangents
 
     def mark(self, values: Iterable[Value], sources: Iterable[Value]) -> None:
         for value, source in zip(values, sources):
@@ -91,7 +91,7 @@ class _Strong:
                 self.builder.append(op)
 
     def product(self, op: Operation) -> None:
-        """Put before a product what replaces one of its operands."""
+        """Replace the operand of a product that is not a cotangent, with operations before the product."""
         left, right = op.positional
         if (left in self.marked) == (right in self.marked) or op.callee is np.divide and right in self.marked:
             return
@@ -111,9 +111,9 @@ class _Strong:
         op.operands[place] = b.where(lost, neutral, x)
 
     def contraction(self, op: Operation, dy: Value, x: Value, place: int) -> None:
-        """A sum of products: that of the finite entries, with what cotangents other than zero meet of the others.
+        """Rewrite a sum of products: finite entries are summed, and Inf or NaN counts only with nonzero cotangents.
 
-        The operation becomes the last of several, which gives its result.
+        The operation is changed into the last of the new ones, which computes its result.
         """
         b = self.builder
 
@@ -157,7 +157,7 @@ class _Strong:
         op.kind, op.callee, op.operands, op.keywords, op.blocks = "if", None, [every], (), [as_it_is, split]
 
     def solution(self, op: Operation) -> None:
-        """A right side of zeros has the solution zero, whatever the matrix."""
+        """Make the solution for a right-hand side of zeros zero, whatever the matrix."""
         a, right = op.positional
         if a in self.marked or right not in self.marked:
             return

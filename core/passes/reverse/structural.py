@@ -1,8 +1,8 @@
-"""Adjoints of typed IR's own operations: they move elements, and each adjoint is the transpose of its operation.
+"""Adjoints of typed IR's own operations: these are linear, and each adjoint is the transpose of its operation.
 
-``ADJOINTS[callee](builder, op, cotangents, dys)`` adds what an operation with the cotangents ``dys`` of its results (None:
-zero) gives to its operands.  The adjoint of a read is an addition to the part that was read; that of a write reads the
-part's cotangent and clears it.
+``ADJOINTS[callee](builder, op, cotangents, dys)`` adds an operation's contributions to its operands' cotangents, given
+the cotangents ``dys`` of its results (None: zero). The adjoint of a read adds to the part that was read; the adjoint of
+a write reads the part's cotangent and clears it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def adjoint_of(*callees: Any) -> Callable[[Any], Any]:
     return register
 
 
-# Elements moved
+# Moving elements
 
 
 @adjoint_of(typed.cast, typed.full, typed.broadcast_to)
@@ -70,7 +70,7 @@ def along(b: Builder, x: Value, axis: int, start: Value, step: int, length: Any)
 
 
 def read(b: Builder, x: Value, index: Sequence[Value], spec: Spec, shape: Shape) -> Value:
-    """The part of x that has this shape."""
+    """Read the part of x at an index; ``shape`` is the part's shape."""
     arrays = [v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"]
     places = part_dimensions(spec, max(arrays, default=0))
     lengths = [shape[places[i]] for i, e in enumerate(spec) if isinstance(e, tuple)]
@@ -97,7 +97,7 @@ def _setitem(b, op, cotangents, dys):
 
 
 def _kept(b: Builder, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
-    """Which elements of v a write with index arrays leaves in x: of those written to one place, the last."""
+    """Return a mask of the elements of v that a write with index arrays leaves in x: the last one for each place."""
     numbers = _numbered(b, v.type.shape)
     written = b.setitem(b.zeros(x.type.shape, np.int64), index, numbers, spec)
     return b.ufunc(np.equal, read(b, written, index, spec, v.type.shape), numbers)
@@ -125,7 +125,7 @@ def _add_at(b, op, cotangents, dys):
     cotangents.add(x, dys[0])
 
 
-# Selections, sums and products of matrices: their rules say the same, but interpreting these takes longer
+# Selections, sums and matrix products: equal to their rules, which would take longer to trace
 
 
 @adjoint_of(np.where)
@@ -145,7 +145,7 @@ def _sum(b, op, cotangents, dys):
 
 
 def kept_axes(b: Builder, y: Value, x: Value, axes: Sequence[int]) -> Value:
-    """A reduction's result with the axes over which x was reduced as dimensions of length 1."""
+    """A reduction's result with the reduced axes of x restored as dimensions of length 1."""
     return b.reshape(y, tuple(1 if i in axes else n for i, n in enumerate(x.type.shape)))
 
 
@@ -167,7 +167,7 @@ def _matmul(b, op, cotangents, dys):
 
 
 def adjoint_axes(b: Builder, x: Value) -> Value:
-    """The last two dimensions swapped."""
+    """Swap the last two dimensions."""
     n = x.type.ndim
     return b.transpose(x, [*range(n - 2), n - 1, n - 2])
 

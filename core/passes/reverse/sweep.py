@@ -1,10 +1,9 @@
-"""The backward sweep of a program's blocks, and what it adds to the forward sweep.
+"""Writes the backward sweep of a program's blocks, and the forward sweep's code that saves residuals.
 
-The adjoint of a block is written first as if all of the primal's values were at hand.  Then its own values that the adjoint
-reads are looked up, ``residuals`` chooses which of them the forward sweep saves, and operations that run the others again
-are put before the adjoint.  What comes from outside the block is left to the block around it.  So each block decides by
-itself, from the inside out; in the end every value of the primal that the backward sweep mentions has a value that
-stands for it (``restored``).
+The adjoint of a block is first written as if all primal values were available. Then ``residuals`` decides, for the
+values of the block that the adjoint reads, which the forward sweep saves; code that recomputes the others is put before
+the adjoint. Values from outside the block are left to the enclosing block. So blocks are decided one at a time, from
+the inside out; in the end ``restored`` maps every primal value that the backward sweep uses to its replacement there.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ if TYPE_CHECKING:
     from .recursion import Called
 
 Keep = Callable[[list[Value]], None]
-"""Makes the forward sweep save values of a block, and the backward sweep (at the builder's place) give them back."""
+"""Makes the forward sweep save values of a block, and the backward sweep restore them (where the builder writes)."""
 
 
 class Sweep:
-    """Writes the backward sweep of a function that it may change: the function becomes the forward sweep."""
+    """Writes the backward sweep of a function, and changes the function itself into the forward sweep."""
 
     def __init__(
         self, block: Block, parameters: Sequence[Value], active: set[Value], target: str, called: Called
     ) -> None:
         self.target = target
         self.called = called
-        self.builder = Builder(called.is_differentiated)  # of the backward sweep
+        self.builder = Builder(called.is_differentiated)  # writes the backward sweep
         self.forward = Builder()
         self.active = active
         self.home: dict[Value, Block] = dict.fromkeys(parameters, block)
         self.producer: dict[Value, Operation] = {}
         self.restored: dict[Value, Value] = {}
-        self.replaced: dict[Value, Value] = {}  # in the forward sweep
+        self.replaced: dict[Value, Value] = {}  # replacements in the forward sweep
         self._register(block)
         self.rereading = Rereading(block)
         self.read_back: dict[Value, Operation | None] = {}
@@ -59,8 +58,10 @@ class Sweep:
     # Blocks
 
     def whole(self, function: Function, wanted: Sequence[bool], given: Sequence[bool]) -> tuple[list[Value], Block]:
-        """The adjoint of a function: the cotangents of the results where they are ``given``, and a block that gives those of
-        the parameters that are wanted."""
+        """Write the adjoint of a function.
+
+        Returns the cotangents of its ``given`` results, and a block that computes those of its ``wanted`` parameters.
+        """
         results = [v for v, on in zip(function.block.results, given) if on]
         seeds = [Value(f"d{v.name}", strong(v.type)) for v in results]
         cotangents = Cotangents(self.builder, self.active)
@@ -74,7 +75,7 @@ class Sweep:
         return seeds, adjoint
 
     def block(self, block: Block, cotangents: Cotangents) -> None:
-        """Write the adjoints of a block's operations, last to first; the cotangents of its results are there."""
+        """Write the adjoints of a block's operations, last to first; ``cotangents`` has those of its results."""
         for op in reversed(list(block.operations)):
             if not any(r in self.active for r in op.results) and not any(map(self._holds_active, op.blocks)):
                 continue
@@ -97,7 +98,7 @@ class Sweep:
         keep: Keep,
         cost: Callable[[Operation], float] = running_cost,
     ) -> None:
-        """Put before the adjoint of a block what gives it the block's own values that it reads."""
+        """Put before a block's adjoint the code that restores the block's values that it reads."""
         written = adjoint.operations
         read = dict.fromkeys(map(self.stand_in, [*uses(written), *adjoint.results]))
         needed = [v for v in read if self.home.get(v) is block]
@@ -117,7 +118,7 @@ class Sweep:
         written[:0] = self.in_order(before)
 
     def in_order(self, operations: list[Operation]) -> list[Operation]:
-        """The operations, each after those that it reads from: what is saved may have a length that is computed again."""
+        """Sort operations by their dependences: a saved value may have a recomputed length."""
         maker = {r: op for op in operations for r in op.results}
         placed: dict[Operation, None] = {}
 
@@ -134,23 +135,23 @@ class Sweep:
         return list(placed)
 
     def source_of(self, value: Value) -> Operation | None:
-        """The operation that gives a value again: a read of where it was written, or else what gave it first."""
+        """The operation that recomputes a value: a read of the array that holds it, or the one that produced it."""
         if value not in self.read_back:
             self.read_back[value] = self.rereading.of_written(value) or self.producer.get(value)
         return self.read_back[value]
 
     def source(self, op: Operation) -> Value | None:
-        """Where a read can be made when its loop is over."""
+        """The array from which a read can be repeated after its loop, or None."""
         return self.rereading.source(op) if op.callee is typed.getitem else None
 
     def read_again(self, op: Operation) -> list[Value]:
-        """What an operation reads when it is run again."""
+        """The values that an operation reads when it is recomputed."""
         source = self.source(op)
         read = [*uses([op])]
         return read if source is None else [source, *read[1:]]
 
     def stand_in(self, value: Value) -> Value:
-        """What the backward sweep has in the place of a value, as far as that is settled."""
+        """The value's replacement in the backward sweep, if it has one yet."""
         return last(self.restored, value)
 
     # Operations
@@ -169,7 +170,7 @@ class Sweep:
             by_rule.adjoint(self.builder, op, cotangents, dys)
 
     def custom(self, op: Operation, block: Block, cotangents: Cotangents, dys: Sequence[Value | None]) -> None:
-        """A derivative given by hand, which is of this derivative only: the forward sweep has the values as they are."""
+        """Inline a custom derivative; it applies to this derivative only: the forward sweep uses the plain values."""
         n, m = op.named["n"].constant, op.named["m"].constant
         y, x, residuals = op.positional[:n], op.positional[n : n + m], op.positional[n + m :]
         given = [
@@ -183,7 +184,7 @@ class Sweep:
         block.operations.remove(op)
 
     def captured(self, blocks: Sequence[Block]) -> list[Value]:
-        """The active values from outside that blocks read."""
+        """The active values that blocks read from outside."""
         inside = {id(b) for b in nested(blocks)}
         read = [v for b in blocks for v in [*uses(b.operations), *b.results]]
         return [v for v in dict.fromkeys(read) if v in self.active and id(self.home[v]) not in inside]
@@ -218,7 +219,7 @@ class Sweep:
                 cotangents.set(outside[k], g)
 
     def _through(self, branch: int, block: Block, values: list[Value], slots: list[Slot]) -> None:
-        """Let what is kept of a branch be results of the ``if``; values of one type in both branches share a result."""
+        """Save values of a branch as results of the ``if``; values of the same type in both branches share a result."""
         for value in values:
             part = Part(value, lambda n: self.home.get(n) is block)
             free = (s for s in slots if branch not in s.given and s.result.type == part.whole)
@@ -232,7 +233,7 @@ class Sweep:
             self.restored[value] = part.read(self.builder, slot.result, [])
 
     def _leave(self, op: Operation, block: Block, slots: list[Slot]) -> None:
-        """Give an ``if`` further results."""
+        """Add the slots to an ``if`` as results; a branch that saves nothing in a slot gives zeros."""
         for slot in slots:
             op.results.append(slot.result)
             self.home[slot.result] = block
@@ -245,7 +246,7 @@ class Sweep:
                 branch.results.append(slot.given[i])
 
     def insert(self, block: Block, before: Operation, operations: list[Operation]) -> None:
-        """Put further operations of the forward sweep before one of a block."""
+        """Insert operations before one of a block of the forward sweep."""
         at = block.operations.index(before)
         block.operations[at:at] = operations
         for op in operations:
@@ -253,7 +254,7 @@ class Sweep:
             self.producer.update(dict.fromkeys(op.results, op))
 
     def added_result(self, op: Operation, block: Block, like: Value) -> Value:
-        """A further result of an operation of the forward sweep."""
+        """Add a result to an operation of the forward sweep."""
         made = Value(like.name, like.type)
         op.results.append(made)
         self.home[made] = block
@@ -262,7 +263,7 @@ class Sweep:
 
 
 class _RunAgain(Copy):
-    """Copies operations of the forward sweep, in which some values stand for others; both may be inside of a loop that is copied."""
+    """Copies operations of the forward sweep, whose replaced values may also occur within a copied loop."""
 
     def __init__(self, replaced: dict[Value, Value]) -> None:
         super().__init__()
@@ -273,7 +274,7 @@ class _RunAgain(Copy):
 
 
 def nested(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Blocks, and those in them."""
+    """Yield blocks and those nested in them."""
     for block in blocks:
         yield block
         for op in block.operations:
@@ -281,7 +282,7 @@ def nested(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def without_checks(op: Operation) -> Operation:
-    """An operation that is run again: what it checks has been checked."""
+    """Remove checks from an operation that is recomputed: the forward sweep has made them."""
     for block in op.blocks:
         block.operations = [without_checks(inner) for inner in block.operations if not discardable(inner)]
     return op
