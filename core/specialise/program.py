@@ -74,9 +74,6 @@ class Interpreter(Matching):
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
         self.differentiates = False
-        self.active = []
-        self.recursions = {}
-        self.tied: dict[int, tuple[Any, str]] = {}
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter

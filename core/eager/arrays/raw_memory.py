@@ -24,7 +24,7 @@ from ...values.numbers import call_on
 from ...values.reachable import reached
 from ..recorded.tape import Cotangents, Tape, enclosing_tapes
 from ..unrecorded.opaque import Opaque, Unrecorded, judge, note, note_given, nothing
-from ..unrecorded.opaque_calls import as_view, exposed
+from ..unrecorded.opaque_calls import addressed, as_view
 from .records import numeric_fields
 
 ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
@@ -34,7 +34,7 @@ ADDRESSES = {"ctypes", "data", "__array_interface__", "__array_struct__"}
 def expose(tape: Tape, x: Any, function: Any) -> None:
     """Note that ``function`` has revealed the address of the array ``x``."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "fc":
-        tape.memory.setdefault(exposed, []).append(x if type(x) is np.ndarray else x.view(np.ndarray))
+        tape.memory.setdefault(addressed, []).append(x if type(x) is np.ndarray else x.view(np.ndarray))
         note_given(tape, function, (x,))
 
 

@@ -36,7 +36,7 @@ from ..recorded.text import as_ascii, formatted, represented, text
 from ..unrecorded.frames import LAZY, take
 from ..unrecorded.opaque_calls import Recording as recording
 from ..unrecorded.unasking import PLAIN
-from ..unrecorded.watched import plainly
+from ..unrecorded.watched import call_unrecorded
 
 add, multiply = OPERATORS["add"][0], OPERATORS["mul"][0]
 
@@ -80,8 +80,7 @@ def _dunder(function: Any, method: str) -> None:
     HANDLERS[function] = handler
 
 
-for _function, _method in ((len, "__len__"),):
-    _dunder(_function, _method)
+_dunder(len, "__len__")
 for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
     _dunder(_function, _method)
 
@@ -89,7 +88,7 @@ for _function, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (
 @handles(hash)
 def hash_(tape: Tape, x: Any) -> int:
     own = special(type(x), "__hash__")
-    return plainly(tape, hash, x) if own is None else hash(_Hashed(answer(tape, own, "__hash__", x)))
+    return call_unrecorded(tape, hash, x) if own is None else hash(_Hashed(answer(tape, own, "__hash__", x)))
 
 
 class _Hashed:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...rules.registry import HANDLERS, handles
 from ..unrecorded.opaque_calls import Recording as recording
-from ..unrecorded.watched import calls_back, plainly
+from ..unrecorded.watched import call_unrecorded, calls_back
 from .access import iterate, pairs
 from .call import call_method
 from .comparison import BISECTIONS, HEAPS, contains, equal, heap_operation, holds
@@ -115,7 +115,7 @@ def _iterating(function: Any) -> Any:
 
 @handles(dict)
 def dict_(tape: Tape, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-    return plainly(tape, dict, *(entries_of(tape, pairs(tape, a)) for a in args), **kwargs)
+    return call_unrecorded(tape, dict, *(entries_of(tape, pairs(tape, a)) for a in args), **kwargs)
 
 
 for _function in (zip, enumerate):
@@ -132,7 +132,9 @@ HANDLERS[operator.length_hint] = length_hint
 
 
 def _hashing(function: Any) -> Any:
-    return lambda tape, *iterable: plainly(tape, function, *(entries_of(tape, iterate(tape, i)) for i in iterable))
+    return lambda tape, *iterable: call_unrecorded(
+        tape, function, *(entries_of(tape, iterate(tape, i)) for i in iterable)
+    )
 
 
 for _function in (set, frozenset):

@@ -24,7 +24,7 @@ from ...values.special_methods import answer, special
 from ..arrays.subclasses import OPERATOR_UFUNCS, overrides
 from ..unrecorded.opaque_calls import Recording
 from ..unrecorded.unasking import PLAIN, REFLECTED, compares_alone
-from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
+from ..unrecorded.watched import HOLDING, call_unrecorded, calls_back, hashed, watched
 from .tape import Tape
 
 OPERATORS = {method: getattr(operator, method.strip("_")) for method in REFLECTED}
@@ -47,7 +47,7 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
         if compares_alone(method, a, b):
             return OPERATORS[method](a, b)
         known_kinds = all(k in PLAIN or k in HOLDING or k is np.ndarray for k in (ka, kb))
-        return (plainly if known_kinds else watched)(tape, OPERATORS[method], a, b)
+        return (call_unrecorded if known_kinds else watched)(tape, OPERATORS[method], a, b)
     if method == "__ne__" and (own is None or other is None):
         own, other = own or _negated(ka), other or _negated(kb)
     attempts = [(own, method, a, b), (other, REFLECTED[method], b, a)]

@@ -17,7 +17,7 @@ from ...values.reachable import is_foreign
 from ..unrecorded.dying import Hook, is_mortal, let_go, watch_over
 from ..unrecorded.opaque import note
 from ..unrecorded.opaque_calls import Recording, call_opaque, callback
-from ..unrecorded.watched import plainly
+from ..unrecorded.watched import call_unrecorded
 from . import known
 from .access import iterate, pairs, special
 from .sizes import listed
@@ -125,7 +125,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
         first, end = _iterables(cls, function)
         args = tuple(read(tape, a) if first <= i < end else a for i, a in enumerate(args))
     if not isinstance(cls, type):
-        return plainly(tape, function, *args, **kwargs)
+        return call_unrecorded(tape, function, *args, **kwargs)
     if issubclass(cls, weakref.ref):
         given = 1 if function is cls else 2  # do not wrap the referent, even if it is a function
         called = (
@@ -139,7 +139,7 @@ def over_iterables(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dic
     if cls.__module__ == "itertools" and cls is not itertools.repeat:
         args = tuple([callback(tape, a) for a in args])
         kwargs = {name: callback(tape, a) for name, a in kwargs.items()}
-    return plainly(tape, function, *args, **kwargs)  # the other classes only store their arguments
+    return call_unrecorded(tape, function, *args, **kwargs)  # the other classes only store their arguments
 
 
 def give_back(tape: Tape) -> None:

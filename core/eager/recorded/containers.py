@@ -9,7 +9,7 @@ from typing import Any
 from ...values.numbers import call_on
 from ..unrecorded.opaque_calls import Recording
 from ..unrecorded.unasking import PLAIN, is_plain_key, runs_no_python
-from ..unrecorded.watched import HOLDING, calls_back, hashed, plainly, watched
+from ..unrecorded.watched import HOLDING, call_unrecorded, calls_back, hashed, watched
 from .access import iterate, pairs, place
 from .comparison import search, sorting
 from .sizes import listed
@@ -77,7 +77,7 @@ def container_method(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: d
         return watched(tape, function, *args, **kwargs)
     if isinstance(container, (list, tuple, str)) and name != "append":
         args = tuple(a if type(a) in PLAIN else place(tape, a) for a in args)
-    return plainly(tape, function, *args, **kwargs)
+    return call_unrecorded(tape, function, *args, **kwargs)
 
 
 def entries_of(tape: Tape, x: Any) -> Any:
@@ -103,4 +103,4 @@ def dict_of(tape: Tape, items: Any) -> dict[Any, Any]:
 
 def set_of(tape: Tape, entries: Any) -> set[Any]:
     """Make a set for a display ``{entry}`` or a comprehension."""
-    return plainly(tape, set, list(entries))
+    return call_unrecorded(tape, set, list(entries))

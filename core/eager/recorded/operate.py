@@ -27,7 +27,7 @@ from ..arrays.subclasses import OPERATOR_UFUNCS, overrides
 from ..structured.fusible import call, leaf
 from ..unrecorded.opaque import note
 from ..unrecorded.opaque_calls import call_opaque
-from ..unrecorded.watched import calls_back, plainly
+from ..unrecorded.watched import call_unrecorded, calls_back
 from .access import iterate, pairs, special
 from .comparison import REFLECTED, compare
 from .sizes import listed
@@ -170,7 +170,7 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
         return operation(tape, a, tape.call(float, b))
     if isinstance(b, (float, complex)) and isinstance(a, Rational):
         return operation(tape, tape.call(float, a), b)
-    y = plainly(tape, function, a, b)
+    y = call_unrecorded(tape, function, a, b)
     if is_foreign(type(a)) or is_foreign(type(b)):
         note(tape, y, function, (a, b))
     return y

@@ -351,7 +351,7 @@ class Inference:
                 op.results[0].type = self.elementwise(callee, types)
                 if callee is operator.pow and kinds == {"real"} and not isinstance(op.operands[1].constant, int):
                     op.callee = real_power
-            elif callee in SINGLE or callee in (float,):
+            elif callee in SINGLE:
                 if "object" in kinds and not all(v.is_constant or v.type.kind != "object" for v in op.operands):
                     self.fail(f"these arguments of {callee_name(callee)}")
                 op.results[0].type = self.single(callee, types, op)

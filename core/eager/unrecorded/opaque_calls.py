@@ -32,7 +32,7 @@ from .opaque import (
 )
 from .watching import unwatched
 
-LAZY = {types.GeneratorType, map, filter, zip}
+RUN_BY_C = {types.GeneratorType, map, filter, zip}
 
 
 class Recording:
@@ -147,13 +147,13 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         bound = None
     arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype.kind != "O" and a.flags.writeable]
     arrays = [a if type(a) is np.ndarray else a.view(np.ndarray) for a in arrays]
-    known_addresses = exposed(tape)
+    known_addresses = addressed(tape)
     arrays += [a for a in known_addresses if not any(a is b for b in arrays)] if known_addresses else []
     before = [call_on(tape.parent, np.copy, a) for a in arrays]
     first = len(tape.records)
     caller = function, taken
     drawn: list[Any] = []
-    inside = [_drawing(tape.call(iter, a), drawn) if type(a) in LAZY else callback(tape, a, caller) for a in args]
+    inside = [_drawing(tape.call(iter, a), drawn) if type(a) in RUN_BY_C else callback(tape, a, caller) for a in args]
     y = connected.run_opaque(tape, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
     if function is np.ndarray:
         y = pinned(y)
@@ -189,9 +189,9 @@ def _drawing(iterator: Iterator[Any], drawn: list[Any]) -> Iterator[Any]:
         yield x
 
 
-def exposed(tape: Tape) -> list[np.ndarray]:
+def addressed(tape: Tape) -> list[np.ndarray]:
     """Return the arrays whose address C code knows: it can write to them without being given them."""
-    return tape.memory.get(exposed, [])
+    return tape.memory.get(addressed, [])
 
 
 def as_view(y: Any, inputs: Any) -> Any:

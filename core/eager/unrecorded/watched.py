@@ -160,7 +160,7 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call an unknown function, watched unless its arguments are data that it cannot call back."""
     bound = getattr(function, "__self__", None)
     quiet = not runs_text(function) and (bound is None or is_data(bound) or isinstance(bound, (type, ModuleType)))
-    called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING)
+    called = type(function) in CALLED or (getattr(function, "__module__", None) or "").startswith(CALCULATING_MODULES)
     if quiet and called and all(map(is_data, args)) and all(map(is_data, kwargs.values())):
         return call_on(tape.parent, function, *args, **kwargs)
     watch = Watch(tape, function, (args, kwargs))
@@ -218,7 +218,7 @@ def _run(watch: Watch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         watch.end()
 
 
-def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+def call_unrecorded(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a C function that only compares, hashes, prints or moves its arguments; watch it if these may call back."""
     for x in (*args, *kwargs.values()) if kwargs else args:
         if type(x) not in PLAIN and calls_back(x):
@@ -228,14 +228,14 @@ def plainly(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return call_on(tape.parent, function, *args, **kwargs)
 
 
-LAZY = {GeneratorType, map, filter, zip, enumerate, reversed}
-DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *LAZY}
+ITERATORS = {GeneratorType, map, filter, zip, enumerate, reversed}
+DATA = PLAIN - {FunctionType, ModuleType, type} | {slice, Recording, *ITERATORS}
 DATA |= {re.Pattern, re.Match, ContextVar, Token, type(np.zeros(1).flags), type(np.zeros(1).__array_struct__)}
 CALLED = {BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, np.ufunc, type, type(np.sum)}
 CALLED |= {type(re.compile("").match)}
 KEEPING_DATA = (*RANDOM, "_hashlib", "_blake2", "_md5", "_sha")
 """Modules whose objects keep data inside C code and call nothing."""
-CALCULATING = ("numpy.random", "pandas._libs.lib")
+CALCULATING_MODULES = ("numpy.random", "pandas._libs.lib")
 """Modules of functions compiled from Cython that call only what they are given."""
 
 

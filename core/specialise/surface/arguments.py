@@ -16,7 +16,6 @@ from ...ir.typed import ArrayType, Dim
 from ..traced import Array, Scalar, Storage, Trace, Traced
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.number)
-MOVES = (int, np.integer)
 
 
 def is_number(x: Any) -> bool:

@@ -197,16 +197,16 @@ def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     refuse_given("np.put", mode=None if mode == "raise" else mode)
     if isinstance(a, Array):
         a.check_writeable("put: output array is read-only")
-    flat = trace.call(np.ravel, value_of_memory(trace, a))
+    flat = trace.call(np.ravel, in_c_order(trace, a))
     new, index = value(trace, v), value(trace, ind)
     if new.type.shape and new.type.shape != index.type.shape:
         raise refuse("np.put of values that are repeated", "give as many values as indices")
     update(trace, flat, ind, new)
 
 
-def value_of_memory(trace: Trace, a: Any) -> Array:
+def in_c_order(trace: Trace, a: Any) -> Array:
     """Return the array itself, which must be in C order so that it can be written through its ravelled view."""
-    from .shapes import stands_in_order
+    from .view_or_copy import stands_in_order
 
     if not isinstance(a, Array) or not stands_in_order(trace, a):
         raise refuse(
@@ -251,7 +251,7 @@ def take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any
 
 @traces(np.put_along_axis)
 def put_along_axis(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    array, i = _flat(trace, value_of_memory(trace, arr) if axis is None else arr, axis)
+    array, i = _flat(trace, in_c_order(trace, arr) if axis is None else arr, axis)
     builder, x = trace.builder, value(trace, array)
     index, spec = _grid(trace, x, value(trace, indices), i)
     v = builder.broadcast_to(builder.cast(value(trace, values), x.type.dtype), index[0].type.shape)

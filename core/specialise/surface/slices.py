@@ -117,8 +117,6 @@ def slice_entry(trace: Trace, s: slice, n: int | Dim) -> Any:
     found = _dim(builder, count, n, bounds, step)
     if step == 1 and start.is_constant and int(start.constant) == 0 and _is_length(builder, found, n):
         return ":"
-    if step < 0 or isinstance(found, int):
-        return "s", start, step, found
     return "s", start, step, found
 
 
