@@ -1,6 +1,6 @@
 """The differentiation and compilation core, told along one small function.
 
-A user has a program; here it is a power by repeated multiplication:
+The example is a power by repeated multiplication:
 
 >>> def pow(x, n):
 ...     r = 1
@@ -9,8 +9,8 @@ A user has a program; here it is a power by repeated multiplication:
 ...         r *= x
 ...     return r
 
-``source`` finds its syntax tree, and ``frontend`` reads that into the structured SSA form of ``ir``, in which a loop is an
-operation with blocks inside and everything else is a call:
+``source/`` reads its syntax tree and lowers it (``source/statements.py``) to the structured SSA form of ``ir/dynamic.py``, in
+which a loop is an operation with nested blocks and everything else is a call:
 
 >>> print(ir(pow))
 function pow(%x, %n):
@@ -24,10 +24,10 @@ function pow(%x, %n):
       yield %n.4, %r.3
   yield %r
 
-``analyse`` types the values for given arguments and finds through which of them a derivative flows: ``r`` depends on ``x`` and
-bears on the result, while ``n`` only counts.  ``reverse`` turns the function into a forward sweep, which also returns what must
-be saved, and a backward sweep.  The rule of ``*`` (``rules/``) says that dr * r reaches x, so each ``r`` is saved and nothing else.
-``emit.python`` prints both, and what it prints is what runs:
+``eager/structured/inference.py`` infers the types and the activity of the values for given arguments: ``r`` depends on ``x``
+and affects the result, so it is active; ``n`` only counts.  ``eager/structured/sweeps.py`` makes a forward sweep, which also
+returns the residuals, and a backward sweep.  The rule of ``*`` (``rules/``) adds dr * r to the cotangent of x, so each ``r`` is
+saved and nothing else.  ``emit/python.py`` prints both sweeps; the printed code is the code that runs:
 
 >>> show(pow, 5.0, 3)
 def pow_forward(x, n):
@@ -50,20 +50,14 @@ def pow_backward(saved, dr):
 >>> gradient(pow, 5, 3)
 (75, 0)
 
-That is the *structured* tier (``structured``).  It takes a function whose calls are all known and free of side effects.
-Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``instrument`` replaces each
-operation in the syntax tree by one that also goes on a ``tape``, ``operate`` and ``call`` say what these do,
-``builtin_functions``, ``standard_library``, ``builtin_iteration`` and ``mutation`` know Python's and NumPy's own functions, ``destination`` says
-where these leave a result that is given memory, ``comparison``, ``containers`` and ``text`` record the methods that C would
-call, ``watched`` notices those that it calls all the same (``effects`` reads from bytecode which of them can store nothing,
-``unasking`` and ``keys`` know calls of C code that reach none of them),
-``fused`` makes one operation of an expression of numbers, ``access`` reads and ``stores`` writes, ``memory`` knows which
-arrays share theirs, and ``structure`` brings arguments in and gradients out. ``pullback`` picks the tier for a call, ``held``
-keeps for it what others may overwrite, ``strong_zero`` has the products of the second sweep that follows a gradient of NaN,
-``custom`` holds derivatives given by hand, and ``api`` is what users see.
+That is the *structured* tier (``eager/structured/``).  It takes a function whose calls are all known and free of side effects.
+Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``eager/rewriting/instrument.py`` rewrites
+the syntax tree so that each operation also goes on a tape (``eager/recorded/tape.py``).  ``eager/arrays/`` and
+``eager/libraries/`` handle NumPy's and Python's own functions, ``eager/unrecorded/`` the calls that cannot be recorded, and
+``values/memory.py`` knows which arrays share memory.  ``api.py`` holds the public functions.
 
-``jit`` compiles a function for the types of its arguments.  ``specialise`` runs the syntax tree on values of which only dtype and
-shape are known (``traced``; ``surface`` says what NumPy does on them) and writes *typed* IR, of numbers and arrays alone:
+``jit`` compiles a function for the types of its arguments.  ``specialise/`` traces the function with abstract values (dtype and
+shape; ``surface/`` defines NumPy on them) and records *typed* IR, whose values are numbers and arrays only:
 
 >>> from morula import jit
 >>> print(jit(pow).lower(5.0, 3).as_text())
@@ -79,9 +73,10 @@ function pow(%x: float, %n: int):
       yield %t.1, %t.2, %t.3
   yield %r
 
-``reverse_typed`` differentiates that, ``simplify`` tidies it, ``evaluate`` runs it as it stands, and ``emit.native`` and ``emit.xla``
-compile it: ``targets`` chooses.  ``jitted`` keeps what was compiled for a function, ``compilation_cache`` what was
-compiled by other processes, and ``explain`` tells what became of it.
+``passes/reverse/`` differentiates typed IR, ``passes/simplify.py`` simplifies it and ``ir/evaluate.py`` interprets it.
+``emit/native/`` and ``emit/xla/`` compile it; ``compilation/targets.py`` chooses between them.  ``compilation/jitted.py`` holds
+the compiled programs of a function, ``compilation/compilation_cache.py`` shares them between processes on disk, and
+``compilation/explain.py`` reports on them.
 """
 
 from __future__ import annotations
@@ -150,7 +145,7 @@ _LATER = {
     "random": "random",
     "tree": "values.tree",
 }
-"""What the compiled path adds, and the module that has it: loaded on first use."""
+"""Names of the compiled path -> the module that defines them; imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

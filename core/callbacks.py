@@ -1,7 +1,7 @@
-"""``callback``: a call of Python from a compiled program, for what cannot be compiled.
+"""``callback``: call Python from a compiled program, for code that cannot be compiled.
 
-In plain Python it is a call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the function called;
-a program that is compiled holds a place from which Python is called.  Each checks that the result is of the form told.
+In plain Python it is an ordinary call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the function.
+Compiled programs call back into Python.  Each path checks the result against ``result_like``.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ from .values.layout import build, layout_of, scan
 
 
 def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
-    """``f(*args)``, run by Python also where the caller is compiled.
+    """Return ``f(*args)``, run by Python even if the caller is compiled.
 
     Args:
-        f: any function of numbers, arrays and containers of these.  It is differentiated by its ``@adjoint`` alone, which
-            is run once more on the way back.
-        result_like: what has the structure, shapes and dtypes of its result: numbers, arrays, and containers of these.
-        *args: the arguments.
+        f: any function of numbers, arrays and containers of these.  Only its ``@adjoint`` gives its derivative; compiled
+            programs run it again in the backward pass.
+        result_like: a number, array or container with the structure, shapes and dtypes of the result.
+        *args: the arguments of ``f``.
+
+    Returns:
+        The result of ``f``.
 
     Raises:
-        BadInput: the result is not as ``result_like`` says.
+        BadInput: the result differs from ``result_like`` in structure, shape or dtype.
         NoDerivative: a cotangent reaches the result, and ``f`` has no ``@adjoint``.
 
     >>> callback(lambda x: [float(e) for e in sorted(x)], [0.0, 0.0], np.array([3.0, 1.0]))
@@ -57,7 +60,7 @@ def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -
 
 
 def plain(x: Any) -> Any:
-    """A structure in which each array stands in C order and has memory of its own."""
+    """Return a copy of a structure whose arrays are C-contiguous and own their memory."""
     if type(x) is np.ndarray:
         return np.array(x, order="C")
     if type(x) in (list, tuple):
@@ -66,7 +69,7 @@ def plain(x: Any) -> Any:
 
 
 def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
-    """The leaves of the result of a callback, if it has the structure, the shapes and the dtypes of ``like``."""
+    """Return the leaves of ``y``, the result of a callback; raise BadInput if its structure, shapes or dtypes differ from ``like``."""
     (found, form), (told, expected) = scan(plain(y)), scan(plain(like))
     if form != expected:
         raise BadInput(
@@ -82,7 +85,7 @@ def _text(leaves: Sequence[Any]) -> str:
 
 
 def native_form(x: Any, leaf: Any) -> Any:
-    """The value of a typed program as the number or array that a leaf is."""
+    """Convert a typed program's value ``x`` to the kind of ``leaf``: array, NumPy number or Python number."""
     if isinstance(leaf, np.ndarray):
         return np.asarray(x)
     x = np.asarray(x)[()]
@@ -90,7 +93,7 @@ def native_form(x: Any, leaf: Any) -> Any:
 
 
 class Call:
-    """What compiled code calls: the arguments' leaves come in as arrays, and the result's go out."""
+    """The function that compiled code calls: takes the arguments' leaves as arrays, returns those of the result."""
 
     def __init__(self, f: Callable[..., Any], layout: Any, forms: Sequence[Any], like: Any) -> None:
         self.f, self.layout, self.forms, self.like = f, layout, forms, like
@@ -106,7 +109,7 @@ class Call:
 
 
 class PullBack(Call):
-    """The pullback that an ``@adjoint`` gives, as compiled code calls it: arguments and cotangents in, cotangents out."""
+    """The pullback of an ``@adjoint``, as compiled code calls it: takes arguments and cotangents, returns cotangents."""
 
     def __call__(self, *values: Any) -> Any:
         n = len(self.forms)
@@ -152,7 +155,7 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
 
 
 def _form(x: Any) -> Any:
-    """A number or an array of the class, the dtype and the shape that a leaf will have."""
+    """Return a zero with the class, dtype and shape that a leaf will have at run time."""
     if isinstance(x, Array):
         return np.zeros(x.type.bounds, x.type.dtype)
     if isinstance(x, Scalar):
@@ -162,7 +165,7 @@ def _form(x: Any) -> Any:
 
 
 def with_pullback(builder: Builder, y: list[Value], x: list[Value], back: PullBack) -> list[Value]:
-    """y as the results of an operation on x whose pullback is a callback."""
+    """Return y as the results of a ``custom`` operation on x whose backward function calls ``back``."""
     parameters = [Value(v.name, v.type) for v in x]
     cotangents = [Value("dy", v.type) for v in y if v.type.is_inexact]
     types = [v.type for v in x if v.type.is_inexact]

@@ -18,9 +18,15 @@ __all__ = ["print"]
 
 
 def print(text: str, *values: Any, **named: Any) -> None:
-    """Print ``text.format(*values, **named)``, in compiled code at each time that the program comes by.
+    """Print ``text.format(*values, **named)``; compiled code prints each time it runs.
 
-    Values are numbers, arrays, strings, and lists, tuples or dicts of these.
+    Args:
+        text: a format string with plain fields: ``{}``, ``{0}``, ``{x:.3f}``.
+        *values: numbers, arrays, strings, and lists, tuples or dicts of these.
+        **named: the same, for named fields.
+
+    Raises:
+        BadInput: in compiled code, a field names a part of a value, or a value is missing.
 
     >>> print("x = {}, y = {y:.2f}", 1.5, y=2.0)
     x = 1.5, y = 2.00
@@ -45,10 +51,10 @@ def _traced(trace: Trace, text: str, *values: Any, **named: Any) -> None:
 
 
 def format_of(text: str, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[str, list[Any]]:
-    """A format whose fields are traced values alone, in order, and these values; all else is written out.
+    """Return a format with one field per traced value, and these values in order; constants are formatted now.
 
     Raises:
-        BadInput: a field takes a part of a value, or the text asks for more values than there are.
+        BadInput: a field names a part of a value, or a value is missing.
     """
     written: list[str] = []
     operands: list[Any] = []
@@ -93,7 +99,7 @@ def _holds_traced(x: Any) -> bool:
 
 @traces(builtins.print)
 def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
-    """``print`` when the program runs; of values that are not known while compiling, a warning says so."""
+    """Record a ``print`` that runs with the program; warn if it prints traced values."""
     if _holds_traced(values):
         _warn_once(trace)
     sep, end = options.get("sep"), options.get("end")

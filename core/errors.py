@@ -1,18 +1,18 @@
-"""The errors that morula raises, one tree."""
+"""The errors that morula raises."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 ENGINE = f"{__package__}."
-"""The beginning of the names of the modules of the engine."""
+"""Prefix of the engine's module names."""
 
 FOLDER = str(Path(__file__).parent)
-"""Where its files are."""
+"""The folder of the engine's files."""
 
 
 class MorulaError(Exception):
-    """The root of every error that morula raises itself."""
+    """Base class of every error that morula raises itself."""
 
 
 class NoDerivative(MorulaError):
@@ -20,9 +20,9 @@ class NoDerivative(MorulaError):
 
 
 class BadInput(MorulaError, ValueError, TypeError):
-    """An argument that a public function cannot take: says what was given, what was expected and what to do.
+    """An argument that a public function cannot take; the message says what was given, what was expected and what to do.
 
-    ``in_python``: the exception that Python or NumPy would raise there, if it is one that a program may catch.
+    ``in_python``: the exception that Python or NumPy would raise instead, if a program may catch it.
     """
 
     def __init__(self, *args: object, in_python: Exception | None = None) -> None:

@@ -1,14 +1,12 @@
-"""What threads and interrupts must not break: the one lock, and undoing.
+"""The engine's lock, and cleanup that survives interrupts.
 
-The one lock under which the engine changes what all threads share: parsed sources, compiled forms, objects that are entered.
+``one_at_a_time`` guards all state that threads share: parsed sources, compiled forms, objects in use by a run.  A single lock
+cannot deadlock against another one: the garbage collector may call a user's ``__del__`` wherever the engine allocates, and
+that may differentiate and compile.  The lock is re-entrant for the same reason.
 
-There is one and not several, as two threads that hold one each may want the other's: the collector may call a ``__del__`` of
-the user's wherever the engine allocates, and that may differentiate and compile.  It is re-entrant for the same reason.
-
-What is undone at the end of a run is undone whatever arrives in the midst of it: a ``KeyboardInterrupt``, a signal, no memory.
-
-Python may raise the exception of a signal wherever a function is entered or a loop turns, also in a ``finally``.  What has to be
-undone is therefore a list of steps that may be repeated, made before anything is changed:
+``undo`` completes the cleanup at the end of a run even if a ``KeyboardInterrupt``, another signal or a ``MemoryError`` arrives
+during it.  Python may raise a signal's exception at any function entry or loop iteration, also inside ``finally``.  The
+cleanup is therefore a list of repeatable steps, built before any state changes:
 
     ending = [...]
     try:
@@ -17,7 +15,7 @@ undone is therefore a list of steps that may be repeated, made before anything i
         try:
             undo(ending)
         except BaseException:
-            undo(ending)  # an interrupt may come before anything else in it
+            undo(ending)  # an interrupt may arrive before the first call's own "try"
             raise
 """
 
@@ -31,13 +29,13 @@ from typing import Any
 
 one_at_a_time = threading.RLock()
 
-if hasattr(os, "register_at_fork"):  # the thread that holds it is not in the child
+if hasattr(os, "register_at_fork"):  # the thread that holds the lock does not exist in the child
     os.register_at_fork(after_in_child=one_at_a_time._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 @contextmanager
 def given_up() -> Iterator[None]:
-    """Leave the lock to a thread that does a part of this one's work, which holds it."""
+    """Release the lock for the duration of the block, for a worker thread on which this thread waits."""
     lock: Any = one_at_a_time
     if not lock._is_owned():
         yield
@@ -50,11 +48,11 @@ def given_up() -> Iterator[None]:
 
 
 ATTEMPTS = 3
-"""To do a step that raises an error of its own."""
+"""How often a step that raises an ``Exception`` is tried before it is dropped."""
 
 
 def undo(steps: list[Callable[[], Any]]) -> None:
-    """Call ``steps``, the last first, again where one is interrupted; what was raised is raised when all is done."""
+    """Call ``steps`` from last to first, repeating a step that is interrupted; raise the first exception at the end."""
     raised: BaseException | None = None
     failed = 0
     while steps:

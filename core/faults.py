@@ -1,11 +1,10 @@
-"""Errors of the engine itself: refused as such, with the user's line and what was wrong as the cause.
+"""Bugs of the engine, reported as such with the user's line; and tracebacks without the engine's frames.
 
-While a function is traced, Python raises two kinds of exceptions: those of the program (``[1, 2][5]``), which it would raise
-too if it were run, and those of the engine's own code, which are faults.  A program may catch the former alone.
+While a function is traced, Python raises two kinds of exceptions: those of the program (``[1, 2][5]``), which it would also
+raise if it were run, and faults, raised by bugs in the engine's code.  A program may catch only the former.
 
-Between two lines of a differentiated program lie the engine's calls, several for each of the user's.  Where an error leaves
-the engine they are taken out of its traceback, so that what remains is what Python itself would show.
-``MORULA_TRACEBACK=full`` in the environment leaves all of them in.
+When an error leaves the engine, ``prune`` removes the engine's frames from its traceback, so that it reads as in plain Python.
+``MORULA_TRACEBACK=full`` in the environment keeps them.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from types import TracebackType
 from .errors import ENGINE, BadInput, InvalidIR, MorulaError
 
 KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedError)
-"""What the engine's own code raises where it is wrong; NumPy's and Python's complaints about operands are other ones."""
+"""Exceptions that indicate a bug in the engine; NumPy and Python report bad operands with other classes."""
 
 WORDS = {
     "Scalar": "number", "Traced": "number", "Storage": "numpy.ndarray", "Sequence": "range", "Late": "value",
     "Conflict": "value", "Unread": "value", "Unbound": "value", "Jump": "value", "Region": "value", "Flat": "numpy.flatiter",
     "Generator": "generator", "Suspended": "generator", "Items": "iterator", "Entries": "iterator", "Walk": "iterator",
 }  # fmt: skip
-"""What stands for a program's object while it is traced -> the program's word for it."""
+"""The engine's class that represents an object during tracing -> the user's name for that object."""
 
 _INTERNAL = re.compile(rf"\b({'|'.join(WORDS)})\b")
 
 
 def in_words(text: str) -> str:
-    """A message with the program's words for what stands for its objects."""
+    """Return a message with the engine's class names replaced by the user's (``WORDS``)."""
     return _INTERNAL.sub(lambda found: WORDS[found[0]], text)
 
 
 def kind_of(x: object) -> str:
-    """The name of an object's class, for messages."""
+    """Return the name of an object's class, for messages."""
     name = type(x).__name__.rpartition(".")[2]
     return WORDS.get(name, name) if type(x).__module__.startswith(ENGINE) else name
 
@@ -47,11 +46,11 @@ FOR_PROGRAMS = frozenset(
     "call_real _getitem _setitem _delitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
     "eval_FormattedValue _repeated super_ iterate check settled".split()
 )
-"""Functions that do what the program says with its own objects: what Python raises there is the program's."""
+"""Engine functions that operate on the program's own objects: an exception that Python raises there is the program's."""
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether an exception was raised by the engine's own code, and not on purpose."""
+    """Return whether an exception comes from a bug in the engine, not from the program or a ``raise`` of the engine."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -67,12 +66,12 @@ def is_fault(error: BaseException) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    """The words of an exception, whose arguments may be traced."""
+    """Return the text of an exception's str and int arguments; others may be traced values."""
     return " ".join(x if isinstance(x, str) else repr(x) for x in error.args if isinstance(x, (str, int)))
 
 
 def fault(error: BaseException) -> BadInput:
-    """The refusal of a program for which the engine has failed."""
+    """Return the error that reports ``error``, a fault of the engine, to the user."""
     first = _text(error).partition("\n")[0][:160]
     if isinstance(error, (TypeError, ValueError)) and _INTERNAL.search(first):
         made = BadInput(

@@ -1,5 +1,6 @@
-"""The limit of recursion while the engine runs: the user's code takes more frames then than in plain Python, and so does the
-engine itself, which walks over a program as deep as that is nested.
+"""The recursion limit while the engine runs.
+
+Instrumented code uses more frames than plain Python, and the engine itself recurses as deep as a program is nested.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from .exclusion import given_up, one_at_a_time
 
 
 class DeepRecursion:
-    """Let code recurse as deep as Python would, where a call takes up to five frames in place of one.
+    """Raise the recursion limit so that user code, whose calls take up to five frames each, recurses as deep as in Python.
 
-    The limit is that of all threads, so it stays raised until the last of those that have raised it has ended.
+    The limit is shared by all threads, so it stays raised until the last ``DeepRecursion`` has ended.
     """
 
     __slots__ = ("at_least",)
 
     def __init__(self, at_least: int = 0) -> None:
-        self.at_least = at_least  # the limit that is needed, instead of five times the one in force
+        self.at_least = at_least  # if given, replaces five times the limit in force
 
     def begin(self) -> None:
         global _in_force
@@ -42,22 +43,22 @@ class DeepRecursion:
 
 
 def is_raised() -> bool:
-    """Whether some thread has raised the limit."""
+    """Return whether some thread has raised the limit."""
     return bool(_raised)
 
 
 _raised: dict[DeepRecursion, int] = {}
-"""All that have begun and not ended, with the limit that was in force before any."""
+"""Those that have begun and not ended -> the limit that was in force before the first of them."""
 
 _in_force = 0
 
 
 STACK_SIZE, FRAMES = 1 << 28, 30_000
-"""The stack of the thread in which a program is compiled that is nested too deeply for the caller's, and its limit of recursion."""
+"""Stack size and recursion limit of the thread that compiles programs nested too deeply for the caller's stack."""
 
 
 def deeply(run: Callable[[], Any]) -> Any:
-    """Run something; where it meets the limit of recursion, again, in a thread with a larger stack."""
+    """Return ``run()``; on a RecursionError, run it again in a thread with a larger stack."""
     try:
         return run()
     except RecursionError:
