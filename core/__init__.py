@@ -9,8 +9,8 @@ The example is a power by repeated multiplication:
 ...         r *= x
 ...     return r
 
-``source/`` reads its syntax tree and lowers it (``source/statements.py``) to the structured SSA form of ``ir/dynamic.py``, in
-which a loop is an operation with nested blocks and everything else is a call:
+``source/`` reads its syntax tree and lowers it (``source/statements.py``) to the structured SSA form of
+``ir/dynamic.py``, in which a loop is an operation with nested blocks and everything else is a call:
 
 >>> print(ir(pow))
 function pow(%x, %n):
@@ -24,10 +24,11 @@ function pow(%x, %n):
       yield %n.4, %r.3
   yield %r
 
-``eager/structured/inference.py`` infers the types and the activity of the values for given arguments: ``r`` depends on ``x``
-and affects the result, so it is active; ``n`` only counts.  ``eager/structured/sweeps.py`` makes a forward sweep, which also
-returns the residuals, and a backward sweep.  The rule of ``*`` (``rules/``) adds dr * r to the cotangent of x, so each ``r`` is
-saved and nothing else.  ``emit/python.py`` prints both sweeps; the printed code is the code that runs:
+``eager/structured/inference.py`` infers the types and the activity of the values for given arguments: ``r`` depends on
+``x`` and affects the result, so it is active; ``n`` only counts.  ``eager/structured/sweeps.py`` makes a forward
+sweep, which also returns the residuals, and a backward sweep.  The rule of ``*`` (``rules/``) adds dr * r to the
+cotangent of x, so each ``r`` is saved and nothing else.  ``emit/python.py`` prints both sweeps; the printed code is
+the code that runs:
 
 >>> show(pow, 5.0, 3)
 def pow_forward(x, n):
@@ -50,14 +51,15 @@ def pow_backward(saved, dr):
 >>> gradient(pow, 5, 3)
 (75, 0)
 
-That is the *structured* tier (``eager/structured/``).  It takes a function whose calls are all known and free of side effects.
-Any other Python (objects, in-place writes, generators, exceptions) is *recorded*: ``eager/rewriting/instrument.py`` rewrites
-the syntax tree so that each operation also goes on a tape (``eager/recorded/tape.py``).  ``eager/arrays/`` and
-``eager/libraries/`` handle NumPy's and Python's own functions, ``eager/unrecorded/`` the calls that cannot be recorded, and
-``values/memory.py`` knows which arrays share memory.  ``api.py`` holds the public functions.
+That is the *structured* tier (``eager/structured/``).  It takes a function whose calls are all known and free of side
+effects. Any other Python (objects, in-place writes, generators, exceptions) is *recorded*:
+``eager/rewriting/instrument.py`` rewrites the syntax tree so that each operation also goes on a tape
+(``eager/recorded/tape.py``).  ``eager/arrays/`` and ``eager/libraries/`` handle NumPy's and Python's own functions,
+``eager/unrecorded/`` the calls that cannot be recorded, and ``values/memory.py`` knows which arrays share memory.
+``api.py`` holds the public functions.
 
-``jit`` compiles a function for the types of its arguments.  ``specialise/`` traces the function with abstract values (dtype and
-shape; ``surface/`` defines NumPy on them) and records *typed* IR, whose values are numbers and arrays only:
+``jit`` compiles a function for the types of its arguments.  ``specialise/`` traces the function with abstract values
+(dtype and shape; ``surface/`` defines NumPy on them) and records *typed* IR, whose values are numbers and arrays only:
 
 >>> from morula import jit
 >>> print(jit(pow).lower(5.0, 3).as_text())
@@ -74,9 +76,9 @@ function pow(%x: float, %n: int):
   yield %r
 
 ``passes/reverse/`` differentiates typed IR, ``passes/simplify.py`` simplifies it and ``ir/evaluate.py`` interprets it.
-``emit/native/`` and ``emit/xla/`` compile it; ``compilation/targets.py`` chooses between them.  ``compilation/jitted.py`` holds
-the compiled programs of a function, ``compilation/compilation_cache.py`` shares them between processes on disk, and
-``compilation/explain.py`` reports on them.
+``emit/native/`` and ``emit/xla/`` compile it; ``compilation/targets.py`` chooses between them.
+``compilation/jitted.py`` holds the compiled programs of a function, ``compilation/compilation_cache.py`` shares them
+between processes on disk, and ``compilation/explain.py`` reports on them.
 """
 
 from __future__ import annotations

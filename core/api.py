@@ -1,4 +1,4 @@
-"""Derivatives of Python functions: the public face of the core."""
+"""The public functions for derivatives of Python functions."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ Function = Callable[..., Any]
 
 
 class _Transformed:
-    """A derivative of ``f`` as a function; inside recorded code it is run beneath that code's tape.
+    """A derivative of ``f`` as a callable; inside recorded code it runs on a tape nested in that code's tape.
 
-    ``trace(trace, args, kwargs)`` is what it does in a program that is being compiled; ``made`` is the function of this
-    module that makes it, with its arguments.
+    ``trace(trace, args, kwargs)`` traces it into a compiled program; ``made`` is the function of this module that made
+    it, followed by its arguments, for pickling.
     """
 
     def __init__(self, f: Function, run: Function, trace: Function, *made: Any) -> None:
@@ -72,11 +72,11 @@ class _Transformed:
         return self
 
     def __deepcopy__(self, memo: Any) -> _Transformed:
-        """As a function it is not copied."""
+        """Return itself: functions are not copied."""
         return self
 
     def __reduce__(self) -> Any:
-        """It is pickled by name where it has one, else made again from the function, which needs one."""
+        """Pickle it by name if it has one, else as a call that makes it from ``f``, which then needs a name."""
         transform, *args = self.made
         return name_of(self, self.__wrapped__) or (transform, tuple(args))  # type: ignore[attr-defined]
 
@@ -98,12 +98,12 @@ class _Transformed:
 
 
 def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The value of ``f(*args, **kwargs)`` and its pullback (vector-Jacobian product).
+    """Return the value of ``f(*args, **kwargs)`` and its pullback (vector-Jacobian product).
 
     Args:
-        f: any Python function or callable object; its source is differentiated.
-        *args: numbers, arrays, and lists, tuples, dicts or objects of these; each positional argument is differentiated.
-        **kwargs: passed on, not differentiated.
+        f: any Python function or callable object; its source is differentiated. *args: numbers, arrays, and lists,
+        tuples, dicts or objects of these; each positional argument is differentiated. **kwargs: passed on, not
+        differentiated.
 
     Returns:
         ``(y, back)``: ``back(dy)`` takes a cotangent of y's structure and returns a tuple with one cotangent per
@@ -126,7 +126,7 @@ def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any
 
 
 def _detached(y: Any, kept: Callable[[], set[int]]) -> Any:
-    """The result for the caller, who may write into it: an array that the pullback keeps is copied."""
+    """Copy the arrays of a result that the pullback holds, so that the caller may write into it."""
     if isinstance(y, np.ndarray):
         return y.copy() if id(y) in kept() else y
     return map_container(lambda e: _detached(e, kept), y)
@@ -143,7 +143,7 @@ def _pullback(
 
 
 def gradient(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """The gradient of the real scalar ``f(*args, **kwargs)``: a tuple with one entry per positional argument.
+    """Return the gradient of the real scalar ``f(*args, **kwargs)``: a tuple with one entry per positional argument.
 
     >>> gradient(lambda x, y: x * y**2, 2.0, 3.0)
     (9.0, 12.0)
@@ -160,15 +160,16 @@ def _gradient(parent: Tape | None, f: Function, *args: Any, **kwargs: Any) -> tu
 
 
 def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """A function that computes the gradient of the real scalar function ``f``.
+    """Return a function that computes the gradient of the real scalar function ``f``.
 
     Args:
-        f: returns a real scalar; with ``has_aux`` a pair of it and anything else.
+        f: returns a real scalar; with ``has_aux``, a pair of a real scalar and any other value.
         argnums: the position of the argument to differentiate, or several (the gradient is then a tuple).
         has_aux: return ``(gradient, aux)``.
 
     Raises:
-        BadInput: ``f`` is not callable, ``argnums`` is out of range, the argument holds no number, or the output is not a
+        BadInput: ``f`` is not callable, ``argnums`` is out of range, the argument holds no number, or the output is
+        not a
             real scalar.
 
     >>> grad(lambda x: x**3)(2.0)
@@ -188,7 +189,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """Like ``grad``, but the function returns ``(value, gradient)``; with ``has_aux`` ``((value, aux), gradient)``.
+    """Return a function like ``grad``'s that returns ``(value, gradient)``; ``((value, aux), gradient)`` with ``has_aux``.
 
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
@@ -258,7 +259,7 @@ def _positions(f: Function, argnums: Sequence[int], args: tuple[Any, ...]) -> li
 
 
 def _unit(f: Function, y: Any) -> Any:
-    """The cotangent 1 of a real scalar."""
+    """Return the cotangent 1 of ``y``, the result of ``f``; raise BadInput if it is no real scalar."""
     if type(y) is float:
         return 1.0
     if isinstance(y, (complex, np.complexfloating)) or isinstance(y, np.ndarray) and y.dtype.kind == "c":
@@ -277,16 +278,16 @@ def _unit(f: Function, y: Any) -> Any:
 
 
 def jacobian(f: Function, argnums: int = 0) -> Function:
-    """A function that computes the Jacobian of ``f`` with respect to one argument.
+    """Return a function that computes the Jacobian of ``f`` with respect to one argument.
 
     Args:
         f: returns real numbers or arrays, or lists, tuples and dicts of them.
         argnums: the position of the argument: a real number or array, or any structure of them.
 
     Returns:
-        For an array x and a result y an array of shape ``y.shape + x.shape``.  For structures that of the result, with
-        that of the argument in place of each of its leaves.  Computed by rows, or by columns where the argument has far
-        fewer numbers than the result.
+        For an array x and a result y, an array of shape ``y.shape + x.shape``.  For structures, the structure of the
+        result with the structure of the argument in place of each leaf.  It is computed by rows, or by columns if the
+        argument has far fewer numbers than the result.
 
     Raises:
         BadInput: a number in the argument or in the result is complex.
@@ -322,7 +323,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
 
 
 class _Gradient:
-    """The cotangent of the one argument of a run, as a function of that of its result."""
+    """The pullback of a run with one argument: maps the cotangent of the result to that of the argument."""
 
     def __init__(self, back: Back | CompiledBack, parent: Tape | None) -> None:
         self.back, self.parent = back, parent
@@ -335,7 +336,14 @@ class _Gradient:
 
 
 def hessian(f: Function, argnums: int = 0) -> Function:
-    """A function that computes the Hessian of the real scalar ``f`` with respect to one argument.
+    """Return a function that computes the Hessian of the real scalar ``f`` with respect to one argument.
+
+    Args:
+        f: returns a real scalar.
+        argnums: the position of the argument: a real number or array, or any structure of them.
+
+    Returns:
+        The Jacobian of the gradient: for an array x an array of shape ``x.shape + x.shape``.
 
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
     [[6.0, 4.0], [4.0, 0.0]]
@@ -344,10 +352,14 @@ def hessian(f: Function, argnums: int = 0) -> Function:
 
 
 def forwarddiff(f: Function, x: Any) -> Any:
-    """``f(x)``, differentiated while it runs: on the way back its Jacobian is there already, and nothing else was kept.
+    """Return ``f(x)``; when recorded, compute its Jacobian in the forward pass and store nothing else.
 
-    Worth it where x is small and f is long.  A closure or a bound method is recorded as any other call, since what it
-    holds may be differentiated too.
+    It saves memory if x is small and f is long.  A closure or a bound method is recorded like any other call, since the
+    variables that it captures may be differentiated too.
+
+    Args:
+        f: a function of x alone that returns a real number or array.
+        x: a real number or array.
 
     >>> grad(lambda x: forwarddiff(lambda u: u**3, x))(2.0)
     12.0
@@ -380,8 +392,8 @@ def _(f: Function, x: Any) -> Any:
 def show(f: Function, *args: Any) -> None:
     """Print the code that runs when ``f`` is differentiated.
 
-    For a function of the structured tier that is its forward and its backward sweep, for the types of ``args`` (real
-    numbers, if none are given); for any other it is the recorded form of its source.
+    For a function of the structured tier, this is its forward and backward sweep for the types of ``args`` (floats, if
+    none are given); for any other function, its instrumented source.
 
     >>> show(lambda x: x * x)
     def lambda_forward(x):
@@ -397,11 +409,11 @@ def show(f: Function, *args: Any) -> None:
 
 
 def ir(f: Function) -> IR:
-    """The structured intermediate representation of ``f``, which prints as text.
+    """Return the structured intermediate representation of ``f``, which prints as text.
 
     Raises:
-        Unstructured: the source has a construct that the structured form does not have (``try``, ``yield``, ``with``,
-            nested functions); it is differentiated all the same, by recording.
+        Unstructured: the structured form cannot express the source (``try``, ``yield``, ``with``, nested functions);
+            such a function is differentiated by recording instead.
 
     >>> print(ir(lambda x: x * x + 1))
     function lambda(%x):

@@ -1,7 +1,7 @@
 """``callback``: call Python from a compiled program, for code that cannot be compiled.
 
-In plain Python it is an ordinary call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the function.
-Compiled programs call back into Python.  Each path checks the result against ``result_like``.
+In plain Python it is an ordinary call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the
+function. Compiled programs call back into Python.  Each path checks the result against ``result_like``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
     """Return ``f(*args)``, run by Python even if the caller is compiled.
 
     Args:
-        f: any function of numbers, arrays and containers of these.  Only its ``@adjoint`` gives its derivative; compiled
+        f: any function of numbers, arrays and containers of these.  Only its ``@adjoint`` gives its derivative;
+        compiled
             programs run it again in the backward pass.
         result_like: a number, array or container with the structure, shapes and dtypes of the result.
         *args: the arguments of ``f``.
@@ -69,7 +70,7 @@ def plain(x: Any) -> Any:
 
 
 def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
-    """Return the leaves of ``y``, the result of a callback; raise BadInput if its structure, shapes or dtypes differ from ``like``."""
+    """Return the leaves of ``y``, a callback's result; raise BadInput if its structure or types differ from ``like``."""
     (found, form), (told, expected) = scan(plain(y)), scan(plain(like))
     if form != expected:
         raise BadInput(

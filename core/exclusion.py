@@ -1,12 +1,12 @@
 """The engine's lock, and cleanup that survives interrupts.
 
-``one_at_a_time`` guards all state that threads share: parsed sources, compiled forms, objects in use by a run.  A single lock
-cannot deadlock against another one: the garbage collector may call a user's ``__del__`` wherever the engine allocates, and
-that may differentiate and compile.  The lock is re-entrant for the same reason.
+``one_at_a_time`` guards all state that threads share: parsed sources, compiled forms, objects in use by a run.  A
+single lock cannot deadlock against another one: the garbage collector may call a user's ``__del__`` wherever the
+engine allocates, and that may differentiate and compile.  The lock is re-entrant for the same reason.
 
-``undo`` completes the cleanup at the end of a run even if a ``KeyboardInterrupt``, another signal or a ``MemoryError`` arrives
-during it.  Python may raise a signal's exception at any function entry or loop iteration, also inside ``finally``.  The
-cleanup is therefore a list of repeatable steps, built before any state changes:
+``undo`` completes the cleanup at the end of a run even if a ``KeyboardInterrupt``, another signal or a ``MemoryError``
+arrives during it.  Python may raise a signal's exception at any function entry or loop iteration, also inside
+``finally``.  The cleanup is therefore a list of repeatable steps, built before any state changes:
 
     ending = [...]
     try:

@@ -1,10 +1,10 @@
 """Bugs of the engine, reported as such with the user's line; and tracebacks without the engine's frames.
 
-While a function is traced, Python raises two kinds of exceptions: those of the program (``[1, 2][5]``), which it would also
-raise if it were run, and faults, raised by bugs in the engine's code.  A program may catch only the former.
+While a function is traced, Python raises two kinds of exceptions: those of the program (``[1, 2][5]``), which it would
+also raise if it were run, and faults, raised by bugs in the engine's code.  A program may catch only the former.
 
-When an error leaves the engine, ``prune`` removes the engine's frames from its traceback, so that it reads as in plain Python.
-``MORULA_TRACEBACK=full`` in the environment keeps them.
+When an error leaves the engine, ``prune`` removes the engine's frames from its traceback, so that it reads as in plain
+Python. ``MORULA_TRACEBACK=full`` in the environment keeps them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import TracebackType
 from .errors import ENGINE, BadInput, InvalidIR, MorulaError
 
 KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedError)
-"""Exceptions that indicate a bug in the engine; NumPy and Python report bad operands with other classes."""
+"""Exceptions that indicate a bug in the engine; bad operands raise other classes."""
 
 WORDS = {
     "Scalar": "number", "Traced": "number", "Storage": "numpy.ndarray", "Sequence": "range", "Late": "value",
@@ -46,11 +46,11 @@ FOR_PROGRAMS = frozenset(
     "call_real _getitem _setitem _delitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
     "eval_FormattedValue _repeated super_ iterate check settled".split()
 )
-"""Engine functions that operate on the program's own objects: an exception that Python raises there is the program's."""
+"""Engine functions that operate on the program's objects: exceptions of Python there are the program's."""
 
 
 def is_fault(error: BaseException) -> bool:
-    """Return whether an exception comes from a bug in the engine, not from the program or a ``raise`` of the engine."""
+    """Return whether an exception comes from a bug in the engine, not from the program or a ``raise``."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -88,7 +88,7 @@ def fault(error: BaseException) -> BadInput:
 
 @contextmanager
 def refused(where: str) -> Iterator[None]:
-    """Refuse a program where the engine fails; nothing of the program is run within."""
+    """Turn exceptions of the engine into BadInput that names ``where``; the block must not run the program's code."""
     try:
         yield
     except (MemoryError, OSError):
@@ -107,7 +107,7 @@ def refused(where: str) -> Iterator[None]:
 
 
 def prune(error: BaseException) -> None:
-    """Leave the caller's own frame and the user's in the traceback of an error that it has caught."""
+    """Remove the engine's frames, except the caller's own, from the traceback of an error that the caller caught."""
     if os.environ.get("MORULA_TRACEBACK") == "full" or error.__traceback__ is None:
         return
     seen = {id(error)}

@@ -1,4 +1,4 @@
-"""Results of searches in differentiable programs: constants, and solutions of equations by the implicit function theorem."""
+"""``constant`` stops derivatives through a function; ``implicit`` differentiates the solution of an equation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Solve = Callable[[Callable[[Any], Any], Any], Any]
 
 
 def constant(f: Made) -> Made:
-    """``f``, whose result is held constant: no cotangent passes to its arguments, nor to what it reads from outside.
+    """Return ``f`` with its result held constant: no cotangent passes to its arguments or to variables that it captures.
 
-    Use it for what chooses but does not compute: step sizes, the search for a solution that ``implicit`` then
-    differentiates.  It holds at every level of nested derivatives.
+    Use it for code whose result only controls the computation: step sizes, or the search for a solution that
+    ``implicit`` then differentiates.  It applies at every level of nested derivatives.
 
     Args:
         f: any function; it is not changed.
@@ -50,23 +50,23 @@ def constant(f: Made) -> Made:
 
 
 def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None) -> Any:
-    """``x``, where ``residual(x)`` vanishes, as a differentiable function of whatever ``residual`` depends on.
+    """Return ``x``, a solution of ``residual(x) = 0``, as a differentiable function of the variables of ``residual``.
 
     By the implicit function theorem a change dr of the residual at fixed x changes the solution by -J^-1 dr, with J the
     Jacobian of the residual.  How x was found does not matter, and is not differentiated.  Derivatives may be nested.
 
     Args:
         x: the solution: a number, an array, or a structure of them (``morula.tree``).
-        residual: a function of x alone, of x's structure; what else it depends on it reads from its closure.
+        residual: a function of x alone that returns x's structure; its other variables come from its closure.
         solve: ``solve(pull, dx)`` returns the vector u with ``pull(u) = dx``, where ``pull(u)`` is the product of the
-            transposed Jacobian with u; by default the Jacobian is computed and factorised.  For large systems an
-            iterative method belongs here.
+            transposed Jacobian with u; by default the Jacobian is computed and factorised.  Pass an iterative method
+            for large systems.
 
     Returns:
-        ``x`` in new memory; outside of derivatives ``residual`` is not called.
+        A copy of ``x``; outside of derivatives ``residual`` is not called.
 
     Raises:
-        BadInput: ``residual`` or ``solve`` is not callable, or the residual has another number of entries than x.
+        BadInput: ``residual`` or ``solve`` is not callable, or the residual and x differ in their number of entries.
         MorulaError: a cotangent arrives, and the Jacobian is singular.
 
     Source: Griewank and Walther (2008), section 15.1; Blondel et al. (2022).
@@ -102,7 +102,7 @@ def _attached(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[A
 
 
 def _settled(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]) -> np.ndarray:
-    """``x`` as a constant of this derivative, and as the solution for those around it."""
+    """Return ``x`` as a constant of the innermost derivative, and as the solution for the enclosing derivatives."""
     return np.copy(x)
 
 
@@ -114,7 +114,7 @@ def _settled_with_pullback(x: Any, residuals: Any, solve: Any) -> tuple[Any, Any
 def _moved(
     x: np.ndarray, r: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]
 ) -> np.ndarray:
-    """``x``, to which the vanishing residual ``r`` is attached."""
+    """Return ``x``, made to depend on its residual ``r``, which is zero."""
     return np.copy(x)
 
 

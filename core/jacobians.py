@@ -1,8 +1,8 @@
-"""Jacobians as a program on ``pullback``, run eagerly and compiled: by rows, or by columns where the argument is much smaller.
+"""Jacobians from ``pullback``, eager and compiled: by rows, or by columns if the argument is much smaller.
 
-A pullback maps a cotangent dy to J' dy, which is one row of J for a unit vector.  It is linear, so its own pullback maps dx to
-J dx, one column of J: one sweep is differentiated, and each column costs one more (Baydin et al. 2018, section 3.1; the trick
-is that of Townsend 2017).
+A pullback maps a cotangent dy to J' dy, which is one row of J for a unit vector.  It is linear, so its own pullback
+maps dx to J dx, one column of J: one sweep is differentiated, and each column costs one more (Baydin et al. 2018,
+section 3.1; the trick is that of Townsend 2017).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def of_run(back: Back, y: Any, x: Any, position: int, is_linear: bool | None = N
             may change cotangents in any way.
 
     Returns:
-        The structure of y with the structure of x in place of each leaf; its leaves have the shape of y's leaf followed by
-        that of x's.
+        The structure of y with the structure of x in place of each leaf; its leaves have the shape of y's leaf
+        followed by that of x's.
     """
     if any([np.iscomplexobj(leaf) for leaf in tree.leaves(x)]):
         raise BadInput(
@@ -115,7 +115,7 @@ def _inside_dict(back: Back, key: Any) -> Back:
 
 
 def _columns(back: Back, y: Any, results: list[Any], x: Any, is_checked: bool) -> Any:
-    """Return the same by columns; None where ``back`` turns out not to be linear, or has no derivative."""
+    """Return the Jacobian computed by columns; None if ``back`` is not linear or has no derivative."""
     # A zero cotangent suppresses an infinite slope, so none of the weights is zero.
     weights = [_generic(leaf) for leaf in results]
     dy = _with_structure(y, list(weights))
@@ -143,7 +143,7 @@ def _with_structure(y: Any, found: list[Any]) -> Any:
 
 
 def _blocks(forward: Callable[[Any], Any], results: list[Any], x: Any) -> list[list[Any]]:
-    """For each leaf of x, the Jacobians of the leaves of the result with respect to it."""
+    """Return, for each leaf of x, the Jacobians of the result's leaves with respect to it."""
     return [_of_leaf(forward, results, x, k) for k in range(len(tree.leaves(x)))]
 
 
@@ -176,6 +176,6 @@ def _agree(dx: list[Any], dy: list[Any], blocks: list[list[Any]]) -> bool:
 
 
 def _generic(y: Any) -> Any:
-    """Weights near one, all different."""
+    """Return different weights near one, in the shape and dtype of ``y``."""
     weights = np.reshape(1 + 0.25 * np.cos(np.arange(np.size(y))), np.shape(y))
     return weights.astype(y.dtype) if isinstance(y, (np.ndarray, np.generic)) else float(weights)

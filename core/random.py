@@ -1,8 +1,8 @@
-"""Random numbers from a counter: an ordinary object, whose stream is the same however the program runs.
+"""Counter-based random numbers, the same in eager, recorded and compiled programs.
 
-A generator is a key and a counter, and what it draws is a function of the two: Philox4x32-10, a bijection of the counter that
-passes the tests of BigCrush, in plain NumPy arithmetic of unsigned integers.  Recorded, compiled for a processor or for an
-accelerator, a program draws the same bits, and a state that is copied or saved continues as the original would.
+The state of a generator is a key and a counter.  Its output is a function of both: Philox4x32-10, a bijection of the
+counter that passes BigCrush, in NumPy arithmetic on unsigned integers.  So all targets draw the same bits, and a
+copied or saved state continues the stream of the original.
 
 J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, Parallel random numbers: as easy as 1, 2, 3, SC11 (2011).
 """
@@ -31,10 +31,10 @@ Shape = int | Sequence[int] | None
 
 
 def philox(key: Any, counter: Any, stream: Any = 0) -> tuple[Any, Any, Any, Any]:
-    """The four words of 32 bits that Philox4x32-10 makes of a counter, in uint64.
+    """Return the four 32-bit words of Philox4x32-10 for a counter, as uint64.
 
-    ``key`` has the two words of the key, ``counter`` the lower and ``stream`` the upper two words of the counter, the
-    first in the lower half: numbers or arrays of uint64.
+    All arguments are uint64 numbers or arrays of two 32-bit words, the first in the lower half: ``key`` is the key,
+    ``counter`` the lower and ``stream`` the upper half of the counter.
     """
     stream = np.uint64(stream)
     k0, k1 = key & _WORD, key >> _32
@@ -81,7 +81,7 @@ class Generator:
         return f"Generator(key={self.key}, counter={self.counter})"
 
     def bits(self, size: Shape = None, width: int = 64) -> Any:
-        """Random bits, 32 or 64 for each value, as uint64."""
+        """Return ``width`` (32 or 64) random bits per value, as uint64."""
         shape = _shape(size)
         n = 1
         for length in shape:
@@ -128,7 +128,7 @@ class Generator:
         return self.random(_common(size, p)) < p
 
     def integers(self, low: Any, high: Any = None, size: Shape = None) -> Any:
-        """Integers in [low, high), or in [0, low), as int64; all of them equally likely.
+        """Equally likely integers in [low, high), or in [0, low) without ``high``, as int64.
 
         Raises:
             BadInput: the interval is empty.
@@ -139,7 +139,7 @@ class Generator:
             raise BadInput("integers needs low < high")
         n = (np.asarray(high, np.int64) - np.asarray(low, np.int64)).astype(np.uint64)
         size = _common(size, low, high)
-        # The lowest 2^64 mod n of 2^64 values are drawn anew: what is left is a multiple of n.
+        # Reject the lowest 2^64 mod n values: the number of those left is a multiple of n.
         most = np.uint64(0xFFFFFFFFFFFFFFFF)
         least = (most - n + np.uint64(1)) % n
         drawn = self.bits(size)
@@ -161,11 +161,11 @@ class Generator:
     def choice(self, a: Any, size: Shape = None, replace: bool = True, p: Any = None) -> Any:
         """Integers below ``a``, or rows of an array ``a``, equally likely or with probabilities ``p``.
 
-        Without replacement and with ``p``, each next one is drawn among those left in proportion to p
+        Without replacement and with ``p``, each is drawn among the remaining ones in proportion to p
         (P. S. Efraimidis and P. G. Spirakis, Weighted random sampling with a reservoir, Inf. Process. Lett. 97, 2006).
 
         Raises:
-            BadInput: more are asked for than there are, without replacement.
+            BadInput: without replacement, ``size`` exceeds the number of items.
         """
         n = a if np.ndim(a) == 0 else len(a)
         if not replace:
@@ -186,7 +186,7 @@ class Generator:
         return chosen if np.ndim(a) == 0 else np.asarray(a)[chosen]
 
     def spawn(self, n: int) -> list[Generator]:
-        """n generators whose streams are independent of this one's and of each other's."""
+        """Return n generators with streams independent of this one's and of each other's."""
         made = []
         for _ in range(n):
             child = Generator()
@@ -211,7 +211,7 @@ def _shape(size: Shape) -> tuple[int, ...]:
 
 
 def _common(size: Shape, *parameters: Any) -> Shape:
-    """The shape asked for, or that of the parameters; None if they are numbers."""
+    """Return ``size`` if given, else the broadcast shape of the parameters; None if all are numbers."""
     if size is not None:
         return size
     return np.broadcast_shapes(*(np.shape(x) for x in parameters)) or None

@@ -14,7 +14,7 @@ from .exclusion import given_up, one_at_a_time
 
 
 class DeepRecursion:
-    """Raise the recursion limit so that user code, whose calls take up to five frames each, recurses as deep as in Python.
+    """Raise the recursion limit so that user code, at up to five frames a call, recurses as deep as in Python.
 
     The limit is shared by all threads, so it stays raised until the last ``DeepRecursion`` has ended.
     """
