@@ -70,7 +70,7 @@ def plain(x: Any) -> Any:
 
 
 def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
-    """Return the leaves of ``y``, a callback's result; raise BadInput if its structure or types differ from ``like``."""
+    """Return the leaves of ``y``, a callback's result; raise BadInput if structure or types differ from ``like``."""
     (found, form), (told, expected) = scan(plain(y)), scan(plain(like))
     if form != expected:
         raise BadInput(
@@ -110,7 +110,7 @@ class Call:
 
 
 class PullBack(Call):
-    """The pullback of an ``@adjoint``, as compiled code calls it: takes arguments and cotangents, returns cotangents."""
+    """The pullback of an ``@adjoint`` for compiled code: takes arguments and cotangents, returns cotangents."""
 
     def __call__(self, *values: Any) -> Any:
         n = len(self.forms)

@@ -20,7 +20,7 @@ class NoDerivative(MorulaError):
 
 
 class BadInput(MorulaError, ValueError, TypeError):
-    """An argument that a public function cannot take; the message says what was given, what was expected and what to do.
+    """An argument that a public function cannot take; the message names what was given, what was expected and a remedy.
 
     ``in_python``: the exception that Python or NumPy would raise instead, if a program may catch it.
     """

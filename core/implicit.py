@@ -18,7 +18,7 @@ Solve = Callable[[Callable[[Any], Any], Any], Any]
 
 
 def constant(f: Made) -> Made:
-    """Return ``f`` with its result held constant: no cotangent passes to its arguments or to variables that it captures.
+    """Return ``f`` with its result held constant: no cotangent reaches its arguments or captured variables.
 
     Use it for code whose result only controls the computation: step sizes, or the search for a solution that
     ``implicit`` then differentiates.  It applies at every level of nested derivatives.
