@@ -189,7 +189,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)`` with ``has_aux``; see ``grad``.
+    """Return a function like ``grad``'s for ``(value, gradient)``, or ``((value, aux), gradient)`` with ``has_aux``.
 
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)

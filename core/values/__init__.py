@@ -1,5 +1,5 @@
-"""What Python values are: numbers, arrays, containers and objects, what they hold and what can be reached from them.
+"""Kinds of Python values (numbers, arrays, containers, objects), their contents, and the values reachable from them.
 
-Imports nothing of the core but its errors and what stands beside them.  A new kind of container or object goes into
-``holders`` (what it holds, and how one of its kind is made); what a walk over a structure does with it is decided in ``tree``.
+This room imports only the core's errors and locks.  Add a new kind of container or object to ``holders`` (its
+contents, and how to rebuild it); ``tree`` decides how walks over structures treat it.
 """

@@ -1,4 +1,4 @@
-"""What an object has of its own, and what its classes have, without running code of a class."""
+"""Attributes of objects and classes, read without running any code of a class."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from types import MemberDescriptorType
 from typing import Any
 
 MISSING = object()
-"""In place of an attribute that is not there."""
+"""Stands for an attribute that does not exist."""
 
 IS_SEQUENCE, IS_MAPPING, IS_ITS_OWN = 1 << 5, 1 << 6, 1 << 22
-"""Flags of a class, by which Python says what it is to a pattern."""
+"""Type flags (``tp_flags``) that determine how a class matches patterns of ``match``."""
 
 
 def attributes(x: Any) -> list[tuple[str, Any]]:
-    """The instance attributes of an object, from its ``__dict__`` and its slots; no code of its class is run."""
+    """Return the instance attributes of an object, from its ``__dict__`` and its slots."""
     found = list(dict_of(x).items())
     for cls in type(x).__mro__:
         slots = cls.__dict__.get("__slots__")
@@ -30,7 +30,7 @@ def attributes(x: Any) -> list[tuple[str, Any]]:
 
 
 def dict_of(x: Any) -> dict[str, Any]:
-    """The ``__dict__`` of an object itself: a type alias or a weak proxy would show that of another."""
+    """Return an object's own ``__dict__``; plain access on a type alias or a weak proxy gives another object's."""
     try:
         found = object.__getattribute__(x, "__dict__")
     except AttributeError:
@@ -39,7 +39,7 @@ def dict_of(x: Any) -> dict[str, Any]:
 
 
 def slot_of(cls: type, name: str) -> Any:
-    """Where the instances of a class store the attribute ``name``, if that is not their ``__dict__``."""
+    """Return the slot in which instances of a class store ``name``; None if they store it in ``__dict__``."""
     for base in cls.__mro__:
         if type(base.__dict__.get(name)) is MemberDescriptorType:
             return base.__dict__[name]
@@ -47,7 +47,7 @@ def slot_of(cls: type, name: str) -> Any:
 
 
 def class_attribute(mro: tuple[type, ...], name: str) -> Any:
-    """The attribute of the first class that has it, no descriptor asked."""
+    """Return the attribute from the first class of ``mro`` that has it, without calling descriptors."""
     for cls in mro:
         if name in cls.__dict__:
             return cls.__dict__[name]

@@ -1,6 +1,6 @@
-"""Arithmetic on cotangents: zero, sum, and bringing a cotangent into the form of the value it belongs to.
+"""Arithmetic on cotangents: zero, sum, and conversion to the shape and dtype of the primal value.
 
-A cotangent of ``None`` stands for zero everywhere, so that what is not reached costs nothing.
+A cotangent of ``None`` stands for zero, so that values which no cotangent reaches cost nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def scale(dy: Any, partial: Any) -> Any:
-    """``dy`` times the conjugate of ``partial``: one element-wise pullback."""
+    """Return ``dy`` times the conjugate of ``partial``: an element-wise pullback."""
     if isinstance(partial, (complex, np.complexfloating)) or (
         type(partial) is np.ndarray and partial.dtype.kind == "c"
     ):
@@ -20,20 +20,20 @@ def scale(dy: Any, partial: Any) -> Any:
 
 
 def scale_masked(dy: Any, partial: Any) -> Any:
-    """``scale`` for a partial that can be infinite: where no cotangent arrives, none goes on, be the slope infinite.
+    """Return ``scale(dy, partial)``, but zero where ``dy`` is zero and ``partial`` is not finite.
 
     >>> scale_masked(np.array([0.0, 1.0]), np.array([np.inf, 2.0])).tolist()
     [0.0, 2.0]
     """
     g = scale(dy, partial)
     if isinstance(g, (np.ndarray, np.generic)) and not np.isfinite(g).all():
-        # Where dy is zero by chance, its own derivative is multiplied by the slope all the same.
+        # The result depends on dy also where dy is zero: 0 * dy keeps it for a second derivative.
         g = np.where((dy == 0) & np.isnan(g), 0 * dy, g)
     return g
 
 
 def conform(g: Any, x: Any) -> Any:
-    """``g`` in the form of the number or array ``x``: summed over broadcast axes, real for a real ``x``, in x's dtype.
+    """Convert a cotangent ``g`` to the form of ``x``: sum over broadcast axes, real for a real ``x``, x's dtype.
 
     >>> conform(np.ones((2, 3)), np.zeros((3,))).tolist()
     [2.0, 2.0, 2.0]
@@ -77,11 +77,11 @@ def _conform_array(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 _ONCE = (int, slice, type(None), type(...), np.integer, np.bool_)
-"""Kinds of index that name each entry once."""
+"""Kinds of index that select each entry at most once."""
 
 
 def is_fancy(index: Any) -> bool:
-    """Whether an index may name one entry twice: NumPy reads any sequence as an array of places, a tuple inside a tuple too."""
+    """Return whether an index may select an entry twice; NumPy reads any sequence, also a nested tuple, as an array."""
     if isinstance(index, _ONCE):
         return False
     if isinstance(index, tuple):
@@ -92,7 +92,7 @@ def is_fancy(index: Any) -> bool:
 
 
 def add_at(buffer: Any, index: Any, g: Any) -> None:
-    """Add to entries of a cotangent in place; an index array may name one entry twice."""
+    """Add to entries of a cotangent in place; repeated indices accumulate."""
     if is_fancy(index):
         np.add.at(buffer, index, g)
     else:
@@ -100,28 +100,28 @@ def add_at(buffer: Any, index: Any, g: Any) -> None:
 
 
 def accumulate(total: Any, g: Any) -> Any:
-    """``total += g``, where nobody else holds ``total``."""
+    """Return ``total + g``, computed in place; nothing else may refer to ``total``."""
     total += g
     return total
 
 
 def buffer_like(x: Any, g: Any = 0) -> Any:
-    """A cotangent of ``x`` that may be added to in place."""
+    """Return a new cotangent of ``x``, equal to ``g``, that may be added to in place."""
     total = np.zeros_like(x, dtype=None if np.asarray(x).dtype.kind in "fc" else float)
     total += g
     return total
 
 
 def as_array(g: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent of an array of ``shape``, which may have been kept as one number for every entry."""
+    """Return ``g`` as an array of ``shape``; it may be one number that stands for all entries."""
     return g if isinstance(g, np.ndarray) and g.shape == shape else np.full(shape, g, dtype=float)
 
 
 def filled(g: Any, x: Any) -> Any:
-    """A cotangent in the shape of the array ``x``; a sum that nothing was added to is still the number zero."""
+    """Return ``g`` in the shape of the array ``x``; an empty sum is still the number zero."""
     return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
 
 
 def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
-    """The cotangent of a tuple, with zeros where nothing came."""
+    """Return the cotangent of a tuple with ``None`` replaced by zeros."""
     return [(np.zeros_like(e) if isinstance(e, np.ndarray) else 0) if d is None else d for d, e in zip(dy, y)]

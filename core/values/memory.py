@@ -1,4 +1,4 @@
-"""The memory that arrays look into: who holds it, and where in it the entries of a view lie."""
+"""The memory of arrays: its owner, and the position of a view's entries in it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..errors import NoDerivative
 
 
 def identity(x: Any) -> int:
-    """By what a number, an array or an object is known: views of one memory are known by its owner."""
+    """Return the key that identifies a value: the id of an array's memory owner, else the object's own id."""
     return id(owner(x)) if isinstance(x, np.ndarray) else id(x)
 
 
 def owner(x: np.ndarray) -> Any:
-    """What holds the memory of ``x``: an array, or the object whose buffer the arrays of that memory were made on."""
+    """Return the owner of the memory of ``x``: an array, or the object that exports the buffer."""
     base = x.base
     while base is not None:
         if isinstance(base, np.ndarray):
             x, base = base, base.base
-        elif isinstance(base, DummyArray):  # what as_strided puts between a view and its array
+        elif isinstance(base, DummyArray):  # as_strided puts it between a view and its array
             base = base.base
         elif isinstance(base, memoryview):
             base = exporter(base)
@@ -36,9 +36,9 @@ def owner(x: np.ndarray) -> Any:
 
 
 def is_known(holder: Any) -> bool:
-    """Whether all arrays that look into the memory of ``holder`` are known to do so.
+    """Return whether no array outside ``holder`` and its views can alias the holder's memory.
 
-    A capsule with one reference is memory that code in C has made for one array.
+    A capsule with one reference is memory that C code allocated for one array.
     """
     if not isinstance(holder, np.ndarray) or holder.base is None:
         return True
@@ -47,11 +47,11 @@ def is_known(holder: Any) -> bool:
 
 _sample = np.frombuffer(bytearray(1), np.uint8)
 _OF_ONE_ARRAY = sys.getrefcount(_sample.base)
-"""The count of an object to which only one array refers, as ``is_known`` finds it: it differs between versions of Python."""
+"""The reference count of an object that only one array refers to, measured as in ``is_known``; it varies by version."""
 
 
 def exporter(view: memoryview) -> Any:
-    """The object whose memory a view shows; None if the view has been released."""
+    """Return the object whose memory a memoryview exposes; None if the view was released."""
     try:
         return view.obj
     except ValueError:
@@ -59,7 +59,7 @@ def exporter(view: memoryview) -> Any:
 
 
 def _buffer(holder: Any) -> np.ndarray | None:
-    """The bytes of an object that is no array; None if it does not show them."""
+    """Return the bytes of an object as an array; None if it does not support the buffer protocol."""
     try:
         return np.frombuffer(holder, np.uint8)
     except (TypeError, ValueError, BufferError):
@@ -67,11 +67,11 @@ def _buffer(holder: Any) -> np.ndarray | None:
 
 
 RAW = {"ctypes", "_ctypes", "struct", "_struct", "array", "mmap", "pickle", "_pickle", "_io"}
-"""Modules of functions and classes that read and write numbers as bytes."""
+"""Modules whose functions and classes read or write numbers as bytes."""
 
 
 def is_raw(x: Any) -> bool:
-    """Whether an object keeps bytes that others can read or write as numbers."""
+    """Return whether an object holds bytes that can be read or written as numbers."""
     kind = type(x)
     if kind.__module__ in RAW or kind in (bytes, bytearray, memoryview, np.void):
         return True
@@ -81,7 +81,7 @@ def is_raw(x: Any) -> bool:
 
 
 def is_about_memory(function: Any, values: Iterable[Any]) -> bool:
-    """Whether a call reads or writes raw memory: that of its arguments, or at an address."""
+    """Return whether a call may read or write raw memory: its arguments' bytes, or memory at an address."""
     owners = (
         function,
         type(function),
@@ -92,9 +92,9 @@ def is_about_memory(function: Any, values: Iterable[Any]) -> bool:
 
 
 def pinned(y: np.ndarray) -> np.ndarray:
-    """``y``, made by ``np.ndarray(buffer=...)``, on memory that its holder neither moves nor gives back while ``y`` lives.
+    """Return ``y``, made by ``np.ndarray(buffer=...)``, as a view that locks the buffer of its memory's holder.
 
-    NumPy does not tell the holder, a map or a bytearray, that such an array looks into its memory.
+    NumPy does not tell the holder (an mmap, a bytearray) about such an array, so it could move or free the memory.
     """
     base = exporter(y.base) if isinstance(y.base, memoryview) else y.base
     whole = None if base is None or isinstance(base, np.ndarray) else _buffer(base)
@@ -106,7 +106,7 @@ def pinned(y: np.ndarray) -> np.ndarray:
 
 
 def rebased(y: Any, operands: tuple[np.ndarray, ...]) -> Any:
-    """What ``np.nditer`` gives, as views of the memory of its operands rather than of its own."""
+    """Return the arrays that ``np.nditer`` yields as views of its operands' memory, so that they alias the operands."""
     if isinstance(y, tuple):
         return tuple(rebased(e, operands) for e in y)
     for x in operands:
@@ -119,7 +119,7 @@ def rebased(y: Any, operands: tuple[np.ndarray, ...]) -> Any:
 
 
 def blank_memory(holder: Any) -> np.ndarray:
-    """Zeros in the shape, dtype and memory layout of what ``owner`` gives; bytes for a buffer."""
+    """Return zeros in the shape, dtype and layout of ``holder``, a memory owner; bytes for a buffer."""
     if not isinstance(holder, np.ndarray):
         return np.zeros(_buffer(holder).size, np.uint8)  # type: ignore[union-attr]
     flat = np.zeros(holder.size, holder.dtype)
@@ -127,7 +127,7 @@ def blank_memory(holder: Any) -> np.ndarray:
 
 
 def corresponding(x: np.ndarray, holder: Any, blank: np.ndarray) -> np.ndarray:
-    """The view of ``blank``, made by ``blank_memory(holder)``, that lies there where ``x`` lies in the holder's memory."""
+    """Return the view of ``blank = blank_memory(holder)`` at the position of ``x`` in the holder's memory."""
     memory = holder if isinstance(holder, np.ndarray) else _buffer(holder)
     flat: Any = blank if blank.base is None else blank.base
     same = x.dtype is flat.dtype or x.dtype.kind not in "fc" or flat.dtype.kind not in "fc"
@@ -147,7 +147,7 @@ def _laid_over(flat: np.ndarray, x: np.ndarray, memory: np.ndarray) -> np.ndarra
 
 
 def _component(x: np.ndarray) -> int:
-    """The size of one real number of ``x``; a complex one is two of them."""
+    """Return the size in bytes of one real component of ``x``."""
     return x.itemsize // 2 if x.dtype.kind == "c" else x.itemsize
 
 
@@ -156,20 +156,20 @@ def _address(x: np.ndarray) -> int:
 
 
 def flat_index(x: np.flatiter, i: Any) -> Any:
-    """The index of the array beneath ``x`` that means ``x[i]``; the array need not be contiguous."""
+    """Return the index into ``x.base`` equivalent to ``x[i]``; the array need not be contiguous."""
     x[i]  # raises what NumPy raises
     return np.unravel_index(np.arange(x.base.size)[i], x.base.shape)
 
 
 def fields(dtype: np.dtype[Any]) -> tuple[str, ...]:
-    """The names of the fields of a structured dtype."""
+    """Return the names of the fields of a structured dtype."""
     if dtype.names is None:
         raise NoDerivative(f"a write into an array of dtype {dtype} has no derivative; use a dtype with named fields")
     return dtype.names
 
 
 def overlaps_itself(x: np.ndarray) -> bool:
-    """Whether two entries of a view are one place in memory (broadcast views, sliding windows)."""
+    """Return whether entries of a view alias each other (broadcast views, sliding windows)."""
     if x.flags.forc:
         return False
     reach = x.itemsize
@@ -181,7 +181,7 @@ def overlaps_itself(x: np.ndarray) -> bool:
 
 
 def distinct_entries(x: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Of a view that overlaps itself: the index of one entry for each place in memory, and the place of every entry."""
+    """Return, for a self-overlapping view, the index of one entry per memory location, and each entry's location."""
     offsets = np.zeros(x.shape, np.intp)
     for axis, (n, stride) in enumerate(zip(x.shape, x.strides)):
         offsets += np.arange(0, n * stride, stride).reshape(n, *[1] * (x.ndim - axis - 1)) if stride else 0
@@ -193,7 +193,7 @@ def distinct_entries(x: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]
 
 @contextmanager
 def made_writeable(x: np.ndarray) -> Iterator[None]:
-    """Let an array that is read-only be written to for a while, with the arrays that it is a view of."""
+    """Make a read-only array, and the arrays that it is a view of, writeable for the duration of the block."""
     chain = []
     a: Any = x
     while isinstance(a, np.ndarray):

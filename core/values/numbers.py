@@ -13,10 +13,10 @@ from .passing import per_class
 
 
 class Int(int):
-    """An integer that is differentiated; CPython shares its small ones, which would mix up their cotangents.
+    """A differentiated integer; CPython shares small ``int`` objects, so their cotangents would be mixed up.
 
-    Its sums, products and powers are of this class too, also where nothing is recorded: so what unrecorded code computes
-    from a differentiated integer is told from the constants that it stores, such as counts.
+    Sums, products and powers stay in this class, also in unrecorded code.  This distinguishes results computed from a
+    differentiated integer from constants such as counts.
     """
 
     __slots__ = ()
@@ -51,12 +51,12 @@ NUMBERS |= {np.dtype(c).type for c in "bhilqpBHILQP"}
 INEXACT = {float, complex, np.ndarray} | {np.dtype(c).type for c in "efdgFDG"}
 REAL = {float, np.float64}
 NUMBER_TYPES = {float, complex, Int} | {np.dtype(c).type for c in "efdgFDGbhilqpBHILQP"}
-AGAIN = object()  # in place of a result: to be computed operation by operation
+AGAIN = object()  # returned instead of a result: compute it operation by operation
 NO_KEYWORDS: dict[str, Any] = {}
 
 
 def differentiable(x: Any) -> bool:
-    """Whether a cotangent can belong to ``x``: an inexact number or array, an ``Int``, or a sequence of such."""
+    """Return whether ``x`` can have a cotangent: an inexact number or array, an ``Int``, or a sequence with one."""
     kind = type(x)
     if kind in PASSIVE:
         return False
@@ -70,29 +70,29 @@ def differentiable(x: Any) -> bool:
 
 
 def call_on(parent: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call ``function`` on the tape of the enclosing derivative, or plainly where there is none."""
+    """Call ``function`` on ``parent``, the tape of the enclosing derivative; plainly if there is none."""
     return function(*args, **kwargs) if parent is None else parent.call(function, *args, **kwargs)
 
 
 PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
-"""Weak proxies: ``isinstance`` asks them for the class of their object, and fails where it has died."""
+"""Weak proxies: ``isinstance`` uses the class of their referent, and raises if it no longer exists."""
 
 
 def referent(x: Any) -> Any:
-    """The object that a weak proxy stands for."""
+    """Return the referent of a weak proxy."""
     return x.__init__.__self__
 
 
 EXACT = {"fractions", "decimal", "_pydecimal", "mpmath", "sympy", "gmpy2"}
-"""Libraries that compute in integers and make numbers of them at last: no derivative can be followed there."""
+"""Libraries that compute with integers internally, so that no derivative can be propagated through them."""
 
 
 def is_of_exact(x: type | FunctionType) -> bool:
-    """Whether a class or a function belongs to a library that computes in integers."""
+    """Return whether a class or function belongs to one of the libraries ``EXACT``."""
     return (x.__module__ or "").partition(".")[0] in EXACT
 
 
 @per_class
 def is_exact(kind: type) -> bool:
-    """Whether a class computes in integers (``Fraction``, ``Decimal``), where no derivative can be followed."""
+    """Return whether a class or a base computes with integers internally (``Fraction``, ``Decimal``)."""
     return any(map(is_of_exact, kind.__mro__))

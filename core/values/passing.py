@@ -1,7 +1,8 @@
-"""Code that comes and goes: functions made by ``exec`` or ``eval`` in a namespace of their own, and classes made in functions.
+"""Cache eviction for temporary code: functions made by ``exec`` or ``eval`` in a namespace of their own, and local classes.
 
-What the engine keeps for the code of a module stays for good; what it keeps for these must not.  A class is forgotten when it
-is gone.  A function whose global variables are those of no module is kept by the engine's own caches, so only the last few stay.
+Cache entries for the code of a module are kept forever; those for temporary code would leak.  Entries of a class are
+dropped when it is collected.  The caches themselves keep functions alive, so only the most recent functions of no
+module are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 Found = TypeVar("Found")
 
 MOST_PASSING = 128
-"""Functions of no module of which something is kept."""
+"""How many functions that belong to no module keep their cache entries."""
 
 _UNKNOWN = object()
 _passing: OrderedDict[tuple[CodeType, int], None] = OrderedDict()
@@ -25,7 +26,7 @@ _forgetting: list[Callable[[CodeType, int], None]] = []
 
 
 def per_class(find: Callable[[type], Found]) -> Callable[[type], Found]:
-    """``find``, asked once for each class for as long as that lives."""
+    """Cache ``find`` per class; an entry lives as long as its class."""
     found: dict[int, Any] = {}
     references: dict[int, weakref.ref[type]] = {}
 
@@ -47,13 +48,13 @@ def per_class(find: Callable[[type], Found]) -> Callable[[type], Found]:
 
 
 def is_of_module(function: FunctionType) -> bool:
-    """Whether the global variables of a function are those of a module that is loaded."""
+    """Return whether the globals of a function are those of a loaded module."""
     scope = function.__globals__
     return getattr(sys.modules.get(scope.get("__name__", "")), "__dict__", None) is scope
 
 
 def is_class_of_module(cls: type) -> bool:
-    """Whether a class is found under its name in a module that is loaded."""
+    """Return whether a class can be looked up by its qualified name in its loaded module."""
     found: Any = sys.modules.get(cls.__module__)
     for name in cls.__qualname__.split("."):
         found = getattr(found, "__dict__", {}).get(name)
@@ -61,13 +62,13 @@ def is_class_of_module(cls: type) -> bool:
 
 
 def forgets(function: Callable[[CodeType, int], None]) -> Callable[[CodeType, int], None]:
-    """Register what drops all that a cache holds for some code with the globals of this identity."""
+    """Register ``function(code, id(globals))``, which drops a cache's entries for that code with those globals."""
     _forgetting.append(function)
     return function
 
 
 def pass_by(function: FunctionType) -> None:
-    """Something is kept now for ``function``."""
+    """Note that caches now hold entries for ``function``; evict those of the least recently noted."""
     if is_of_module(function):
         return
     key = function.__code__, id(function.__globals__)

@@ -1,4 +1,4 @@
-"""What code can reach: the containers, objects, variables and iterators that some values and functions lead to."""
+"""The state reachable by code: containers, objects, variables and iterators that values and functions refer to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .attributes import attributes
 from .numbers import NUMBER_TYPES, PASSIVE
 
 MOST_REACHED = 10_000
-"""Objects that are looked at; what leads to more is not followed to its end."""
+"""The most objects visited; a larger graph is traversed only in part."""
 
 EMPTY = object()
-"""In place of the contents of a variable that is not assigned."""
+"""Stands for the contents of an unassigned variable."""
 
 LIBRARIES = {"numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
-"""Packages whose global variables are no part of the program."""
+"""Packages whose globals are not part of the program's state."""
 
 CONTAINERS = {list, dict, set, frozenset, deque, CellType}
 
@@ -32,14 +32,14 @@ LEAVES = (PASSIVE | NUMBER_TYPES | {np.ndarray, CodeType}) - {FunctionType, type
 
 
 class Reach:
-    """What can be reached from some values, as it is now."""
+    """A snapshot of everything reachable from some values."""
 
     def __init__(self, *roots: Any) -> None:
-        self.held: list[tuple[Any, Any]] = []  # each container, object and variable with its entries
+        self.held: list[tuple[Any, Any]] = []  # containers, objects, variables, each with its entries
         self.values: list[Any] = []  # numbers and arrays
         self.iterators: list[Any] = []
-        self.is_whole = True  # whether all was looked at
-        self.seen: set[int] = set()  # the identities of what was looked at, apart from numbers and arrays
+        self.is_whole = True  # whether the traversal was complete
+        self.seen: set[int] = set()  # ids of visited objects, without numbers and arrays
         seen = self.seen
         waiting: list[Any] = [*roots]
         while waiting:
@@ -95,11 +95,11 @@ class Reach:
 
     @staticmethod
     def is_elsewhere(module: str | None) -> bool:
-        """Whether a module is no part of the program: a library or the engine."""
+        """Return whether a module belongs to a library or the engine, not to the program."""
         return is_of_engine(module) or (module or "").partition(".")[0] in LIBRARIES
 
     def visit_globals(self, code: CodeType, scope: dict[str, Any], waiting: list[Any]) -> None:
-        """The global variables that code names, and those of the modules that it names."""
+        """Visit the globals that code names, in its own module and in the modules that it names."""
         if self.is_elsewhere(scope.get("__name__")):
             return
         names = _names(code)
@@ -119,16 +119,16 @@ class Variables:
 
 
 def referents(iterator: Any) -> list[Any]:
-    """What an iterator written in C refers to, its class apart; what is in a tuple of it, instead of the tuple.
+    """Return the objects that a C iterator refers to, except its class; a tuple is replaced by its referents.
 
-    That tuple has no entry where ``zip_longest`` has come to the end of an iterator: Python code may ask what it refers to, and
-    would crash if it took out its entries.
+    The tuple of ``zip_longest`` holds NULL for an exhausted iterator: reading its entries would crash, asking for its
+    referents does not.
     """
     found: list[Any] = []
     for part in gc.get_referents(iterator):
         if type(part) is tuple:
             found += gc.get_referents(part)
-        elif part is not type(iterator):  # which those of itertools refer to since Python 3.12
+        elif part is not type(iterator):  # itertools' iterators refer to their class since Python 3.12
             found.append(part)
     return found
 
@@ -143,7 +143,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def entries_of(x: Any) -> Any:
-    """The entries of a container, the attributes of an object, the contents of a variable."""
+    """Return the entries of a container, the attributes of an object, or the contents of a variable."""
     if isinstance(x, (list, deque)):
         return list(x)
     if isinstance(x, dict):

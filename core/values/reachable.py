@@ -1,4 +1,4 @@
-"""What can be reached from a value: the numbers, arrays and objects that it holds, however deep."""
+"""The numbers, arrays and objects that a value holds, at any depth."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ REFERENCING |= {"enum", "_weakrefset", "_frozen_importlib", "_frozen_importlib_e
 
 
 def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[Any] | None = None) -> None:
-    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds, however deep.
+    """Add to ``found`` the identities of the numbers, arrays and objects that ``x`` holds, at any depth.
 
-    ``values`` receives the numbers and arrays themselves, and of the objects those that keep what they hold in C.
+    ``values`` receives the numbers and arrays themselves, and the objects that hold their data in C.
     """
     seen = set() if seen is None else seen
     waiting = [x]
@@ -44,7 +44,7 @@ def reached(x: Any, found: set[int], seen: set[int] | None = None, values: list[
             continue
         seen.add(id(x))
         if kind in PROXIES:
-            with suppress(ReferenceError):  # nothing is left of what it stood for
+            with suppress(ReferenceError):  # the referent no longer exists
                 waiting.append(referent(x))
             continue
         if isinstance(x, (tuple, list, set, frozenset, deque)):
@@ -69,19 +69,19 @@ CONTAINERS = {tuple, list, set, frozenset, deque}
 
 
 def _entries(x: Any) -> Any:
-    """The entries of an object of a class derived from a container, past the methods of that class."""
+    """Return the entries of an object of a container's subclass, bypassing the subclass's methods."""
     return next(base for base in CONTAINERS if isinstance(x, base)).__iter__(x)
 
 
 def contents(x: Any) -> list[Any]:
-    """What a container holds as its entries; nothing of other objects."""
+    """Return the entries of a container; an empty list for other objects."""
     if isinstance(x, dict):
         return [*dict.keys(x), *dict.values(x)]
     return [*_entries(x)] if isinstance(x, tuple(CONTAINERS)) else []
 
 
 def _held(x: Any) -> list[Any]:
-    """What an object of no container class refers to."""
+    """Return the objects that ``x`` refers to, apart from its entries as a container."""
     if isinstance(x, FunctionType):
         cells = [c.cell_contents for c in x.__closure__ or () if _is_filled(c)]
         return [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
@@ -110,7 +110,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 @per_class
 def is_foreign(kind: type) -> bool:
-    """Whether objects of a class keep values in C, outside of the built-in containers and numbers."""
+    """Return whether instances hold values in C that are not those of built-in containers and numbers."""
     if issubclass(kind, (np.ndarray, np.number, np.bool_, np.dtype, np.ufunc, np.flatiter)):
         return False
     if is_exact(kind):
@@ -128,7 +128,7 @@ def _is_compiled_method(cls: type, v: Any) -> bool:
 
 
 def _is_builtin(cls: type) -> bool:
-    """Whether a class is one of Python's own; an extension's also says "builtins" if it names no module."""
+    """Return whether a class is Python's own; extension classes without a module also report "builtins"."""
     if cls.__module__ != "builtins":
         return False
     own = vars(builtins).get(cls.__name__) is cls or cls in vars(types).values()

@@ -1,6 +1,7 @@
-"""NumPy's floating-point warnings are those of the program: the arithmetic of a backward sweep gives none.
+"""Suppress NumPy's floating-point warnings in backward sweeps; only the program's own arithmetic warns.
 
-A slope may be infinite where the program is not (a square root at zero), and meets there a cotangent of zero.
+A slope may be infinite where the program's values are finite (a square root at zero) and be multiplied by a zero
+cotangent.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 
 from numpy._core import umath
 
-# What np.errstate does at each entry, done once: a sweep may take no longer than that.
+# Built once: np.errstate builds it at each entry, which can take as long as a short sweep.
 _STATE = umath._extobj_contextvar  # type: ignore[attr-defined]
 _SILENT = umath._make_extobj(all="ignore")  # type: ignore[attr-defined]
 
 
 def silently(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)``, where NumPy neither warns of infinities and NaNs nor raises.
+    """Return ``function(*args)`` with NumPy's floating-point warnings and errors off.
 
     >>> import numpy as np
     >>> silently(np.divide, 1.0, 0.0)
@@ -25,20 +26,20 @@ def silently(function: Callable[..., Any], *args: Any) -> Any:
     """
     before = _STATE.get()
     try:
-        _STATE.set(_SILENT)  # within, since a signal may raise as soon as that is done
+        _STATE.set(_SILENT)  # inside "try": a signal may raise right after it
         return function(*args)
     finally:
         _STATE.set(before)
 
 
 def warnings_now() -> Any:
-    """What the program wants to be told, as ``np.errstate`` has it."""
+    """Return the current state of ``np.errstate``."""
     return _STATE.get()
 
 
 @contextmanager
 def warning_as(state: Any) -> Iterator[None]:
-    """For functions of the program that a sweep calls: NumPy warns as it did where they were given."""
+    """Restore a saved ``np.errstate``, for the program's own functions that a sweep calls."""
     before = _STATE.get()
     try:
         _STATE.set(state)

@@ -1,4 +1,4 @@
-"""Special methods of a class as Python looks them up: in the class, past the instance."""
+"""Look up special methods as Python does: in the class, not in the instance."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ ANSWERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "__bytes__": (bytes, bytes),
     "__iter__": (Iterator, iter),
 }
-"""What the special methods that Python asks have to give, and the function that asks."""
+"""Special method -> the type that it must return, and the built-in function that calls it."""
 
 COUNTS = {"__len__", "__length_hint__"}
-"""Those that have to give what is not negative, and fits into a word."""
+"""Special methods that must return a non-negative int of at most ``sys.maxsize``."""
 
 
 def answer(tape: Any, own: Any, method: str, x: Any, *args: Any) -> Any:
-    """What ``own``, the special method of this name, gives for ``x``.  Raises where Python does not take that as an answer."""
+    """Return ``own(x, *args)``, the special method ``method`` of ``x``; raise if Python would reject the result."""
     return accepted(method, x, tape.call(own, x, *args))
 
 
 def accepted(method: str, x: Any, y: Any) -> Any:
-    """``y``, if Python takes it as the answer of this special method of ``x``; else what Python raises."""
+    """Return ``y`` if it is a valid result of this special method of ``x``; else raise what Python raises."""
     kind, ask = ANSWERS[method]
     if not isinstance(y, kind) or method in COUNTS and not 0 <= y <= sys.maxsize:
         ask(type(type(x).__name__, (), {method: lambda *_: y})())
@@ -53,7 +53,7 @@ def accepted(method: str, x: Any, y: Any) -> Any:
 
 
 class Special:
-    """A special method that is no plain function (static, of a class, cached, any descriptor), called object first."""
+    """A special method that is not a plain function (staticmethod, any descriptor); takes the object first."""
 
     __slots__ = ("kind", "raw")
 
@@ -74,7 +74,7 @@ class Special:
 
 
 def _bound(raw: Any, x: Any, kind: type) -> Any:
-    """What Python calls for a special method: looked up in the class, then bound like any attribute."""
+    """Return ``raw``, found in a class, bound to ``x`` as Python binds a special method."""
     return raw.__get__(x, kind) if hasattr(type(raw), "__get__") else raw
 
 
@@ -82,7 +82,7 @@ WRITTEN_IN_C = (WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType
 
 
 def special(kind: type, name: str) -> Any:
-    """The special method ``name`` of a class, to be called with the object first; None if it is missing or in C."""
+    """Return the special method ``name`` of a class, which takes the object first; None if missing or in C."""
     of_kind = _of_classes_in_c.get(kind)
     if of_kind is not None:
         found = of_kind.get(name, MISSING)
@@ -95,7 +95,7 @@ def special(kind: type, name: str) -> Any:
 
 
 _of_classes_in_c: dict[type, dict[str, Any]] = {}
-"""Classes that nobody can change, and what has been found out about their special methods."""
+"""Immutable classes -> their special methods found so far."""
 
 
 def _looked_up(kind: type, name: str) -> Any:

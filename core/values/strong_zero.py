@@ -1,11 +1,11 @@
-"""Products in which a cotangent of zero gives zero, also against a factor that is infinite or NaN.
+"""Products in which a zero cotangent gives zero even if the other factor is infinite or NaN.
 
-A backward sweep multiplies plainly.  Only where a gradient comes out NaN is it repeated with ``Strong`` cotangents: arrays
-whose products leave out the non-finite factors that meet a zero.  A linear function of a strong cotangent is strong again,
-so a rule that multiplies more than once needs nothing of its own.
+A backward sweep first uses plain products.  Only if a gradient is NaN is it repeated with ``Strong`` cotangents:
+arrays whose products ignore non-finite factors at zero entries.  A linear function of a strong cotangent is strong
+again, so rules that multiply more than once need no special treatment.
 
-The factor is replaced, not the product: the derivative of such a product by the cotangent is the factor that was used, so
-a second derivative is that of the same formula.
+The factor is replaced, not the product, so that the derivative with respect to the cotangent is the factor that was
+used, and second derivatives differentiate the same formula.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 
 SMALL = 1000
-"""Entries up to which a sum of squares is the fastest to be had of all of them."""
+"""The array size up to which a sum of squares is the fastest test for NaN."""
 
 
 def is_nan(g: Any) -> bool:
-    """Whether a number or array holds a NaN; it may say so of an infinite complex number."""
+    """Return whether a number or array holds a NaN; an infinite complex number may also give True."""
     if isinstance(g, np.ndarray):
         if g.dtype.kind not in "fc":
             return False
-        # Both are NaN where an entry is, and make no array of the size of g as np.isnan does.
+        # Both are NaN if an entry is, and neither allocates an array of g's size as np.isnan does.
         seen = np.vdot(g, g) if g.size < SMALL else np.maximum.reduce(g, None)
         return bool(seen != seen)
     return isinstance(g, (float, complex, np.inexact)) and bool(g != g)
 
 
 def is_zero(dy: Any) -> bool:
-    """Whether a cotangent, or each in a structure, is exactly zero."""
+    """Return whether a cotangent, or each in a structure, is exactly zero."""
     if isinstance(dy, dict):
         dy = list(dy.values())
     if isinstance(dy, (tuple, list)):
@@ -40,7 +40,7 @@ def is_zero(dy: Any) -> bool:
 
 
 def product(dy: Any, factor: Any) -> Any:
-    """``dy * factor``, zero where ``dy`` is.
+    """Return ``dy * factor``, zero where ``dy`` is zero.
 
     >>> product(np.array([0.0, 2.0]), np.array([np.inf, np.inf])).tolist()
     [0.0, inf]
@@ -50,7 +50,7 @@ def product(dy: Any, factor: Any) -> Any:
 
 
 def quotient(dy: Any, divisor: Any) -> Any:
-    """``dy / divisor``, zero where ``dy`` is.
+    """Return ``dy / divisor``, zero where ``dy`` is zero.
 
     >>> quotient(np.array([0.0, 2.0]), np.array([0.0, 4.0])).tolist()
     [0.0, 0.5]
@@ -60,14 +60,15 @@ def quotient(dy: Any, divisor: Any) -> Any:
 
 
 def conjugate_product(dy: Any, factor: Any) -> Any:
-    """``product`` with the conjugate of a slope: one element-wise pullback."""
+    """Return ``product`` with the conjugate of a slope: an element-wise pullback."""
     return product(dy, np.conjugate(factor) if np.iscomplexobj(factor) else factor)
 
 
 def contraction(multiply: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """A sum of products, ``multiply(*operands)``, of a ``Strong`` operand and others.
+    """Return ``multiply(*operands)``, a sum of products of one ``Strong`` operand and others.
 
-    The other factors' non-finite entries are taken out, and what a cotangent other than zero meets of them put in again.
+    Non-finite entries of the other operands are replaced by zero; results in which one meets a non-zero cotangent are
+    then set to infinity or NaN.
     """
     place = next(i for i, x in enumerate(operands) if isinstance(x, Strong))
     finite = [np.isfinite(x) for x in operands]
@@ -79,7 +80,7 @@ def contraction(multiply: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     dy = plain[place]
 
     def count(mine: Any, i: int, theirs: Any) -> Any:
-        """How many products of marked entries each entry of the result is made of."""
+        """Count, for each entry of the result, the products of marked entries in its sum."""
         marks = [np.ones(np.shape(x)) for x in operands]
         marks[place], marks[i] = np.asarray(mine, float), np.asarray(theirs, float)
         return multiply(*marks)
@@ -97,7 +98,7 @@ def contraction(multiply: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
 
 
 def solution(solve: Callable[..., Any], a: Any, b: Any) -> Any:
-    """``solve(a, b)`` for stacks of matrices: a right side of zeros has the solution zero, whatever the matrix."""
+    """Return ``solve(a, b)`` for stacks of matrices; a zero right-hand side gives zero for any matrix."""
     a, b = np.asarray(a), _weak(b)
     as_vector = b.ndim == 1
     columns = b[:, None] if as_vector else b
@@ -110,7 +111,7 @@ def solution(solve: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 class Strong(np.ndarray):
-    """A cotangent in a rule's pullback, in which zero times anything is zero."""
+    """A cotangent array in which zero times any factor is zero."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out")
@@ -136,7 +137,7 @@ class Strong(np.ndarray):
 
 
 def strong(x: Any) -> Any:
-    """Cotangents as ``Strong`` arrays; what is no number stays as it is."""
+    """Convert cotangents to ``Strong`` arrays; values that are not numbers are unchanged."""
     if isinstance(x, (tuple, list)):
         parts = map(strong, x)
         return tuple(parts) if isinstance(x, tuple) else list(parts)
@@ -153,19 +154,19 @@ def _weak(x: Any) -> Any:
 
 
 def weak(x: Any) -> Any:
-    """``strong`` undone, in nested sequences too."""
+    """Convert ``Strong`` arrays back to plain ones, also in nested sequences."""
     if type(x) is tuple or type(x) is list:
         return type(x)([weak(e) for e in x])
     return _weak(x)
 
 
 def like(x: Any, dy: Any) -> Any:
-    """``x``, made of the entries of ``dy``: strong as that is."""
+    """Return ``x``, made from entries of ``dy``, as ``Strong`` if ``dy`` is."""
     return x.view(Strong) if type(dy) is Strong else x
 
 
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """``np.cross`` of vectors of space."""
+    """Return ``np.cross`` for three-dimensional vectors."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
@@ -194,4 +195,4 @@ CONTRACTIONS: dict[Any, Callable[..., Any]] = {
     np.einsum: _einsum,
     np.linalg.solve: lambda a, b: solution(np.linalg.solve, a, b),
 }
-"""Functions that sum products in C, or that look at their operands as plain arrays."""
+"""Functions that sum products in C or convert operands to plain arrays -> their version for strong cotangents."""

@@ -1,7 +1,7 @@
-"""The number by which CPython knows the state of a class: another one as soon as the class, or a base of it, is changed.
+"""Guards on classes by CPython's version tag, which changes when the class or one of its bases changes.
 
-CPython's own cache of methods rests on it (``tp_version_tag`` of ``PyTypeObject``).  Where the number does not behave so
-(another interpreter, another layout), no class has one.
+CPython's method cache relies on this tag (``tp_version_tag`` of ``PyTypeObject``).  If a test at import finds that it
+does not behave this way (another interpreter or layout), no class has a version.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import sys
 from typing import Any
 
 HEAP_TYPE = 1 << 9
-"""Among the flags of a class: it was made while the program ran, and may be changed."""
+"""Type flag of classes made at run time, which are mutable."""
 
 _UNKNOWN = bytes(4)
 _OFFSET = tuple.__basicsize__ + 45 * ctypes.sizeof(ctypes.c_void_p)
 
 
 def _place(cls: type) -> memoryview:
-    """The memory in which the version of a class stands; the class has to be kept alive."""
+    """Return the memory of a class's version tag; the caller must keep the class alive."""
     return memoryview((ctypes.c_char * len(_UNKNOWN)).from_address(id(cls) + _OFFSET))
 
 
 def _behaves() -> bool:
-    """Whether the number that is found is the version: it changes with a class and its bases, and with nothing else."""
+    """Return whether the tag at ``_OFFSET`` changes exactly when a class or one of its bases changes."""
     layout: Any = type
     if sys.implementation.name != "cpython" or layout.__basicsize__ < _OFFSET + len(_UNKNOWN):
         return False
@@ -41,7 +41,7 @@ def _behaves() -> bool:
         change()
         if len(seen) > 1 and bytes(place) in seen - {_UNKNOWN}:
             return False
-        _ = derived.a  # loaded, by which a class without a version gets one
+        _ = derived.a  # an attribute lookup assigns a missing version
         now = bytes(place)
         _ = type("further", (derived,), {"c": 4}).a
         if now in seen or bytes(place) != now:
@@ -54,19 +54,19 @@ _is_found = _behaves()
 
 
 class Versions:
-    """Classes, each with the version that it had when it was entered."""
+    """Classes with their versions at the time they were entered."""
 
     def __init__(self) -> None:
-        self.classes: dict[type, tuple[memoryview, bytes]] = {}  # another dict after ``clear``, else it only grows
+        self.classes: dict[type, tuple[memoryview, bytes]] = {}  # replaced by ``clear``, else it only grows
         self.looked_over: tuple[Any, int, list[memoryview], bytes] = self.classes, 0, [], b""
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def enter(self, cls: type) -> bool:
-        """Take down the version of a class; False if it has none."""
+        """Record the version of a class; return False if it has none."""
         if cls in self.classes:
-            return True  # with an older version, if it has been changed since
+            return True  # keeps the older version if the class has changed since
         if not _is_found:
             return False
         place = _place(cls)
@@ -77,7 +77,7 @@ class Versions:
         return True
 
     def hold(self) -> bool:
-        """Whether all the classes are as they were."""
+        """Return whether no class has changed since it was entered."""
         classes, count, places, versions = self.looked_over
         if classes is not self.classes or count != len(classes):
             classes = self.classes
