@@ -97,12 +97,6 @@ class Branches(Raising):
         scope = self.scope
         self.builder.line = Line.of(node.lineno, scope.filename, scope.own_name, scope.caller)
 
-    def set_attribute(self, x: Any, name: str, value: Any) -> None:
-        raise NotImplementedError
-
-    def warn(self, text: str) -> None:
-        raise NotImplementedError
-
     def touch(self, holder: Any) -> None:
         """Save a holder's content and refuse the change if it is not allowed; to be called before every change."""
         holder = self.owners.get(id(holder), holder)

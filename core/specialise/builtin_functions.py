@@ -57,7 +57,7 @@ def _range(trace: Any, *args: Any) -> Any:
 
 
 def _iter(trace: Any, x: Any, *sentinel: Any) -> Any:
-    return trace.interpret(called, (x, *sentinel), {}) if sentinel else iterator_of(trace, x)
+    return trace.calls.interpret(called, (x, *sentinel), {}) if sentinel else iterator_of(trace, x)
 
 
 def _enumerate(trace: Any, iterable: Any, start: Any = 0) -> Any:
@@ -83,7 +83,7 @@ def _reversed(trace: Any, x: Any) -> Any:
 
 
 def _in_python(definition: Any) -> Any:
-    return lambda trace, *args, **kwargs: trace.interpret(definition, args, kwargs)
+    return lambda trace, *args, **kwargs: trace.calls.interpret(definition, args, kwargs)
 
 
 def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
@@ -116,7 +116,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
 
 
 def _setattr(trace: Any, x: Any, name: str, value: Any) -> None:
-    trace.set_attribute(x, name, value)
+    trace.objects.set_attribute(x, name, value)
 
 
 def _callable(trace: Any, x: Any) -> bool:
@@ -146,7 +146,7 @@ class _Compared:
         self.key = key
 
     def __lt__(self, other: _Compared) -> bool:
-        test = self.trace.truth(self.trace.call(operator.lt, self.key, other.key))
+        test = self.trace.expressions.truth(self.trace.call(operator.lt, self.key, other.key))
         if isinstance(test, bool):
             return test
         raise BadInput(
@@ -184,7 +184,7 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
         return NotImplemented
     if len(items) <= _SORTED_BY_INSERTION:
-        return trace.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
+        return trace.calls.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
     raise BadInput(
         "the order of objects by numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
     )
@@ -223,19 +223,19 @@ def _some(is_any: bool) -> Any:
         combine = operator.or_ if is_any else operator.and_
 
         def step(found: Any, x: Any) -> Any:
-            test = as_python_bool(trace, trace.truth(x))
+            test = as_python_bool(trace, trace.expressions.truth(x))
             if isinstance(test, bool):
                 return found if test is not is_any else is_any
             return test if found is (not is_any) else found if found is is_any else trace.call(combine, found, test)
 
         if isinstance(iterable, Traced):
-            return trace.fold(iterable, not is_any, step)
-        found = trace.unless_it_matters(lambda: trace.fold(iterable, not is_any, step))
+            return trace.loops.fold(iterable, not is_any, step)
+        found = trace.loops.unless_it_matters(lambda: trace.loops.fold(iterable, not is_any, step))
         if found is not NotImplemented:
             return found
         if isinstance(iterable, Generator) and iterable.is_fresh:
-            return trace.search(iterable, is_any)
-        return trace.interpret(any_ if is_any else all_, (iterable,), {})
+            return trace.loops.search(iterable, is_any)
+        return trace.calls.interpret(any_ if is_any else all_, (iterable,), {})
 
     return some
 
@@ -243,7 +243,7 @@ def _some(is_any: bool) -> Any:
 def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
     if isinstance(iterable, Traced):
         return NotImplemented
-    return trace.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
+    return trace.loops.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
 
 
 def _extreme(function: Any) -> Any:
@@ -261,7 +261,7 @@ def _extreme(function: Any) -> Any:
             return NotImplemented
         if key is None and not has_traced(items) and not has_objects:
             return NotImplemented
-        return trace.interpret(
+        return trace.calls.interpret(
             largest if function is max else smallest, (items, (lambda x: x) if key is None else key), {}
         )
 
@@ -323,7 +323,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         if trace.outside.is_outside(x) and not dict.__contains__(x, index):
             trace.outside.miss(x, index)
         if dict.__contains__(x, index):
-            found = trace.settled(x, index, KeyError, str(index))
+            found = trace.expressions.settled(x, index, KeyError, str(index))
         else:
             missing = getattr(type(x), "__missing__", None)
             if isinstance(missing, types.FunctionType):
@@ -383,7 +383,7 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
-            trace.settled(x, index, KeyError, str(index))
+            trace.expressions.settled(x, index, KeyError, str(index))
     if not hasattr(type(x), "__delitem__"):
         raise TypeError(f"'{kind_of(x)}' object doesn't support item deletion")
     trace.touch(x)
@@ -417,7 +417,7 @@ def take_dict(trace: Any, x: Any) -> None:
 
 def _vars(trace: Any, x: Any) -> Any:
     take_dict(trace, x)
-    return trace.attributes_of(x)
+    return trace.objects.attributes_of(x)
 
 
 SPECIAL: dict[Any, Callable[..., Any]] = {
@@ -451,7 +451,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     id: _id,
     copy.copy: shallow,
     copy.deepcopy: deep,
-    alike: lambda trace, x, y: trace.alike(x, y),
+    alike: lambda trace, x, y: trace.expressions.alike(x, y),
     vars: _vars,
     functools.cmp_to_key: _cmp_to_key,
     iter: _iter,
@@ -460,7 +460,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     reversed: _reversed,
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
-    bool: lambda trace, x=False: as_python_bool(trace, trace.truth(x)),
-    operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.truth(x),
+    bool: lambda trace, x=False: as_python_bool(trace, trace.expressions.truth(x)),
+    operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.expressions.truth(x),
 }
 """Functions with an interpreter's body of their own; ``NotImplemented`` passes a call on to the other tables."""

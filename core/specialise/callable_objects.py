@@ -74,7 +74,7 @@ def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: An
 
 def _call_elementwise(trace: Any, function: Any, otypes: Any, args: Any) -> Any:
     since = next(Storage.count)
-    made = trace.interpret(elementwise, (function, otypes, *args), {})
+    made = trace.calls.interpret(elementwise, (function, otypes, *args), {})
     return note_call(made, since, memory_order.elementwise, args, {})
 
 

@@ -31,14 +31,12 @@ from .instances import is_instance
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
-from .recursion import Recursions
 from .scopes import Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import started
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
-from .uninterpreted import Uninterpreted
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
@@ -79,27 +77,30 @@ _OF_CONTAINERS = _OPERATORS | {
 }
 
 
-class Calls(Uninterpreted, Recursions):
+class Calls:
     """The part of the interpreter that handles calls."""
 
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
     def eval_Call(self, node: ast.Call) -> Any:
-        function = self.expression(node.func)
+        function = self.trace.expressions.expression(node.func)
         if function is super and not node.args:
             return self.super_()
-        args = self.elements(node.args)
+        args = self.trace.expressions.elements(node.args)
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
             if k.arg is None:
-                more = self.expression(k.value)
-                self.refuse_unknown_entries(more)
-                kwargs.update(opened(self, more))
+                more = self.trace.expressions.expression(k.value)
+                self.trace.refuse_unknown_entries(more)
+                kwargs.update(opened(self.trace, more))
             else:
-                kwargs[k.arg] = self.expression(k.value)
-        self.go_to(node)
+                kwargs[k.arg] = self.trace.expressions.expression(k.value)
+        self.trace.go_to(node)
         return self.call(function, *args, **kwargs)
 
     def super_(self) -> Any:
-        scope = self.scope
+        scope = self.trace.scope
         root = scope
         while root.parent is not None:
             root = root.parent
@@ -115,21 +116,21 @@ class Calls(Uninterpreted, Recursions):
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
-            return self.call_real(function, args, kwargs)
+            return self.trace.uninterpreted.call_real(function, args, kwargs)
         special = SPECIAL.get(function)
-        if self.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
-            function, args, kwargs = read_by(self, function, args, kwargs, special is None)
+        if self.trace.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
+            function, args, kwargs = read_by(self.trace, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
-        by_hand = self.level and function in ADJOINTS
+        by_hand = self.trace.level and function in ADJOINTS
         if by_hand:
-            return connected.call_with_adjoint(self, function, args, kwargs)
-        if self.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
+            return connected.call_with_adjoint(self.trace, function, args, kwargs)
+        if self.trace.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
             since = next(Storage.count)
-            found = connected.call_by_rule(self, function, args, kwargs)
+            found = connected.call_by_rule(self.trace, function, args, kwargs)
             if found is not NotImplemented:
                 return note_call(found, since, function, args, kwargs)
         if special is not None:
-            found = special(self, *args, **kwargs)
+            found = special(self.trace, *args, **kwargs)
             if found is not NotImplemented:
                 return found
         if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
@@ -138,7 +139,7 @@ class Calls(Uninterpreted, Recursions):
             if not self.overloaded(function, args):
                 try:
                     since = next(Storage.count)
-                    return note_call(body(self, *args, **kwargs), since, function, args, kwargs)
+                    return note_call(body(self.trace, *args, **kwargs), since, function, args, kwargs)
                 except TypeError as error:
                     refuse_form(function, error)
                     raise
@@ -152,30 +153,30 @@ class Calls(Uninterpreted, Recursions):
         if kind is TracedMethod:
             since, x = next(Storage.count), function.x
             return note_call(
-                function.body(self, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
+                function.body(self.trace, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
             )
         caller = caller_of(kind)
         if caller is not None:
-            return caller(self, function, args, kwargs)
+            return caller(self.trace, function, args, kwargs)
         if isinstance(function, type):
-            return self.construct(function, args, kwargs)
+            return self.trace.objects.construct(function, args, kwargs)
         if kind is types.BuiltinFunctionType and function in _OPERATORS:
             return self.operator(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
-                return self.call(self.attribute(self.from_outside(owner), function.__name__), *args, **kwargs)
-            return self.call_builtin(function, args, kwargs)
+                return self.call(self.trace.attribute(self.from_outside(owner), function.__name__), *args, **kwargs)
+            return self.trace.containers.call_builtin(function, args, kwargs)
         handler = getattr(function, "__morula_trace__", None)
         if handler is not None:
-            return handler(self, *args, **kwargs)
+            return handler(self.trace, *args, **kwargs)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and args:
             if isinstance(args[0], CONTAINERS):
-                return self.call_builtin(function.__get__(args[0]), args[1:], kwargs)
+                return self.trace.containers.call_builtin(function.__get__(args[0]), args[1:], kwargs)
             if isinstance(args[0], Traced) and issubclass(python_type(args[0]), function.__objclass__):
-                return self.call(self.attribute(args[0], function.__name__), *args[1:], **kwargs)
+                return self.call(self.trace.attribute(args[0], function.__name__), *args[1:], **kwargs)
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
-            self.touch(args[0])
+            self.trace.touch(args[0])
         implementation = getattr(function, "_implementation", None)
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)
@@ -184,11 +185,15 @@ class Calls(Uninterpreted, Recursions):
             raise TypeError(f"'{kind_of(function)}' object is not callable")
         if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)
-        return self.call_real(function, args, kwargs)
+        return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def from_outside(self, x: Any) -> Any:
         """Return the program's value for the array or number of a bound method."""
-        return self.outside.read(self, [x], 0, x) if type(x) is np.ndarray else Scalar(self.builder.constant(x))
+        return (
+            self.trace.outside.read(self.trace, [x], 0, x)
+            if type(x) is np.ndarray
+            else Scalar(self.trace.builder.constant(x))
+        )
 
     def overloaded(self, function: Any, args: Any) -> bool:
         """Whether a user's class, or Python's containers, define this operator."""
@@ -203,15 +208,17 @@ class Calls(Uninterpreted, Recursions):
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
         module = function.__module__ or ""
         of_library = module.partition(".")[0] in LIBRARIES and not (
-            module == "collections" and args and self.outside.is_outside(args[0])  # the dicts of a ChainMap may change
+            module == "collections"
+            and args
+            and self.trace.outside.is_outside(args[0])  # the dicts of a ChainMap may change
         )
         if not always and of_library and not has_traced(args) and not has_traced(kwargs):
-            if self.outside.has_containers:
-                function, args, kwargs = read_by(self, function, args, kwargs, True)
+            if self.trace.outside.has_containers:
+                function, args, kwargs = read_by(self.trace, function, args, kwargs, True)
             if not has_traced(args) and not has_traced(kwargs):
-                return self.call_real(function, args, kwargs)
+                return self.trace.uninterpreted.call_real(function, args, kwargs)
         if function in ALWAYS:
-            return ALWAYS[function](self, *args, **kwargs)
+            return ALWAYS[function](self.trace, *args, **kwargs)
         if module.startswith(_OF_TRACES):
             return function(*args, **kwargs)
         return self.interpret(function, args, kwargs)
@@ -223,7 +230,7 @@ class Calls(Uninterpreted, Recursions):
         except NoSource as error:
             if has_traced(args) and _has_loop(function.__code__):  # Python would unroll it
                 raise BadInput(str(error)) from None
-            return self.call_real(function, args, kwargs)
+            return self.trace.uninterpreted.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
             raise BadInput(
                 f"{describe(function)} is an async function, which cannot be compiled: nothing in a compiled program can wait; "
@@ -231,14 +238,14 @@ class Calls(Uninterpreted, Recursions):
             )
 
         if (function.__module__ or "").partition(".")[0] not in _SETTLED:
-            self.outside.run(function)
+            self.trace.outside.run(function)
 
         def run(args: Any, kwargs: Any) -> Any:
             scope = Scope(local_names(node), None, function, function.__qualname__)
             self.bind(scope, node, args, kwargs, function.__defaults__ or (), function.__kwdefaults__ or {}, function)
             return self.run_body(scope, node)
 
-        return self.recursive(function, args, kwargs, run)
+        return self.trace.recursive_calls.recursive(function, args, kwargs, run)
 
     def call_closure(self, function: Closure, args: Any, kwargs: Any) -> Any:
 
@@ -247,29 +254,33 @@ class Calls(Uninterpreted, Recursions):
             self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
             return self.run_body(scope, function.node)
 
-        return self.recursive(function, args, kwargs, run)
+        return self.trace.recursive_calls.recursive(function, args, kwargs, run)
 
     def run_body(self, scope: Scope, node: Any) -> Any:
-        self.new(scope.vars)
-        self.scopes.append(scope)
-        line = scope.caller = self.builder.line
+        self.trace.new(scope.vars)
+        self.trace.scopes.append(scope)
+        line = scope.caller = self.trace.builder.line
         try:
             if isinstance(node, ast.Lambda):
-                self.go_to(node.body)
+                self.trace.go_to(node.body)
                 return self.body_of_lambda(node)
             if is_generator(node):
-                return started(self, node, scope)
-            jump = self.run(node.body) if self.ways is not None or not self.may_fork else self.run_forking(node.body)
+                return started(self.trace, node, scope)
+            jump = (
+                self.trace.statements.run(node.body)
+                if self.trace.ways is not None or not self.trace.may_fork
+                else self.trace.statements.run_forking(node.body)
+            )
         finally:
-            self.scopes.pop()
-            self.builder.line = line
+            self.trace.scopes.pop()
+            self.trace.builder.line = line
         return None if jump is None else self.returned(jump)
 
     def body_of_lambda(self, node: ast.Lambda) -> Any:
         try:
-            return self.expression(node.body)
+            return self.trace.expressions.expression(node.body)
         except MorulaError as error:
-            self.locate(error, node.body)
+            self.trace.statements.locate(error, node.body)
             raise
 
     def returned(self, jump: Any, otherwise: Any = None) -> Any:
@@ -278,7 +289,7 @@ class Calls(Uninterpreted, Recursions):
         condition = jump.conditions.get("return", False)
         if condition is True or jump.covers and jump.conditions.keys() == {"return"}:
             return jump.value
-        return self.branch(self.value(condition), lambda: jump.value, lambda: otherwise)
+        return self.trace.branch(self.trace.value(condition), lambda: jump.value, lambda: otherwise)
 
     def bind(self, scope: Scope, node: Any, args: Any, kwargs: Any, defaults: Any, by_name: Any, function: Any) -> None:
         """Bind a call's arguments to the parameters as Python does."""
@@ -307,10 +318,12 @@ class Calls(Uninterpreted, Recursions):
             given[a.kwarg.arg] = rest
         for place, (p, x) in enumerate(zip(names[len(names) - len(defaults) :], defaults)):
             if p not in given:
-                given[p] = x if function is None else self.outside.read(self, function.__defaults__, place, x)
+                given[p] = (
+                    x if function is None else self.trace.outside.read(self.trace, function.__defaults__, place, x)
+                )
         for p, x in by_name.items():
             if p not in given:
-                given[p] = x if function is None else self.outside.read(self, function.__kwdefaults__, p, x)
+                given[p] = x if function is None else self.trace.outside.read(self.trace, function.__kwdefaults__, p, x)
         if any(p not in given for p in (*names, *(k.arg for k in a.kwonlyargs))):
             refuse_arguments(node, _qualified(scope), args, kwargs)
         scope.vars.update(given)
@@ -324,7 +337,7 @@ class Calls(Uninterpreted, Recursions):
             return (
                 self.call(method, *args)
                 if isinstance(method, types.FunctionType)
-                else self.call_real(function, args, {})
+                else self.trace.uninterpreted.call_real(function, args, {})
             )
         a, b = args
         if function in _IN_PLACE:
@@ -337,8 +350,8 @@ class Calls(Uninterpreted, Recursions):
             if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
                 return self.call(method, a, b)
             if isinstance(a, CONTAINERS):
-                self.touch(a)
-                return self.call_real(function, args, {})
+                self.trace.touch(a)
+                return self.trace.uninterpreted.call_real(function, args, {})
             return self.call(plain, a, b)
         names = _BINARY.get(function) or _COMPARISONS[function]
         for x, y, name in ((a, b, names[0]), (b, a, names[1])):
@@ -353,16 +366,16 @@ class Calls(Uninterpreted, Recursions):
                 return self.call(function, *plain)
         if function in _COMPARISONS and type(a) is type(b) and isinstance(a, (list, tuple)) and has_traced((a, b)):
             if function not in (operator.eq, operator.ne):
-                return self.in_order(function, a, b)
+                return self.trace.containers.in_order(function, a, b)
         if function in (operator.eq, operator.ne):
             equal = NotImplemented
-            if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self, (a, b))):
-                equal = self.equal(a, b)
+            if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self.trace, (a, b))):
+                equal = self.trace.containers.equal(a, b)
             elif type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
-                equal = identical(self, a, b)
+                equal = identical(self.trace, a, b)
             if equal is not NotImplemented:
                 return equal if function is operator.eq else self.call(operator.not_, equal)
-        return self.call_real(function, args, {})
+        return self.trace.uninterpreted.call_real(function, args, {})
 
     def as_number(self, x: Any, other: Any) -> Any:
         """Convert a member of an ``IntEnum``, say, to a plain number, or to NumPy's if the other operand is NumPy's."""
@@ -380,22 +393,22 @@ class Calls(Uninterpreted, Recursions):
         if isinstance(x, Scalar):
             raise TypeError("'float' object is not iterable")
         if isinstance(x, (Array, Sequence)):
-            sequence = sequence_of(self, x)
+            sequence = sequence_of(self.trace, x)
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
                 raise NeedsConcrete(
-                    self.value(sequence.length), "the number of iterations, which is not known while compiling"
+                    self.trace.value(sequence.length), "the number of iterations, which is not known while compiling"
                 )
             return (sequence.item(i) for i in range(int(sequence.length)))
-        return self.drawn(iterator_of(self, x))
+        return self.drawn(iterator_of(self.trace, x))
 
     def drawn(self, iterator: Any) -> Iterator[Any]:
         """Yield the items of an iterator lazily."""
         for count in itertools.count():
             refuse_endless(iterator, count)
             try:
-                item = advance(self, iterator)
+                item = advance(self.trace, iterator)
             except StopIteration:
                 return
             yield item

@@ -14,7 +14,6 @@ from .forms import same_entries
 from .identity import has_choice, refuse_as_key
 from .instances import is_instance
 from .lists_in_python import METHODS, insert
-from .objects import Objects
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
 from .traced import NeedsConcrete, Scalar
@@ -24,91 +23,98 @@ ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains
 CONTAINERS = (list, dict, set, deque)
 
 
-class Containers(Objects):
+class Containers:
     """The part of the interpreter that calls methods of containers."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
 
     def equal(self, a: Any, b: Any) -> Any:
         if len(a) != len(b):
             return False
         if isinstance(a, dict):
             for x in (a, b):
-                self.refuse_unknown_entries(x, order=isinstance(a, OrderedDict))
+                self.trace.refuse_unknown_entries(x, order=isinstance(a, OrderedDict))
             if a.keys() != b.keys() or isinstance(a, OrderedDict) and list(a) != list(b):
                 return False
         result: Any = True
         for x, y in zip(a, b) if not isinstance(a, dict) else ((a[k], b[k]) for k in a):
-            result = self.both(result, self.alike(x, y))
+            result = self.trace.expressions.both(result, self.trace.expressions.alike(x, y))
         return result
 
     def in_order(self, compare: Any, a: Any, b: Any, i: int = 0) -> Any:
         """Compare two lists or tuples by ``<``, ``<=``, ``>`` or ``>=``: as their first unequal items compare."""
         if i == min(len(a), len(b)):
             return compare(len(a), len(b))
-        same = self.alike(a[i], b[i])
+        same = self.trace.expressions.alike(a[i], b[i])
         if isinstance(same, bool):
-            return self.in_order(compare, a, b, i + 1) if same else self.call(compare, a[i], b[i])
-        return self.branch(
-            self.value(same), lambda: self.in_order(compare, a, b, i + 1), lambda: self.call(compare, a[i], b[i])
+            return self.in_order(compare, a, b, i + 1) if same else self.trace.call(compare, a[i], b[i])
+        return self.trace.branch(
+            self.trace.value(same),
+            lambda: self.in_order(compare, a, b, i + 1),
+            lambda: self.trace.call(compare, a[i], b[i]),
         )
 
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = getattr(function, "__self__", None), function.__name__
         if type(owner) is str and name == "join" and len(args) == 1:
-            return joined(self, owner, *args)
+            return joined(self.trace, owner, *args)
         if type(owner) is str and name == "format" and any(map(is_told, (*args, *kwargs.values()))):
-            return by_format(self, owner, args, kwargs)
+            return by_format(self.trace, owner, args, kwargs)
         if type(owner) is list and name == "insert" and isinstance(args[0], Scalar):
-            return self.interpret(insert, (owner, *args), kwargs)
+            return self.trace.calls.interpret(insert, (owner, *args), kwargs)
         if type(owner) in (list, tuple) and name in METHODS and self.compares_unknown((owner, args)):
-            return self.interpret(METHODS[name], (owner, *args), kwargs)
+            return self.trace.calls.interpret(METHODS[name], (owner, *args), kwargs)
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
-                raise NeedsConcrete(self.value(args[0]), what)
+                raise NeedsConcrete(self.trace.value(args[0]), what)
             if isinstance(owner, dict):
                 found = self.call_of_dict(owner, name, args)
                 if found is not NotImplemented:
                     return found
-            elif name in ("index", "count", "remove") and has_choice(self, (owner, args)):
+            elif name in ("index", "count", "remove") and has_choice(self.trace, (owner, args)):
                 raise BadInput(
                     f"{type(owner).__name__}.{name} of objects that may be one of two cannot be compiled; keep a number in the objects, "
                     "and compare that"
                 )
             if name in CHANGING:
-                self.touch(owner)
-            if type(owner) is dict and name in ("values", "items") and self.outside.is_outside(owner):
+                self.trace.touch(owner)
+            if type(owner) is dict and name in ("values", "items") and self.trace.outside.is_outside(owner):
                 return [(k, v) if name == "items" else v for k, v in self.read_all(owner)]
         elif is_instance(owner) and name in ("__setattr__", "__delattr__"):
-            self.touch(owner)
-        return self.call_real(function, args, kwargs)
+            self.trace.touch(owner)
+        return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def compares_unknown(self, x: Any) -> bool:
         """Whether comparing the contents of x may depend on traced numbers or on merged objects."""
-        return has_traced(x) or has_choice(self, x) or any(is_instance(e) for part in x for e in part)
+        return has_traced(x) or has_choice(self.trace, x) or any(is_instance(e) for part in x for e in part)
 
     def call_of_dict(self, owner: Any, name: str, args: Any) -> Any:
         """Call a dict's method that reads one entry, maybe absent on one path; NotImplemented leaves it to Python."""
         if name not in ("get", "pop", "setdefault"):
             if name not in ("clear", "__setitem__", "__getitem__", "__contains__"):
-                self.refuse_unknown_entries(owner)
+                self.trace.refuse_unknown_entries(owner)
             return NotImplemented
         key, *default = args
-        refuse_as_key(self, key)
+        refuse_as_key(self.trace, key)
         held = dict.get(owner, key, UNBOUND)
         if isinstance(held, Conflict):
             raise BadInput(held.text)
-        if name == "get" and self.outside.is_outside(owner):
-            self.note_key(owner, key, held)
-            return (default[0] if default else None) if held is UNBOUND else self.call(operator.getitem, owner, key)
+        if name == "get" and self.trace.outside.is_outside(owner):
+            self.trace.expressions.note_key(owner, key, held)
+            return (
+                (default[0] if default else None) if held is UNBOUND else self.trace.call(operator.getitem, owner, key)
+            )
         if not isinstance(held, Late):
             return NotImplemented
         if name == "pop" and not default:
-            found = self.settled(owner, key, KeyError, str(key))
+            found = self.trace.expressions.settled(owner, key, KeyError, str(key))
         else:
             other = default[0] if default else None
-            found = self.branch(self.value(held.absent), lambda: other, lambda: held.x)
+            found = self.trace.branch(self.trace.value(held.absent), lambda: other, lambda: held.x)
         if name != "get":
-            self.touch(owner)
+            self.trace.touch(owner)
             if name == "pop":
                 del owner[key]
             else:
@@ -117,7 +123,7 @@ class Containers(Objects):
 
     def read_all(self, holder: dict[Any, Any]) -> list[tuple[Any, Any]]:
         """Return the entries of an outside dict, all read."""
-        return [(k, self.outside.read(self, holder, k, x)) for k, x in holder.items()]
+        return [(k, self.trace.outside.read(self.trace, holder, k, x)) for k, x in holder.items()]
 
     def note_change(self, x: Any, before: Any) -> None:
         """Register a change that a C function made in a container, or refuse it if the container must not change."""
@@ -133,5 +139,5 @@ class Containers(Objects):
         if same:
             return
         put(x, before)
-        self.touch(x)
+        self.trace.touch(x)
         put(x, now)

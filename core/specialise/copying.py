@@ -47,4 +47,4 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
         made = blank(type(x))
         hold(made, {k: part(e) for k, e in held_by_instance(x).items()})
         return trace.new(made)
-    return trace.call_real(copy.copy if hook == "__copy__" else copy.deepcopy, (x,), {})
+    return trace.uninterpreted.call_real(copy.copy if hook == "__copy__" else copy.deepcopy, (x,), {})

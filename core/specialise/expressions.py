@@ -18,14 +18,13 @@ from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
 from .arguments import has_traced
-from .branches import Branches
 from .contents import opened
 from .formatting import formatted
 from .identity import has_choice, identical, refuse_as_key
 from .instances import is_instance
 from .iterators import Iterator
 from .itertools_in_python import contains
-from .scopes import UNBOUND, Closure, Conflict, Late, Scope, local_names
+from .scopes import UNBOUND, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
@@ -58,25 +57,25 @@ COMPARE: dict[type, Any] = {
 }
 
 
-class Expressions(Branches):
+class Expressions:
     """The part of the interpreter that evaluates expressions."""
 
-    def expression(self, node: Any) -> Any:
-        return getattr(self, f"eval_{type(node).__name__}", self.unknown)(node)
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
 
-    def unknown(self, node: Any) -> Any:
-        raise NotImplementedError
+    def expression(self, node: Any) -> Any:
+        return self.trace.method_of(node)(node)
 
     # Names
 
     def load(self, name: str) -> Any:
-        scope: Scope | None = self.scope
+        scope: Scope | None = self.trace.scope
         root = scope
         while scope is not None:
             if name in scope.local:
                 if name in scope.vars:
                     return self.settled(scope.vars, name)
-                kind = UnboundLocalError if scope is self.scope else NameError
+                kind = UnboundLocalError if scope is self.trace.scope else NameError
                 raise kind(f"cannot access local variable '{name}' where it is not associated with a value")
             root, scope = scope, scope.parent
         assert root is not None
@@ -88,9 +87,9 @@ class Expressions(Branches):
                 raise NameError(
                     f"cannot access free variable '{name}' where it is not associated with a value"
                 ) from None
-            return self.outside.read(self, cell, None, found)
+            return self.trace.outside.read(self.trace, cell, None, found)
         if name in root.globals:
-            return self.outside.read(self, root.globals, name, root.globals[name])
+            return self.trace.outside.read(self.trace, root.globals, name, root.globals[name])
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(f"name '{name}' is not defined")
@@ -102,25 +101,29 @@ class Expressions(Branches):
         x = holder[key]
         if isinstance(x, Conflict):
             raise BadInput(x.text)
-        if isinstance(x, Late) and x.unread and self.builder.integers.truth(self.value(x.absent)) is not False:
+        if (
+            isinstance(x, Late)
+            and x.unread
+            and self.trace.builder.integers.truth(self.trace.value(x.absent)) is not False
+        ):
             raise BadInput(x.unread)
         if isinstance(x, Late):
             text = text or f"cannot access local variable '{key}' where it is not associated with a value"
             if x.before:
-                error, text = BadInput, f"{x.before}; the loop has not run\n  {self.where()}"
-            self.builder.raise_if(self.value(x.absent), error, text)
-            self.touch(holder)
+                error, text = BadInput, f"{x.before}; the loop has not run\n  {self.trace.where()}"
+            self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
+            self.trace.touch(holder)
             holder[key] = x.x
             return x.x
         return x
 
     def store(self, name: str, x: Any) -> None:
-        scope: Scope | None = self.scope
+        scope: Scope | None = self.trace.scope
         while scope is not None and (name not in scope.local):
             scope = scope.parent
         if scope is None:
             raise BadInput(f"compiled code assigns to '{name}', a variable of outside; return the value instead")
-        self.touch(scope.vars)
+        self.trace.touch(scope.vars)
         scope.vars[name] = x
 
     def eval_Name(self, node: ast.Name) -> Any:
@@ -135,22 +138,19 @@ class Expressions(Branches):
         return x
 
     def eval_Lambda(self, node: ast.Lambda) -> Any:
-        return self.closure(node)
-
-    def closure(self, node: Any) -> Closure:
-        raise NotImplementedError
+        return self.trace.statements.closure(node)
 
     # Operators
 
     def eval_BinOp(self, node: ast.BinOp) -> Any:
-        return self.call(BINARY[type(node.op)], self.expression(node.left), self.expression(node.right))
+        return self.trace.call(BINARY[type(node.op)], self.expression(node.left), self.expression(node.right))
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         x = self.expression(node.operand)
         if isinstance(node.op, ast.Not):
             test = self.truth(x)
-            return not test if isinstance(test, bool) else self.call(operator.not_, test)
-        return self.call(UNARY[type(node.op)], x)
+            return not test if isinstance(test, bool) else self.trace.call(operator.not_, test)
+        return self.trace.call(UNARY[type(node.op)], x)
 
     def eval_Compare(self, node: ast.Compare) -> Any:
         left = self.expression(node.left)
@@ -172,12 +172,12 @@ class Expressions(Branches):
 
         if test is True:
             return rest()
-        region = self.run_region(lambda _: rest())
+        region = self.trace.run_region(lambda _: rest())
         goes_on = region.raised is None and not region.ended
         if goes_on and not region.after and _is_cheap(region.block.operations):
-            self.builder.out += region.block.operations
+            self.trace.builder.out += region.block.operations
             return self.both(test, region.result)
-        return self.branch(self.value(test), rest, lambda: test)
+        return self.trace.branch(self.trace.value(test), rest, lambda: test)
 
     def both(self, a: Any, b: Any) -> Any:
         a, b = self.truth(a), self.truth(b)
@@ -185,7 +185,7 @@ class Expressions(Branches):
             return b if a else False
         if isinstance(b, bool):
             return a if b else False
-        return self.call(operator.and_, a, b)
+        return self.trace.call(operator.and_, a, b)
 
     def either(self, a: Any, b: Any) -> Any:
         a, b = self.truth(a), self.truth(b)
@@ -193,43 +193,43 @@ class Expressions(Branches):
             return True if a else b
         if isinstance(b, bool):
             return True if b else a
-        return self.call(operator.or_, a, b)
+        return self.trace.call(operator.or_, a, b)
 
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
-            same = identical(self, a, b)
-            return same if isinstance(op, ast.Is) else self.call(operator.not_, same)
+            same = identical(self.trace, a, b)
+            return same if isinstance(op, ast.Is) else self.trace.call(operator.not_, same)
         if isinstance(op, (ast.In, ast.NotIn)):
             found = self.contains(b, a)
-            return found if isinstance(op, ast.In) else self.call(operator.not_, found)
-        return self.call(COMPARE[type(op)], a, b)
+            return found if isinstance(op, ast.In) else self.trace.call(operator.not_, found)
+        return self.trace.call(COMPARE[type(op)], a, b)
 
     def contains(self, container: Any, x: Any) -> Any:
         if isinstance(container, Array):
-            return self.call(bool, self.call(np.any, self.call(operator.eq, container, x)))
+            return self.trace.call(bool, self.trace.call(np.any, self.trace.call(operator.eq, container, x)))
         kind = type(container)
         method = getattr(kind, "__contains__", None)
         if isinstance(method, FunctionType):
-            return self.truth(self.call(method, container, x))
+            return self.truth(self.trace.call(method, container, x))
         if (
             isinstance(container, Iterator)
             or method is None
             and isinstance(getattr(kind, "__iter__", None), FunctionType)
         ):
-            return self.interpret(contains, (container, x), {})
+            return self.trace.calls.interpret(contains, (container, x), {})
         if isinstance(container, dict) and not isinstance(x, Traced):
-            refuse_as_key(self, x)
+            refuse_as_key(self.trace, x)
             held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
             self.note_key(container, x, held)
-            return self.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
-        self.outside.read_whole(container, is_deep=True)
+            return self.trace.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
+        self.trace.outside.read_whole(container, is_deep=True)
         if isinstance(container, (list, tuple, deque)):
             one_by_one = any(has_traced(e) or is_instance(e) for e in (x, *container)) or has_choice(
-                self, (x, container)
+                self.trace, (x, container)
             )
         else:
             one_by_one = isinstance(x, Traced)
-            refuse_as_key(self, x)
+            refuse_as_key(self.trace, x)
         if not one_by_one:
             return x in container
         found: Any = False
@@ -239,37 +239,34 @@ class Expressions(Branches):
 
     def note_key(self, container: dict[Any, Any], key: Any, held: Any) -> None:
         """Guard that an outside dict has, or does not have, a key."""
-        if self.outside.is_outside(container):
+        if self.trace.outside.is_outside(container):
             if held is UNBOUND:
-                self.outside.miss(container, key)
+                self.trace.outside.miss(container, key)
             else:
-                self.outside.read(self, container, key, held)
+                self.trace.outside.read(self.trace, container, key, held)
 
     def alike(self, x: Any, y: Any) -> Any:
-        return x is y or self.call(bool, self.call(operator.eq, x, y))
-
-    def interpret(self, function: FunctionType, args: Any, kwargs: Any) -> Any:
-        raise NotImplementedError
+        return x is y or self.trace.call(bool, self.trace.call(operator.eq, x, y))
 
     def truth(self, x: Any) -> Any:
         """Return the truth of an object: a bool, or a traced bool."""
         if isinstance(x, Scalar):
-            return x if x.type.dtype.kind == "b" else self.call(operator.ne, x, x.type.dtype.type(0).item())
+            return x if x.type.dtype.kind == "b" else self.trace.call(operator.ne, x, x.type.dtype.type(0).item())
         if isinstance(x, Array):
             if np.prod(x.type.bounds) != 1 or not x.type.is_static:
                 raise ValueError(
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
-            return self.truth(self.call(operator.getitem, x, (0,) * x.type.ndim))
-        self.outside.read_whole(x)
+            return self.truth(self.trace.call(operator.getitem, x, (0,) * x.type.ndim))
+        self.trace.outside.read_whole(x)
         if isinstance(x, (dict, set, frozenset)):
-            self.refuse_unknown_entries(x, order=False)
+            self.trace.refuse_unknown_entries(x, order=False)
         kind = type(x)
         if kind.__module__ not in ("builtins", "numpy") and not isinstance(x, (list, dict, tuple)):
             for name in ("__bool__", "__len__"):
                 method = getattr(kind, name, None)
                 if hasattr(method, "__code__"):
-                    return self.truth(self.call(method, x))
+                    return self.truth(self.trace.call(method, x))
         return bool(x)
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -282,7 +279,7 @@ class Expressions(Branches):
         test = self.truth(x)
         if isinstance(test, bool):
             return self.bool_operator(is_and, values[1:]) if test is is_and else x
-        region = self.run_region(lambda _: self.bool_operator(is_and, values[1:]))
+        region = self.trace.run_region(lambda _: self.bool_operator(is_and, values[1:]))
         y = region.result
         if (
             not region.after
@@ -293,10 +290,10 @@ class Expressions(Branches):
             and x is test
             and _is_cheap(region.block.operations)
         ):
-            self.builder.out += region.block.operations
-            return self.call(operator.and_ if is_and else operator.or_, test, y)
+            self.trace.builder.out += region.block.operations
+            return self.trace.call(operator.and_ if is_and else operator.or_, test, y)
         rest = lambda: self.bool_operator(is_and, values[1:])  # noqa: E731
-        return self.branch(self.value(test), rest if is_and else lambda: x, (lambda: x) if is_and else rest)
+        return self.trace.branch(self.trace.value(test), rest if is_and else lambda: x, (lambda: x) if is_and else rest)
 
     def eval_IfExp(self, node: ast.IfExp) -> Any:
         test = self.truth(self.expression(node.test))
@@ -308,7 +305,7 @@ class Expressions(Branches):
             sides.append(self.expression(x))
             return sides[-1]
 
-        found = self.branch(self.value(test), lambda: side(node.body), lambda: side(node.orelse))
+        found = self.trace.branch(self.trace.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
             if len(sides) == 2 and all(isinstance(x, str) for x in sides):
                 return Text(braced(" or ".join(sides)), [])  # a message may show both
@@ -321,7 +318,7 @@ class Expressions(Branches):
         found = []
         for n in nodes:
             if isinstance(n, ast.Starred):
-                found += list(self.iterate(self.expression(n.value)))
+                found += list(self.trace.iterate(self.expression(n.value)))
             else:
                 found.append(self.expression(n))
         return found
@@ -330,10 +327,10 @@ class Expressions(Branches):
         return tuple(self.elements(node.elts))
 
     def eval_List(self, node: ast.List) -> Any:
-        return self.new(self.elements(node.elts))
+        return self.trace.new(self.elements(node.elts))
 
     def eval_Set(self, node: ast.Set) -> Any:
-        return self.new(self.refuse_traced_keys(set(self.elements(node.elts))))
+        return self.trace.new(self.refuse_traced_keys(set(self.elements(node.elts))))
 
     def eval_Dict(self, node: ast.Dict) -> Any:
         made: dict[Any, Any] = {}
@@ -342,15 +339,15 @@ class Expressions(Branches):
                 other = self.expression(value)
                 if not hasattr(other, "keys"):
                     raise TypeError(f"'{kind_of(other)}' object is not a mapping")
-                self.refuse_unknown_entries(other)
-                made.update(opened(self, other))
+                self.trace.refuse_unknown_entries(other)
+                made.update(opened(self.trace, other))
             else:
                 k = self.expression(key)
                 made[k] = self.expression(value)
-        return self.new(self.refuse_traced_keys(made))
+        return self.trace.new(self.refuse_traced_keys(made))
 
     def eval_Subscript(self, node: ast.Subscript) -> Any:
-        return self.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
+        return self.trace.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
 
     def eval_Slice(self, node: ast.Slice) -> Any:
         parts = (node.lower, node.upper, node.step)
@@ -358,7 +355,7 @@ class Expressions(Branches):
 
     def eval_Attribute(self, node: ast.Attribute) -> Any:
         name = node.attr
-        return self.attribute(self.expression(node.value), name)
+        return self.trace.attribute(self.expression(node.value), name)
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
         return Text.joined([self.expression(v) for v in node.values])
@@ -366,31 +363,33 @@ class Expressions(Branches):
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
         x = self.expression(node.value)
         style = self.expression(node.format_spec) if node.format_spec is not None else ""
-        return formatted(self, x, style, chr(node.conversion) if node.conversion > 0 else "")
+        return formatted(self.trace, x, style, chr(node.conversion) if node.conversion > 0 else "")
 
     # Comprehensions
 
     def eval_ListComp(self, node: ast.ListComp) -> Any:
         found: list[Any] = []
         self.comprehend(node, lambda: found.append(self.expression(node.elt)))
-        return self.new(found)
+        return self.trace.new(found)
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        scope = Scope(local_names(node), self.scope, None, self.scope.name)
-        self.new(scope.vars)
-        return self.new(Generator(self, node, scope, self.scope, self.expression(node.generators[0].iter)))
+        scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
+        self.trace.new(scope.vars)
+        return self.trace.new(
+            Generator(self.trace, node, scope, self.trace.scope, self.expression(node.generators[0].iter))
+        )
 
     def within(self, scope: Scope, run: Callable[[], Any]) -> Any:
-        self.scopes.append(scope)
+        self.trace.scopes.append(scope)
         try:
             return run()
         finally:
-            self.scopes.pop()
+            self.trace.scopes.pop()
 
     def eval_SetComp(self, node: ast.SetComp) -> Any:
         found: set[Any] = set()
         self.comprehend(node, lambda: found.add(self.expression(node.elt)))
-        return self.new(self.refuse_traced_keys(found))
+        return self.trace.new(self.refuse_traced_keys(found))
 
     def eval_DictComp(self, node: ast.DictComp) -> Any:
         found: dict[Any, Any] = {}
@@ -400,45 +399,42 @@ class Expressions(Branches):
             found[key] = self.expression(node.value)
 
         self.comprehend(node, add)
-        return self.new(self.refuse_traced_keys(found))
+        return self.trace.new(self.refuse_traced_keys(found))
 
     def refuse_traced_keys(self, x: Any) -> Any:
         """Return a dict or set, or refuse a key that is one of two objects or (in a dict) not known while compiling."""
         for key in x:
             if isinstance(key, Traced) and isinstance(x, dict):
-                raise NeedsConcrete(self.value(key), "a key of a dict that is not known while compiling")
-            refuse_as_key(self, key)
+                raise NeedsConcrete(self.trace.value(key), "a key of a dict that is not known while compiling")
+            refuse_as_key(self.trace, key)
         return x
 
     def comprehend(self, node: Any, add: Callable[[], None]) -> None:
         first = self.expression(node.generators[0].iter)
-        scope = Scope(local_names(node), self.scope, None, self.scope.name)
-        self.new(scope.vars)
-        self.scopes.append(scope)
+        scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
+        self.trace.new(scope.vars)
+        self.trace.scopes.append(scope)
         try:
             self.generate(node.generators, 0, first, add)
         finally:
-            self.scopes.pop()
+            self.trace.scopes.pop()
 
     def generate(self, generators: list[ast.comprehension], depth: int, iterable: Any, add: Callable[[], None]) -> None:
         if depth == len(generators):
             add()
             return
         here = generators[depth]
-        for x in self.iterate(iterable if depth == 0 else self.expression(here.iter)):
-            self.assign(here.target, x)
+        for x in self.trace.iterate(iterable if depth == 0 else self.expression(here.iter)):
+            self.trace.statements.assign(here.target, x)
             tests = [self.truth(self.expression(test)) for test in here.ifs]
             traced = next((t for t in tests if not isinstance(t, bool)), None)
             if traced is not None:
                 raise NeedsConcrete(
-                    self.value(traced),
+                    self.trace.value(traced),
                     "which elements a comprehension has depends on numbers that are not known while compiling; use np.where",
                 )
             if all(tests):
                 self.generate(generators, depth + 1, None, add)
-
-    def assign(self, target: ast.expr, x: Any) -> None:
-        raise NotImplementedError
 
 
 def _is_cheap(operations: list[Operation]) -> bool:

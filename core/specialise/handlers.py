@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Sequence as Statements
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
@@ -15,7 +15,6 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
-from .expressions import Expressions
 from .raising import Ended, OneOf, Raised, Sees
 
 _PLAIN = (
@@ -25,22 +24,19 @@ _PLAIN = (
 """The syntax that a handler may use if it is to treat all caught exceptions alike."""
 
 
-class Handlers(Expressions):
+class Handlers:
     """The part of the interpreter that raises and catches exceptions."""
-
-    def run(self, statements: Statements[ast.stmt]) -> Jump | None:
-        raise NotImplementedError
-
-    def unless(self, jump: Jump, rest: Callable[[], Jump | None]) -> Jump | None:
-        raise NotImplementedError
 
     # Raising
 
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
     def run_Raise(self, node: ast.Raise) -> None:
         if node.exc is None:
-            if not self.handled:
+            if not self.trace.handled:
                 raise RuntimeError("No active exception to reraise")
-            self.throw(self.handled[-1])
+            self.trace.throw(self.trace.handled[-1])
         error = self.instance_of(node.exc)
         if not isinstance(error, BaseException):
             raise TypeError("exceptions must derive from BaseException")
@@ -53,33 +49,33 @@ class Handlers(Expressions):
             if cause is not None and not isinstance(cause, BaseException):
                 raise TypeError("exception causes must derive from BaseException")
             error.__cause__ = cause
-        self.chain(error)
+        self.trace.chain(error)
         raise OneOf(Raised.of(error)) if isinstance(error, MorulaError) else error
 
     def instance_of(self, node: ast.expr) -> Any:
-        x = self.expression(node)
-        return self.call(x) if isinstance(x, type) else x
+        x = self.trace.expressions.expression(node)
+        return self.trace.call(x) if isinstance(x, type) else x
 
     def run_Assert(self, node: ast.Assert) -> None:
-        test = self.truth(self.expression(node.test))
+        test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
         if isinstance(test, bool) and test:
             return
-        args = () if node.msg is None else (self.expression(node.msg),)
+        args = () if node.msg is None else (self.trace.expressions.expression(node.msg),)
         error = AssertionError(*args)
-        self.chain(error)
-        self.throw(Raised(True if isinstance(test, bool) else self.call(operator.not_, test), 0, [error]))
+        self.trace.chain(error)
+        self.trace.throw(Raised(True if isinstance(test, bool) else self.trace.call(operator.not_, test), 0, [error]))
 
     # Catching
 
     def run_Try(self, node: ast.Try) -> Jump | None:
         if not node.finalbody:
             return self.caught(node)
-        self.tries.append(lambda kind: True)
+        self.trace.tries.append(lambda kind: True)
         try:
             jump, raised = self.attempted_here(lambda: self.caught(node))
         finally:
-            self.tries.pop()
-        return self.afterwards(jump, raised, lambda: self.run(node.finalbody))
+            self.trace.tries.pop()
+        return self.afterwards(jump, raised, lambda: self.trace.statements.run(node.finalbody))
 
     def afterwards(self, jump: Jump | None, raised: Raised | None, last: Callable[[], Jump | None]) -> Jump | None:
         """Run a ``finally`` block however control leaves the statement; the block may itself leave."""
@@ -88,14 +84,14 @@ class Handlers(Expressions):
             found = last()
             if found is None or found.dead:
                 return found or jump
-            return found if found.is_taken or jump is None else self.unless(found, lambda: jump)
+            return found if found.is_taken or jump is None else self.trace.statements.unless(found, lambda: jump)
 
         def failed(raised: Raised) -> Jump | None:
             found = self.while_handling(raised, last)
             if found is None:
-                self.throw(raised)
+                self.trace.throw(raised)
             elif not found.is_taken:
-                self.unless(found, lambda: self.throw(raised))
+                self.trace.statements.unless(found, lambda: self.trace.throw(raised))
             return found
 
         if raised is None:
@@ -103,27 +99,31 @@ class Handlers(Expressions):
         if raised.condition is True:
             return failed(raised)
         certain = Raised(True, raised.which, raised.errors)
-        return self.branch(self.value(raised.condition), lambda: failed(certain), left)
+        return self.trace.branch(self.trace.value(raised.condition), lambda: failed(certain), left)
 
     def caught(self, node: ast.Try) -> Jump | None:
         """Interpret ``try``, ``except`` and ``else``."""
-        self.tries.append(self.sees_of(node))
+        self.trace.tries.append(self.sees_of(node))
         try:
-            jump, raised = self.attempted_here(lambda: self.run(node.body))
+            jump, raised = self.attempted_here(lambda: self.trace.statements.run(node.body))
         finally:
-            self.tries.pop()
+            self.trace.tries.pop()
 
         def passed() -> Jump | None:
             if jump is None:
-                return self.run(node.orelse)
-            return jump if jump.is_taken or not node.orelse else self.unless(jump, lambda: self.run(node.orelse))
+                return self.trace.statements.run(node.orelse)
+            return (
+                jump
+                if jump.is_taken or not node.orelse
+                else self.trace.statements.unless(jump, lambda: self.trace.statements.run(node.orelse))
+            )
 
         if raised is None:
             return passed()
         certain = Raised(True, raised.which, raised.errors)
         if raised.condition is True:
             return self.dispatched(node, certain)
-        return self.branch(self.value(raised.condition), lambda: self.dispatched(node, certain), passed)
+        return self.trace.branch(self.trace.value(raised.condition), lambda: self.dispatched(node, certain), passed)
 
     def attempted_here(self, run: Callable[[], Any]) -> tuple[Any, Raised | None]:
         """``attempted`` for code whose jumps stay within the current function.
@@ -131,12 +131,12 @@ class Handlers(Expressions):
         Raises:
             BadInput: it calls Python at run time, whose exceptions a program cannot catch.
         """
-        scopes, out, start = len(self.scopes), self.builder.out, len(self.builder.out)
-        jump, raised = self.attempted(lambda: self.as_python(run))
-        del self.scopes[scopes:]
+        scopes, out, start = len(self.trace.scopes), self.trace.builder.out, len(self.trace.builder.out)
+        jump, raised = self.trace.attempted(lambda: self.trace.as_python(run))
+        del self.trace.scopes[scopes:]
         for op in walk(Block([], out[start:])):
             kind = _may_raise(op.callee) if op.kind == "call" else None
-            if kind is not None and self.sees(kind):
+            if kind is not None and self.trace.sees(kind):
                 name = getattr(op.callee, "__name__", "a callback")
                 raise BadInput(
                     f"compiled code cannot catch what {name} raises; check its argument before, or call it outside of the try"
@@ -146,7 +146,10 @@ class Handlers(Expressions):
     def sees_of(self, node: ast.Try) -> Sees:
         """Return which exceptions a ``try`` sees; all of them if that cannot be determined yet."""
         try:
-            kinds = [self.expression(h.type) if h.type is not None else BaseException for h in node.handlers]
+            kinds = [
+                self.trace.expressions.expression(h.type) if h.type is not None else BaseException
+                for h in node.handlers
+            ]
             flat = tuple(k for kind in kinds for k in (kind if isinstance(kind, tuple) else (kind,)))
             issubclass(ValueError, flat)
         except (MorulaError, Ended):
@@ -173,45 +176,49 @@ class Handlers(Expressions):
         errors = [raised.errors[k] for k in places]
         which: Any = 0
         for position, place in enumerate(places[1:] if len(places) > 1 else (), 1):
-            is_this = self.call(operator.eq, raised.which, place)
-            which = self.call(operator.add, which, self.call(operator.mul, self.call(int, is_this), position))
+            is_this = self.trace.call(operator.eq, raised.which, place)
+            which = self.trace.call(
+                operator.add, which, self.trace.call(operator.mul, self.trace.call(int, is_this), position)
+            )
         this = Raised(True, which, errors)
         if not others:
             return handle(this, key)
         is_one: Any = False
         for place in places:
-            is_one = self.either(is_one, self.call(operator.eq, raised.which, place))
+            is_one = self.trace.expressions.either(is_one, self.trace.call(operator.eq, raised.which, place))
         if isinstance(is_one, bool):
             return handle(this, key) if is_one else self.for_each(raised, others, handle)
-        return self.branch(self.value(is_one), lambda: handle(this, key), lambda: self.for_each(raised, others, handle))
+        return self.trace.branch(
+            self.trace.value(is_one), lambda: handle(this, key), lambda: self.for_each(raised, others, handle)
+        )
 
     def handle(self, node: ast.Try, at: int, raised: Raised) -> Jump | None:
         if at < 0:
-            self.throw(raised)
+            self.trace.throw(raised)
         handler = node.handlers[at]
         if handler.name:
-            self.store(handler.name, raised.errors[0])
-        jump = self.while_handling(raised, lambda: self.run(handler.body))
-        if handler.name and handler.name in self.scope.vars:
-            self.touch(self.scope.vars)
-            del self.scope.vars[handler.name]
+            self.trace.expressions.store(handler.name, raised.errors[0])
+        jump = self.while_handling(raised, lambda: self.trace.statements.run(handler.body))
+        if handler.name and handler.name in self.trace.scope.vars:
+            self.trace.touch(self.trace.scope.vars)
+            del self.trace.scope.vars[handler.name]
         return jump
 
     def while_handling(self, raised: Raised, run: Callable[[], Jump | None]) -> Jump | None:
         """Run a handler: a bare ``raise`` raises this exception again, and new exceptions have it as their context."""
-        self.handled.append(raised)
+        self.trace.handled.append(raised)
         try:
             return run()
         except MorulaError:
             raise
         except Exception as error:
-            self.chain(error)
+            self.trace.chain(error)
             raise
         finally:
-            self.handled.pop()
+            self.trace.handled.pop()
 
     def catches(self, handler: ast.ExceptHandler, error: BaseException) -> bool:
-        return handler.type is None or isinstance(error, self.expression(handler.type))
+        return handler.type is None or isinstance(error, self.trace.expressions.expression(handler.type))
 
     # Contexts
 
@@ -220,8 +227,8 @@ class Handlers(Expressions):
 
     def within_contexts(self, items: list[ast.withitem], body: list[ast.stmt]) -> Jump | None:
         if not items:
-            return self.run(body)
-        manager = self.expression(items[0].context_expr)
+            return self.trace.statements.run(body)
+        manager = self.trace.expressions.expression(items[0].context_expr)
         if not hasattr(type(manager), "__exit__"):
             kind = kind_of(manager)
             raise TypeError(f"'{kind}' object does not support the context manager protocol")
@@ -232,29 +239,29 @@ class Handlers(Expressions):
         with ExitStack() as stack:
             if not may_swallow and isinstance(manager, (AbstractContextManager, np.errstate)):
                 return self.within_library_context(stack, manager, items, body)
-            entered = self.call(self.attribute(manager, "__enter__"))
+            entered = self.trace.call(self.trace.attribute(manager, "__enter__"))
         if items[0].optional_vars is not None:
-            self.assign(items[0].optional_vars, entered)
-        leave = self.attribute(manager, "__exit__")
-        self.tries.append(lambda kind: True)
+            self.trace.statements.assign(items[0].optional_vars, entered)
+        leave = self.trace.attribute(manager, "__exit__")
+        self.trace.tries.append(lambda kind: True)
         try:
             jump, raised = self.attempted_here(lambda: self.within_contexts(items[1:], body))
         finally:
-            self.tries.pop()
+            self.trace.tries.pop()
 
         def passed() -> Jump | None:
-            self.call(leave, None, None, None)
+            self.trace.call(leave, None, None, None)
             return jump
 
         def failed(found: Raised, _: Any) -> Jump | None:
             error = found.errors[0]
-            self.handled.append(found)
-            swallowed = self.truth(self.call(leave, type(error), error, None))
-            self.handled.pop()
+            self.trace.handled.append(found)
+            swallowed = self.trace.expressions.truth(self.trace.call(leave, type(error), error, None))
+            self.trace.handled.pop()
             if swallowed is False:
-                self.throw(found)
+                self.trace.throw(found)
             elif swallowed is not True:
-                self.throw(Raised(self.call(operator.not_, swallowed), 0, [error]))
+                self.trace.throw(Raised(self.trace.call(operator.not_, swallowed), 0, [error]))
             return None
 
         if raised is None:
@@ -267,7 +274,9 @@ class Handlers(Expressions):
         certain = Raised(True, raised.which, raised.errors)
         if raised.condition is True:
             return self.for_each(certain, groups, failed)
-        return self.branch(self.value(raised.condition), lambda: self.for_each(certain, groups, failed), passed)
+        return self.trace.branch(
+            self.trace.value(raised.condition), lambda: self.for_each(certain, groups, failed), passed
+        )
 
     def within_library_context(
         self, stack: ExitStack, manager: Any, items: list[ast.withitem], body: list[ast.stmt]
@@ -280,7 +289,7 @@ class Handlers(Expressions):
                 "np.isfinite"
             )
         if items[0].optional_vars is not None:
-            self.assign(items[0].optional_vars, entered)
+            self.trace.statements.assign(items[0].optional_vars, entered)
         return self.within_contexts(items[1:], body)
 
 

@@ -182,7 +182,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
     result: Any = False
     for key in of_x.keys() & of_y.keys():
         here = [condition(trace, c) for c in (of_x[key][1], of_y[key][1])]
-        result = trace.either(result, trace.both(*here))
+        result = trace.expressions.either(result, trace.expressions.both(*here))
     return result
 
 

@@ -142,7 +142,7 @@ class Entries(Iterator):
             return key
         if key not in self.owner:
             raise RuntimeError("dictionary keys changed during iteration")
-        found = trace.settled(self.owner, key)
+        found = trace.expressions.settled(self.owner, key)
         if trace.outside.is_outside(self.owner):
             found = trace.outside.read(trace, self.owner, key, found)
         return found if self.kind == "values" else (key, found)
@@ -228,7 +228,7 @@ class Filter(Iterator):
     def step(self, trace: Any) -> Any:
         while True:
             x = advance(trace, self.part)
-            test = trace.truth(x if self.function is None else trace.call(self.function, x))
+            test = trace.expressions.truth(x if self.function is None else trace.call(self.function, x))
             if not isinstance(test, bool):
                 condition = trace.value(test)
                 test = trace.way_of(condition)

@@ -22,7 +22,6 @@ from .raising import Ended, Raised, Region
 from .scopes import Late, Scope, local_names
 from .sequences import Sequence
 from .slots import Lesson, Slot, predicted_slots
-from .statements import StatementsOf
 from .suspended import Generator
 from .traced import NeedsConcrete, Scalar
 
@@ -39,26 +38,26 @@ class Uncounted(BaseException):
     """A counted loop's iterations may raise an exception that is caught, so it needs another form."""
 
 
-class LoopStatements(StatementsOf):
+class LoopStatements:
     """The part of the interpreter that runs ``for`` and ``while``."""
 
-    def returned(self, jump: Any, otherwise: Any = None) -> Any:
-        raise NotImplementedError
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
 
     def run_While(self, node: ast.While) -> Jump | None:
         count = 0
         while True:
-            test = self.truth(self.expression(node.test))
+            test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
             if test is False:
-                return self.run(node.orelse)
+                return self.trace.statements.run(node.orelse)
             if test is not True:
                 return self.settled_while(node, test)
-            region = self.run_region(lambda _: self.one_round(node))
+            region = self.trace.run_region(lambda _: self.one_round(node))
             jump, again = region.result or (None, True)
             partly = region.raised is not None and region.raised.condition is not True
             if partly or jump is not None and not jump.certain or not isinstance(again, bool):
                 return self.settled_while(node, True)
-            self.commit(region)
+            self.trace.commit(region)
             if jump is not None and not jump.conditions.get("continue"):
                 return None if "break" in jump.conditions else jump
             count += 1
@@ -69,14 +68,14 @@ class LoopStatements(StatementsOf):
                 )
 
     def one_round(self, node: ast.While) -> tuple[Jump | None, Any]:
-        jump = self.run(node.body)
+        jump = self.trace.statements.run(node.body)
         if jump is not None and (jump.certain and not jump.conditions.get("continue") or not jump.certain):
             return jump, True
-        return jump, self.truth(self.expression(node.test))
+        return jump, self.trace.expressions.truth(self.trace.expressions.expression(node.test))
 
     def settled_while(self, node: ast.While, test: Any) -> Jump | None:
         """Record a ``while`` as one loop; if carried places have no single form, as a first iteration and a loop."""
-        before, lesson = self.lessons.next(node, "way")
+        before, lesson = self.trace.lessons.next(node, "way")
         region = None
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
@@ -90,24 +89,28 @@ class LoopStatements(StatementsOf):
                 region = self.interpreted_as(lesson, "peeled", lambda: self.peeled_while(node, test))
             except BadInput:
                 raise error from None
-        self.commit(region)
+        self.trace.commit(region)
         return region.result
 
     def interpreted_as(self, lesson: Lesson, way: str, run: Callable[[], Jump | None]) -> Region:
         """Interpret a loop in one of the ways, and note which if it succeeds."""
-        region = self.run_region(lambda _: run())
+        region = self.trace.run_region(lambda _: run())
         lesson.way = way
         return region
 
     def peeled_while(self, node: ast.While, test: Any) -> Jump | None:
         def rest() -> Jump | None:
-            again = self.truth(self.expression(node.test))
-            return self.run(node.orelse) if again is False else self.traced_while(node, again)
+            again = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
+            return self.trace.statements.run(node.orelse) if again is False else self.traced_while(node, again)
 
         def first() -> Jump | None:
-            return self.then(self.run(node.body), rest)
+            return self.then(self.trace.statements.run(node.body), rest)
 
-        return first() if test is True else self.branch(self.value(test), first, lambda: self.run(node.orelse))
+        return (
+            first()
+            if test is True
+            else self.trace.branch(self.trace.value(test), first, lambda: self.trace.statements.run(node.orelse))
+        )
 
     def then(self, jump: Jump | None, rest: Callable[[], Jump | None]) -> Jump | None:
         """Interpret the remaining iterations after one that left with ``jump``; a ``break`` ends here."""
@@ -120,22 +123,27 @@ class LoopStatements(StatementsOf):
             return None if leaving.get("break") is True else jump
         if not leaving:
             return rest()
-        left = self.unless(Jump(leaving, jump.value), rest)
+        left = self.trace.statements.unless(Jump(leaving, jump.value), rest)
         if left is None or left.dead:
             return left
         left.conditions.pop("break", None)
         return left if any(c is not False for c in left.conditions.values()) else None
 
     def traced_while(self, node: ast.While, test: Any) -> Jump | None:
-        state, errors = self.new({"return": False, "broke": False, "raised": False, "which": 0}), list[BaseException]()
+        state, errors = (
+            self.trace.new({"return": False, "broke": False, "raised": False, "which": 0}),
+            list[BaseException](),
+        )
 
         def turn(index: Any) -> Any:
             self.assume_test(node.test)
-            jump = self.run(node.body)
-            return self.goes_on(jump, state, lambda: self.truth(self.expression(node.test)))
+            jump = self.trace.statements.run(node.body)
+            return self.goes_on(
+                jump, state, lambda: self.trace.expressions.truth(self.trace.expressions.expression(node.test))
+            )
 
         step = self.iteration(turn, state, errors)
-        self.settle(node, lambda slots: Loop(self, step, None, test, slots), node.body)
+        self.settle(node, lambda slots: Loop(self.trace, step, None, test, slots), node.body)
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -150,19 +158,19 @@ class LoopStatements(StatementsOf):
 
         def run(index: Any) -> Any:
             try:
-                go, raised = self.attempted(lambda: step(index), False)
+                go, raised = self.trace.attempted(lambda: step(index), False)
             except Ended:
                 return RAISED
             if raised is None:
                 return go
-            if not any(self.sees(type(e)) for e in raised.errors):
-                self.end_if(raised)
+            if not any(self.trace.sees(type(e)) for e in raised.errors):
+                self.trace.end_if(raised)
                 return RAISED if raised.condition is True else go
             if state is None:
                 raise Uncounted
-            self.touch(state)
+            self.trace.touch(state)
             state["raised"], state["which"] = raised.condition, raised.which
-            for i, x in enumerate(x for e in raised.errors for x in self.parts(e)):
+            for i, x in enumerate(x for e in raised.errors for x in self.trace.parts(e)):
                 state[f"part {i}"] = x
             errors[:] = raised.errors
             return go
@@ -176,16 +184,19 @@ class LoopStatements(StatementsOf):
         count = sum(key.startswith("part ") for key in state)
         parts = iter([settled_part(state[f"part {i}"]) for i in range(count)])
         moved = [
-            self.with_parts(e, lambda _: next(parts)) if next(self.parts(e), None) is not None else e for e in errors
+            self.trace.with_parts(e, lambda _: next(parts)) if next(self.trace.parts(e), None) is not None else e
+            for e in errors
         ]
-        self.throw(Raised(state["raised"], state["which"], moved))
+        self.trace.throw(Raised(state["raised"], state["which"], moved))
 
     def assume_test(self, test: ast.expr) -> None:
         """Assume the test at the start of an iteration, which bounds integers; the test's operations are not kept."""
         if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test)):
-            found = self.run_region(lambda _: self.truth(self.expression(test))).result
+            found = self.trace.run_region(
+                lambda _: self.trace.expressions.truth(self.trace.expressions.expression(test))
+            ).result
             if isinstance(found, Scalar):
-                self.builder.integers.assume(self.value(found), True)
+                self.trace.builder.integers.assume(self.trace.value(found), True)
 
     def goes_on(self, jump: Jump | None, state: dict[str, Any], test: Callable[[], Any]) -> Any:
         """Return whether a loop goes on after an iteration that left with ``jump``, which is noted in ``state``."""
@@ -196,48 +207,50 @@ class LoopStatements(StatementsOf):
         leaving = {k: c for k, c in jump.conditions.items() if k != "continue" and c is not False}
         if not leaving:
             return test()
-        self.touch(state)
+        self.trace.touch(state)
         if "return" in leaving:
             state["return"], state["value"] = leaving["return"], jump.value
         if "break" in leaving:
             state["broke"] = leaving["break"]
-        left = self.any_of(Jump(leaving))
+        left = self.trace.statements.any_of(Jump(leaving))
         if left is True:
             return False
-        return self.branch(self.value(left), lambda: False, test)
+        return self.trace.branch(self.trace.value(left), lambda: False, test)
 
     def after_loop(self, node: Any, state: dict[str, Any]) -> Jump | None:
         left = [c for c in (state["return"], state["broke"]) if c is not False]
         jump = None
         if node.orelse:
-            done = left[0] if len(left) == 1 else self.call(operator.or_, *left) if left else False
+            done = left[0] if len(left) == 1 else self.trace.call(operator.or_, *left) if left else False
             if done is False:
-                jump = self.run(node.orelse)
+                jump = self.trace.statements.run(node.orelse)
             else:
-                jump = self.branch(self.value(done), lambda: None, lambda: self.run(node.orelse))
+                jump = self.trace.branch(
+                    self.trace.value(done), lambda: None, lambda: self.trace.statements.run(node.orelse)
+                )
         if state["return"] is False:
             return jump
         if state["broke"] is False and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
             return Jump({"return": True}, getattr(state["value"], "x", state["value"]))  # there is no other way out
         returned = Jump({"return": state["return"]}, state["value"])
-        return returned if jump is None else self.unless(returned, lambda: jump)
+        return returned if jump is None else self.trace.statements.unless(returned, lambda: jump)
 
     def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
         """Run a loop with the places carried that an earlier attempt has found, or with the variables that it assigns.
 
         If that needs a known number, only those are carried that change.
         """
-        before, lesson = self.lessons.next(node, "slots")
+        before, lesson = self.trace.lessons.next(node, "slots")
 
         def run(slots: list[Slot]) -> None:
             made = loop(slots)
             made.inside = {} if before is None else before.inside
             made.run()
-            lesson.learn(self, made.slots, made.inside)
+            lesson.learn(self.trace, made.slots, made.inside)
 
-        predictions = [lambda: predicted_slots(self, list(body))]
+        predictions = [lambda: predicted_slots(self.trace, list(body))]
         if before is not None:
-            predictions.insert(0, lambda: before.slots(self))
+            predictions.insert(0, lambda: before.slots(self.trace))
         for predict in predictions:
             with suppress(NeedsConcrete, BadInput):
                 return self.attempt(lambda: run(predict()))  # noqa: B023
@@ -245,26 +258,26 @@ class LoopStatements(StatementsOf):
 
     def attempt(self, run: Callable[[], None]) -> None:
         """Run something; if it fails, its changes are undone."""
-        region = self.run_region(lambda _: run())
-        self.commit(region)
+        region = self.trace.run_region(lambda _: run())
+        self.trace.commit(region)
 
     def run_For(self, node: ast.For) -> Jump | None:
-        return self.for_over(node, self.expression(node.iter))
+        return self.for_over(node, self.trace.expressions.expression(node.iter))
 
     def for_over(self, node: ast.For, iterable: Any) -> Jump | None:
-        sequence = remaining(self, iterable)
+        sequence = remaining(self.trace, iterable)
         if sequence is None:
-            return self.unrolled(node, iterator_of(self, iterable))
+            return self.unrolled(node, iterator_of(self.trace, iterable))
         known = isinstance(sequence.length, (int, np.integer))
         if known and sequence.length <= UNROLLED:
-            return self.unrolled(node, iterator_of(self, iterable))
-        before, lesson = self.lessons.next(node, "way")
+            return self.unrolled(node, iterator_of(self.trace, iterable))
+        before, lesson = self.trace.lessons.next(node, "way")
         whole = partial(self.over, iterable, node, lambda: self.counted(node, sequence))
         peeled = partial(self.over, iterable, node, lambda: self.peeled_for(node, sequence))
         region = None
         if before is not None and before.way == "unrolled" and known:
             lesson.way = "unrolled"
-            return self.unrolled(node, iterator_of(self, iterable))
+            return self.unrolled(node, iterator_of(self.trace, iterable))
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
                 region = self.interpreted_as(lesson, "peeled", peeled)
@@ -273,57 +286,64 @@ class LoopStatements(StatementsOf):
         except NeedsConcrete as error:
             if not known:
                 if isinstance(error, UnknownPosition):  # if the length is known, the loop can be unrolled
-                    raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
+                    raise NeedsConcrete(self.trace.value(sequence.length), error.args[0]) from None
                 raise
         except BadInput as error:
             try:
                 region = self.interpreted_as(lesson, "peeled", peeled)
             except BadInput:
                 if not known and error.args[0].startswith(UNKNOWN):
-                    raise NeedsConcrete(self.value(sequence.length), error.args[0]) from None
+                    raise NeedsConcrete(self.trace.value(sequence.length), error.args[0]) from None
                 if not known:
                     raise error from None
         if region is None:
             self.warn_long(node, int(sequence.length))
             lesson.way = "unrolled"
-            return self.unrolled(node, iterator_of(self, iterable))
-        self.commit(region)
+            return self.unrolled(node, iterator_of(self.trace, iterable))
+        self.trace.commit(region)
         return region.result
 
     def over(self, iterable: Any, node: ast.For, run: Callable[[], Any]) -> Any:
         """Run a loop by index; an iterator is exhausted afterwards, unless the loop may be left early."""
         if not isinstance(iterable, Walk):
             return run()
-        iterable.lose(self)
+        iterable.lose(self.trace)
         found = run()
         if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
-            iterable.move(self, position=None)
+            iterable.move(self.trace, position=None)
         return found
 
     def peeled_for(self, node: ast.For, sequence: Sequence) -> Jump | None:
         """Interpret the first iteration, which may give carried places their form, then a loop over the others."""
-        call = self.unchecked
+        call = self.trace.unchecked
 
         def first() -> Jump | None:
-            self.assign(node.target, sequence.item(0))
-            return self.then(self.run(node.body), lambda: self.counted(node, others))
+            self.trace.statements.assign(node.target, sequence.item(0))
+            return self.then(self.trace.statements.run(node.body), lambda: self.counted(node, others))
 
         length = call(operator.sub, sequence.length, 1)
         bounds = sequence.bounds and (call(operator.add, sequence.bounds[0], sequence.bounds[2]), *sequence.bounds[1:])
         others = Sequence(length, lambda i: sequence.item(call(operator.add, i, 1)), bounds)
-        runs = self.truth(call(operator.gt, sequence.length, 0))
-        return first() if runs is True else self.branch(self.value(runs), first, lambda: self.run(node.orelse))
+        runs = self.trace.expressions.truth(call(operator.gt, sequence.length, 0))
+        return (
+            first()
+            if runs is True
+            else self.trace.branch(self.trace.value(runs), first, lambda: self.trace.statements.run(node.orelse))
+        )
 
     def warn_long(self, node: ast.For, count: int) -> None:
         size = count * sum(isinstance(n, ast.stmt) for n in ast.walk(node))
         if size > LONG:
-            self.warn(
-                f"the loop at {self.scope.filename}:{node.lineno} needs its index while compiling, and is unrolled into {size} "
+            self.trace.warn(
+                f"the loop at {self.trace.scope.filename}:{node.lineno} needs its index while compiling, and is unrolled into {size} "
                 "statements; compiling will take long"
             )
 
     def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
-        state, errors = self.new({"return": False, "broke": False, "raised": False, "which": 0}), list[BaseException]()
+        state, errors = (
+            self.trace.new({"return": False, "broke": False, "raised": False, "which": 0}),
+            list[BaseException](),
+        )
         start, stop, step = sequence.bounds or (0, sequence.length, 1)
 
         def item(index: Any) -> Any:
@@ -332,37 +352,39 @@ class LoopStatements(StatementsOf):
         if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
 
             def body(index: Any) -> Any:
-                self.assign(node.target, item(index))
-                jump = self.run(node.body)
+                self.trace.statements.assign(node.target, item(index))
+                jump = self.trace.statements.run(node.body)
                 if jump is not None and jump.dead:
                     raise Ended
 
             trips, once = (self.int64(start), self.int64(stop), step), self.iteration(body, None, errors)
             with suppress(Uncounted):
-                self.settle(node, lambda slots: Loop(self, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+                self.settle(node, lambda slots: Loop(self.trace, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
                 return self.after_loop(node, state)
-        counter = self.new({"i": start})
+        counter = self.trace.new({"i": start})
         compare = operator.lt if step > 0 else operator.gt
 
         def turn(_: Any) -> Any:
             index = counter["i"]
             if isinstance(index, Scalar):
-                self.builder.integers.index(index.ir, self.value(start), self.value(stop), self.builder.constant(step))
-            self.assign(node.target, item(index))
-            jump = self.run(node.body)
+                self.trace.builder.integers.index(
+                    index.ir, self.trace.value(start), self.trace.value(stop), self.trace.builder.constant(step)
+                )
+            self.trace.statements.assign(node.target, item(index))
+            jump = self.trace.statements.run(node.body)
 
             def again() -> Any:
-                self.touch(counter)
-                counter["i"] = self.unchecked(operator.add, index, step)
-                return self.truth(self.call(compare, counter["i"], stop))
+                self.trace.touch(counter)
+                counter["i"] = self.trace.unchecked(operator.add, index, step)
+                return self.trace.expressions.truth(self.trace.call(compare, counter["i"], stop))
 
             return self.goes_on(jump, state, again)
 
-        first = self.truth(self.call(compare, start, stop))
+        first = self.trace.expressions.truth(self.trace.call(compare, start, stop))
         if first is False:
-            return self.run(node.orelse)
+            return self.trace.statements.run(node.orelse)
         step_ = self.iteration(turn, state, errors)
-        self.settle(node, lambda slots: Loop(self, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        self.settle(node, lambda slots: Loop(self.trace, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -370,39 +392,39 @@ class LoopStatements(StatementsOf):
         """Fold ``combine`` over an iterable; as a loop if it has many or an unknown number of items of one form."""
         generator = iterable if isinstance(iterable, Generator) else None
         if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
-            for x in self.iterate(generator):
+            for x in self.trace.iterate(generator):
                 start = combine(start, x)
             return start
         source = iterable if generator is None else generator.first
-        sequence = remaining(self, source)
-        total = self.new({"total": start})
+        sequence = remaining(self.trace, source)
+        total = self.trace.new({"total": start})
 
         def add(x: Any) -> None:
-            self.touch(total)
+            self.trace.touch(total)
             total["total"] = combine(total["total"], x)
 
         def one(item: Any) -> None:
             if generator is None:
                 add(item)
             else:
-                self.within(generator.around, lambda: self.one_generated(generator, item, add))
+                self.trace.expressions.within(generator.around, lambda: self.one_generated(generator, item, add))
 
         if generator is not None:
-            generator.finish(self)
+            generator.finish(self.trace)
         if sequence is None or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
-            for x in self.iterate(source):
+            for x in self.trace.iterate(source):
                 one(x)
             return total["total"]
 
         def body(index: Any) -> None:
-            self.touch(total)
+            self.trace.touch(total)
             one(index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index))
 
         trips, once = (self.int64(0), self.int64(sequence.length), 1), self.iteration(body, None, [])
         if isinstance(source, Walk):
-            source.move(self, position=None)
+            source.move(self.trace, position=None)
         try:
-            self.attempt(lambda: Loop(self, once, trips, None, []).run())
+            self.attempt(lambda: Loop(self.trace, once, trips, None, []).run())
         except Uncounted:
             raise BadInput(
                 "an exception raised in a generator that is summed, or looked through, cannot be caught by compiled code; write a loop"
@@ -414,21 +436,21 @@ class LoopStatements(StatementsOf):
 
         The iterators' positions are unknown afterwards, so taking another item from them is refused.
         """
-        region = self.run_region(lambda _: run())
+        region = self.trace.run_region(lambda _: run())
         advanced = []
         for holder, _ in region.after.values():
             if isinstance(holder, Iterator):
                 advanced.append(holder)
-            elif self.made_in(holder) is not region.changes:
+            elif self.trace.made_in(holder) is not region.changes:
                 return NotImplemented
         if any(op.may_raise for op in walk(region.block)):
             return NotImplemented
-        if advanced and self.ways is not None:
+        if advanced and self.trace.ways is not None:
             return NotImplemented  # then it stops where Python does, and forks
-        self.commit(region)
+        self.trace.commit(region)
         for iterator in advanced:
-            self.is_uneven = True
-            iterator.lose(self)
+            self.trace.is_uneven = True
+            iterator.lose(self.trace)
         return region.result
 
     def search(self, generator: Generator, is_any: bool) -> Any:
@@ -444,29 +466,29 @@ class LoopStatements(StatementsOf):
                 body = ast.If(test, [body], [])
             body = ast.For(part.target, part.iter, [body], [])
         ast.fix_missing_locations(ast.copy_location(body, generator.node))
-        generator.finish(self)
-        jump = self.within(generator.scope, lambda: self.for_over(body, generator.first))
-        return not is_any if jump is None else self.returned(jump, not is_any)
+        generator.finish(self.trace)
+        jump = self.trace.expressions.within(generator.scope, lambda: self.for_over(body, generator.first))
+        return not is_any if jump is None else self.trace.calls.returned(jump, not is_any)
 
     def one_generated(self, x: Generator, item: Any, add: Callable[[Any], None]) -> None:
         (part,) = x.node.generators
-        scope = Scope(local_names(x.node), self.scope, None, self.scope.name)
-        self.new(scope.vars)
+        scope = Scope(local_names(x.node), self.trace.scope, None, self.trace.scope.name)
+        self.trace.new(scope.vars)
 
         def run(tests: list[ast.expr]) -> None:
             if not tests:
-                add(self.expression(x.node.elt))
+                add(self.trace.expressions.expression(x.node.elt))
                 return
-            test = self.truth(self.expression(tests[0]))
+            test = self.trace.expressions.truth(self.trace.expressions.expression(tests[0]))
             if test is True:
                 run(tests[1:])
             elif test is not False:
-                self.branch(self.value(test), lambda: run(tests[1:]), lambda: None)
+                self.trace.branch(self.trace.value(test), lambda: run(tests[1:]), lambda: None)
 
-        self.within(scope, lambda: (self.assign(part.target, item), run(part.ifs)))
+        self.trace.expressions.within(scope, lambda: (self.trace.statements.assign(part.target, item), run(part.ifs)))
 
     def int64(self, x: Any) -> Value:
-        return self.builder.cast(self.value(x), np.int64)
+        return self.trace.builder.cast(self.trace.value(x), np.int64)
 
     def unrolled(self, node: ast.For, iterator: Any, left: int = 0) -> Jump | None:
         """Unroll the iterations; ``left`` counts the earlier ones that could leave the loop on a traced condition."""
@@ -474,11 +496,11 @@ class LoopStatements(StatementsOf):
         for count in itertools.count():
             refuse_endless(iterator, count)
             try:
-                x = advance(self, iterator)
+                x = advance(self.trace, iterator)
             except StopIteration:
-                return self.run(node.orelse)
-            self.assign(node.target, x)
-            jump = self.run(node.body)
+                return self.trace.statements.run(node.orelse)
+            self.trace.statements.assign(node.target, x)
+            jump = self.trace.statements.run(node.body)
             if jump is not None:
                 return self.then(jump, lambda: self.unrolled(node, iterator, left + 1))
         return None

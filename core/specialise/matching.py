@@ -10,15 +10,17 @@ from typing import Any
 from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import python_type
-from .calls import Calls
 from .traced import Scalar, Traced
 
 
-class Matching(Calls):
+class Matching:
     """The part of the interpreter that runs ``match``."""
 
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
     def run_Match(self, node: ast.Match) -> Jump | None:
-        return self.cases(node.cases, self.expression(node.subject))
+        return self.cases(node.cases, self.trace.expressions.expression(node.subject))
 
     def cases(self, cases: SequenceOf[ast.match_case], subject: Any) -> Jump | None:
         for i, case in enumerate(cases):
@@ -27,22 +29,24 @@ class Matching(Calls):
             if found is False:
                 continue
             for name, x in names.items():
-                self.store(name, x)
+                self.trace.expressions.store(name, x)
             if case.guard is not None:
                 if found is not True:
-                    guard = self.branch(
-                        self.value(found), lambda case=case: self.truth(self.expression(case.guard)), lambda: False
+                    guard = self.trace.branch(
+                        self.trace.value(found),
+                        lambda case=case: self.trace.expressions.truth(self.trace.expressions.expression(case.guard)),
+                        lambda: False,
                     )
                     found = guard
                 else:
-                    found = self.truth(self.expression(case.guard))
+                    found = self.trace.expressions.truth(self.trace.expressions.expression(case.guard))
             if found is True:
-                return self.run(case.body)
+                return self.trace.statements.run(case.body)
             if found is not False:
                 rest = cases[i + 1 :]
-                return self.branch(
-                    self.value(found),
-                    lambda case=case: self.run(case.body),
+                return self.trace.branch(
+                    self.trace.value(found),
+                    lambda case=case: self.trace.statements.run(case.body),
                     lambda rest=rest: self.cases(rest, subject),
                 )
         return None
@@ -52,11 +56,13 @@ class Matching(Calls):
         return getattr(self, f"match_{type(pattern).__name__}")(pattern, x, names)
 
     def match_MatchValue(self, pattern: ast.MatchValue, x: Any, names: dict[str, Any]) -> Any:
-        return self.truth(self.call(operator.eq, x, self.expression(pattern.value)))
+        return self.trace.expressions.truth(
+            self.trace.call(operator.eq, x, self.trace.expressions.expression(pattern.value))
+        )
 
     def match_MatchSingleton(self, pattern: ast.MatchSingleton, x: Any, names: dict[str, Any]) -> Any:
         if isinstance(x, Scalar) and x.type.dtype.kind == "b" and isinstance(pattern.value, bool):
-            return x if pattern.value else self.call(operator.not_, x)
+            return x if pattern.value else self.trace.call(operator.not_, x)
         return x is pattern.value
 
     def match_MatchAs(self, pattern: ast.MatchAs, x: Any, names: dict[str, Any]) -> Any:
@@ -72,13 +78,13 @@ class Matching(Calls):
             if found is True:
                 return True
             if found is not False:
-                result = found if result is False else self.call(operator.or_, result, found)
+                result = found if result is False else self.trace.call(operator.or_, result, found)
         return result
 
     def match_MatchSequence(self, pattern: ast.MatchSequence, x: Any, names: dict[str, Any]) -> Any:
         if isinstance(x, Traced) or not type(x).__flags__ & IS_SEQUENCE:
             return False
-        parts = list(self.iterate(x))
+        parts = list(self.trace.iterate(x))
         patterns = list(pattern.patterns)
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
         if star is None:
@@ -88,7 +94,7 @@ class Matching(Calls):
             return False
         name = patterns[star].name  # type: ignore[attr-defined]
         if name is not None:
-            names[name] = self.new(parts[star : len(parts) - after])
+            names[name] = self.trace.new(parts[star : len(parts) - after])
         return self.all_match(
             [*patterns[:star], *patterns[star + 1 :]], [*parts[:star], *parts[len(parts) - after :]], names
         )
@@ -96,15 +102,15 @@ class Matching(Calls):
     def match_MatchMapping(self, pattern: ast.MatchMapping, x: Any, names: dict[str, Any]) -> Any:
         if not type(x).__flags__ & IS_MAPPING:
             return False
-        keys = [self.expression(k) for k in pattern.keys]
-        if any(self.contains(x, k) is False for k in keys):
+        keys = [self.trace.expressions.expression(k) for k in pattern.keys]
+        if any(self.trace.expressions.contains(x, k) is False for k in keys):
             return False
         if pattern.rest is not None:
-            names[pattern.rest] = self.new({k: v for k, v in self.call(x.items) if k not in keys})
-        return self.all_match(pattern.patterns, [self.call(operator.getitem, x, k) for k in keys], names)
+            names[pattern.rest] = self.trace.new({k: v for k, v in self.trace.call(x.items) if k not in keys})
+        return self.all_match(pattern.patterns, [self.trace.call(operator.getitem, x, k) for k in keys], names)
 
     def match_MatchClass(self, pattern: ast.MatchClass, x: Any, names: dict[str, Any]) -> Any:
-        cls = self.expression(pattern.cls)
+        cls = self.trace.expressions.expression(pattern.cls)
         if not (issubclass(python_type(x), cls) if isinstance(x, Traced) else isinstance(x, cls)):
             return False
         own = bool(cls.__flags__ & IS_ITS_OWN)
@@ -114,7 +120,7 @@ class Matching(Calls):
             raise TypeError(f"{allowed} ({len(pattern.patterns)} given)")
         wanted = [*given[: len(pattern.patterns)], *pattern.kwd_attrs]
         try:
-            parts = [x if name == "" else self.attribute(x, name) for name in wanted]
+            parts = [x if name == "" else self.trace.attribute(x, name) for name in wanted]
         except AttributeError:
             return False
         return self.all_match([*pattern.patterns, *pattern.kwd_patterns], parts, names)
@@ -125,5 +131,5 @@ class Matching(Calls):
             found = self.matches(p, part, names)
             if found is False:
                 return False
-            result = self.both(result, found)
+            result = self.trace.expressions.both(result, found)
         return result

@@ -16,7 +16,6 @@ from ..errors import BadInput
 from ..faults import kind_of
 from .builtin_functions import python_type, take_dict
 from .instances import Slots, is_instance
-from .loop_statements import LoopStatements
 from .scopes import UNBOUND, Late
 from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Scalar, Traced, current
@@ -54,14 +53,11 @@ class TracedMethod:
 TracedMethod.__name__ = "builtin_function_or_method"  # for Python's messages
 
 
-class Objects(LoopStatements):
+class Objects:
     """The part of the interpreter that creates objects and reads and sets their attributes."""
 
-    def call_function(self, function: types.FunctionType, args: Any, kwargs: Any, always: bool = False) -> Any:
-        raise NotImplementedError
-
-    def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
-        raise NotImplementedError
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
 
     def construct(self, cls: type, args: Any, kwargs: Any) -> Any:
         own_call = type(cls).__call__ is not type.__call__  # a metaclass with its own way of creating objects
@@ -69,29 +65,29 @@ class Objects(LoopStatements):
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
         if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
-            return self.call_real(cls, args, kwargs)
+            return self.trace.uninterpreted.call_real(cls, args, kwargs)
         new, init = cls.__new__, cls.__init__
         if is_error:
             made = cls.__new__(cls, *args, **kwargs)
-            self.new(made)
+            self.trace.new(made)
             if dataclasses.is_dataclass(cls) and _is_generated(init):
                 self.fill_dataclass(made, cls, args, kwargs)
             else:
-                self.call_function(init, (made, *args), kwargs)
+                self.trace.calls.call_function(init, (made, *args), kwargs)
             return made
         if isinstance(new, types.FunctionType):
-            made = self.call_function(new, (cls, *args), kwargs)
+            made = self.trace.calls.call_function(new, (cls, *args), kwargs)
             if not isinstance(made, cls):
                 return made
         elif new is object.__new__:
             made = object.__new__(cls)
         else:
-            return self.call_real(cls, args, kwargs)
-        self.new(made)
+            return self.trace.uninterpreted.call_real(cls, args, kwargs)
+        self.trace.new(made)
         if dataclasses.is_dataclass(cls) and _is_generated(init):
             self.fill_dataclass(made, cls, args, kwargs)
         elif isinstance(init, types.FunctionType):
-            self.call_function(init, (made, *args), kwargs)
+            self.trace.calls.call_function(init, (made, *args), kwargs)
         return made
 
     def fill_dataclass(self, made: Any, cls: Any, args: Any, kwargs: Any) -> None:
@@ -103,7 +99,7 @@ class Objects(LoopStatements):
             elif f.default is not dataclasses.MISSING:
                 x = f.default
             elif f.default_factory is not dataclasses.MISSING:
-                x = self.call(f.default_factory)
+                x = self.trace.call(f.default_factory)
             else:
                 continue
             object.__setattr__(made, f.name, x)
@@ -112,12 +108,12 @@ class Objects(LoopStatements):
                 later.append(bound[name])
         post = getattr(cls, "__post_init__", None)
         if isinstance(post, types.FunctionType):
-            self.call_function(post, (made, *later), {})
+            self.trace.calls.call_function(post, (made, *later), {})
 
     def attributes_of(self, x: Any) -> dict[str, Any]:
         """``vars(x)``, which is outside if x is."""
         found = vars(x)
-        return self.outside.read(self, [found], 0, found) if self.outside.is_outside(x) else found
+        return self.trace.outside.read(self.trace, [found], 0, found) if self.trace.outside.is_outside(x) else found
 
     def attribute(self, x: Any, name: str) -> Any:
         if isinstance(x, Traced):
@@ -126,7 +122,7 @@ class Objects(LoopStatements):
             if name == "__class__":
                 return python_type(x)
             if name in ATTRIBUTES:
-                return ATTRIBUTES[name](self, x)
+                return ATTRIBUTES[name](self.trace, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
             kind = python_type(x)
@@ -140,14 +136,14 @@ class Objects(LoopStatements):
             if isinstance(x, type):
                 return self.of_class(x, name)
             if name not in x.__dict__ and not hasattr(x, name):
-                self.outside.miss(x.__dict__, name)
+                self.trace.outside.miss(x.__dict__, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
-                return self.outside.read(self, x.__dict__, name, found)
+                return self.trace.outside.read(self.trace, x.__dict__, name, found)
             return found
         if name == "__dict__":
-            take_dict(self, x)
-            if self.outside.is_outside(x):
+            take_dict(self.trace, x)
+            if self.trace.outside.is_outside(x):
                 return self.attributes_of(x)
         held = getattr(x, "__dict__", None)
         static = inspect.getattr_static(type(x), name, UNBOUND)
@@ -156,39 +152,49 @@ class Objects(LoopStatements):
         if is_own and not hasattr(type(static), "__morula_trace__"):
             is_data = hasattr(type(static), "__set__") or hasattr(type(static), "__delete__")
             if is_data or not isinstance(held, dict) or name not in held:
-                return self.call(getter, static, x, type(x))
+                return self.trace.call(getter, static, x, type(x))
         if isinstance(held, dict) and name in held:
             if not isinstance(static, property):
                 late = held[name]
                 if isinstance(late, Late) and isinstance(static, functools.cached_property):
-                    return self.branch(self.value(late.absent), lambda: self.cache(x, name, static), lambda: late.x)
+                    return self.trace.branch(
+                        self.trace.value(late.absent), lambda: self.cache(x, name, static), lambda: late.x
+                    )
                 if isinstance(late, Late) and static is not UNBOUND:  # on one path, the class's attribute is found
-                    return self.branch(self.value(late.absent), lambda: self.of_class(x, name), lambda: late.x)
-                found = self.settled(held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'")
-                return self.outside.read(self, held, name, found) if self.outside.is_outside(x) else found
-        elif isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x):
+                    return self.trace.branch(
+                        self.trace.value(late.absent), lambda: self.of_class(x, name), lambda: late.x
+                    )
+                found = self.trace.expressions.settled(
+                    held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'"
+                )
+                return (
+                    self.trace.outside.read(self.trace, held, name, found)
+                    if self.trace.outside.is_outside(x)
+                    else found
+                )
+        elif isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x):
             if name not in Slots(x):
-                self.outside.miss(Slots(x), name)
-        elif isinstance(held, dict) and self.outside.is_outside(x):
-            self.outside.miss(held, name)  # guards that no attribute of the object hides the class's
+                self.trace.outside.miss(Slots(x), name)
+        elif isinstance(held, dict) and self.trace.outside.is_outside(x):
+            self.trace.outside.miss(held, name)  # guards that no attribute of the object hides the class's
         if isinstance(static, property) and static.fget is not None:
-            return self.call(static.fget, x)
+            return self.trace.call(static.fget, x)
         if isinstance(static, functools.cached_property):
             return self.cache(x, name, static)
         if static is UNBOUND and not isinstance(x, super):
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
-                return self.call_function(lookup, (x, name), {})
+                return self.trace.calls.call_function(lookup, (x, name), {})
         found = self.of_class(x, name)
-        if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()) and self.outside.is_outside(x):
-            return self.outside.read(self, x, type(x)._fields.index(name), found)  # type: ignore[attr-defined]
-        is_slot = isinstance(static, types.MemberDescriptorType) and self.outside.is_outside(x)
-        return self.outside.read(self, Slots(x), name, found) if is_slot else found
+        if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()) and self.trace.outside.is_outside(x):
+            return self.trace.outside.read(self.trace, x, type(x)._fields.index(name), found)  # type: ignore[attr-defined]
+        is_slot = isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x)
+        return self.trace.outside.read(self.trace, Slots(x), name, found) if is_slot else found
 
     def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
-        found = self.call(static.func, x)
-        if not self.outside.is_outside(x):
-            self.touch(x)
+        found = self.trace.call(static.func, x)
+        if not self.trace.outside.is_outside(x):
+            self.trace.touch(x)
             x.__dict__[name] = found
         return found
 
@@ -203,14 +209,14 @@ class Objects(LoopStatements):
                 raw = cls.__dict__[name]
                 is_data = raw is found and not hasattr(type(raw), "__get__")
                 if is_data and cls.__module__.partition(".")[0] not in LIBRARIES:
-                    return self.outside.read(self, cls, name, found)
+                    return self.trace.outside.read(self.trace, cls, name, found)
                 break
         return found
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         if isinstance(x, Traced):
             if name in ("real", "imag", "flat"):
-                self.call(operator.setitem, self.attribute(x, name), ..., value)
+                self.trace.call(operator.setitem, self.attribute(x, name), ..., value)
                 return
             if name == "shape":
                 raise BadInput("compiled code cannot set the shape of an array; use reshape")
@@ -221,11 +227,11 @@ class Objects(LoopStatements):
             raise BadInput(f"compiled code cannot set {name} of a {module}{kind.__name__}")
         static = inspect.getattr_static(type(x), name, None)
         if isinstance(static, property) and static.fset is not None:
-            self.call(static.fset, x, value)
+            self.trace.call(static.fset, x, value)
             return
         descriptor = getattr(type(static), "__set__", None)
         if isinstance(descriptor, types.FunctionType):
-            self.call(descriptor, static, x, value)
+            self.trace.call(descriptor, static, x, value)
             return
         if isinstance(x, (type, types.ModuleType)):
             raise BadInput(
@@ -233,13 +239,13 @@ class Objects(LoopStatements):
             )
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
-            self.call_function(setter, (x, name, value), {})
+            self.trace.calls.call_function(setter, (x, name, value), {})
             return
         if not is_instance(x) and not hasattr(x, "__dict__"):
             if static is None:
                 setattr(x, name, value)  # raises what Python raises
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
-        self.touch(x)
+        self.trace.touch(x)
         setattr(x, name, value)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,27 +23,53 @@ from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
 from .arguments import traced_leaf, type_of
+from .branches import Branches
 from .called_back import restore
+from .calls import Calls
+from .containers import Containers
+from .expressions import Expressions
+from .handlers import Handlers
 from .identity import Candidates
 from .instances import is_instance
+from .loop_statements import LoopStatements
 from .matching import Matching
 from .numbers import Numbers
+from .objects import Objects
 from .outside import Outside, Source
 from .raising import Ended, Raised
+from .recursion import Recursions
 from .result_arrays import Make
 from .results import Plan, Results
 from .scopes import UNBOUND, Conflict, Late
 from .slots import Lessons
 from .state import Changes
+from .statements import StatementsOf
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
+from .uninterpreted import Uninterpreted
 from .ways import MOST
 
 
-class Interpreter(Matching):
+class Interpreter(Branches):
     """Interprets a Python function on traced arguments and records it as typed IR."""
 
+    components: ClassVar[dict[str, type]] = {
+        "expressions": Expressions,
+        "statements": StatementsOf,
+        "handlers": Handlers,
+        "loops": LoopStatements,
+        "matching": Matching,
+        "calls": Calls,
+        "recursive_calls": Recursions,
+        "uninterpreted": Uninterpreted,
+        "objects": Objects,
+        "containers": Containers,
+    }
+    """What the interpreter is made of.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
+
     def __init__(self, is_numbered: bool = False) -> None:
+        for name, part in self.components.items():
+            setattr(self, name, part(self))
         self.builder = Builder()
         self.changes: list[Changes] = []
         self.made: dict[int, tuple[Any, Any]] = {}
@@ -83,7 +110,24 @@ class Interpreter(Matching):
         self.forks = MOST
         self.is_uneven = False
 
+    def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
+        """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
+        part, name = _SYNTAX.get(type(node), ("statements", "unknown"))
+        return getattr(getattr(self, part), name)
+
     # What ``Trace`` promises
+
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.calls.call(function, *args, **kwargs)
+
+    def iterate(self, x: Any) -> Any:
+        return self.calls.iterate(x)
+
+    def attribute(self, x: Any, name: str) -> Any:
+        return self.objects.attribute(x, name)
+
+    def where(self, line: int | None = None) -> str:
+        return self.statements.where(line)
 
     def value(self, x: Any) -> Value:
         if isinstance(x, Scalar):
@@ -186,6 +230,15 @@ class Interpreter(Matching):
             warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
+_SYNTAX: dict[type, tuple[str, str]] = {
+    getattr(ast, name.partition("_")[2]): (part, name)
+    for part, cls in Interpreter.components.items()
+    for name in vars(cls)
+    if name.startswith(("run_", "eval_")) and isinstance(getattr(ast, name.partition("_")[2], None), type)
+}
+"""Which part interprets a kind of syntax node, by which method."""
+
+
 @dataclass
 class Program:
     """A specialised program.
@@ -262,7 +315,7 @@ def specialise(
         finally:
             refusal = restore(trace.seen_outside)
             if refusal is not None:
-                trace.locate_in(refusal, f)
+                trace.statements.locate_in(refusal, f)
                 raise refusal
     except BadInput as error:
         error.is_uneven = trace.is_uneven  # type: ignore[attr-defined]
@@ -322,7 +375,7 @@ def _traced(
             plan, updates = results.plan_of_result(y), results.updates()
             made = results.arrays.finish(results.values)
         except BadInput as error:
-            trace.locate_in(error, f)
+            trace.statements.locate_in(error, f)
             raise
         written = [(p, x) for p, x in arrays if x.storage.value is not p]
     finally:

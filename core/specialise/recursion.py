@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
 from ..passes.inline import Copy
-from .branches import Branches, NotKnownYet
+from .branches import NotKnownYet
 from .forms import numbers_in, rebuilt
 from .identity import forget
 from .instances import held_by_instance, is_instance
@@ -63,7 +63,7 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     return (type(x), signature(held_by_instance(x), around)) if is_instance(x) else ("object", id(x))
 
 
-class Recursions(Branches):
+class Recursions:
     """The part of the interpreter that finds and writes recursive functions."""
 
     active: list[
@@ -71,43 +71,51 @@ class Recursions(Branches):
     ]  # the calls that are being interpreted, with the number of regions around them
     recursions: dict[Key, Recursion]
 
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
     def recursive(self, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
         """Run a call; it becomes a typed function if it meets itself within a branch."""
         # The signature is needed only from a function's second nested call on.
-        is_inner = any(f is function for f, _, _ in self.active)
+        is_inner = any(f is function for f, _, _ in self.trace.active)
         key = (id(function), signature(args), signature(kwargs)) if is_inner else None
         if key is not None:
-            if key in self.recursions:
-                return self.call_again(self.recursions[key], args, kwargs)
-            if any(k == key and depth < len(self.changes) for _, k, depth in self.active):
+            if key in self.trace.recursions:
+                return self.call_again(self.trace.recursions[key], args, kwargs)
+            if any(k == key and depth < len(self.trace.changes) for _, k, depth in self.trace.active):
                 raise Recursive(key)
-            if len(self.active) > LIMIT:
+            if len(self.trace.active) > LIMIT:
                 raise BadInput(
                     f"a recursion of more than {LIMIT} calls while compiling; let it end on a condition of its arguments"
                 )
-        self.active.append((function, key, len(self.changes)))
-        guards = len(self.guards)
-        length, out, scopes, line = len(self.active), self.builder.out, len(self.scopes), self.builder.line  # type: ignore[attr-defined]
+        self.trace.active.append((function, key, len(self.trace.changes)))
+        guards = len(self.trace.guards)
+        length, out, scopes, line = (
+            len(self.trace.active),
+            self.trace.builder.out,
+            len(self.trace.scopes),
+            self.trace.builder.line,
+        )  # type: ignore[attr-defined]
         written = len(out)
         try:
             return run(args, kwargs)
         except Recursive as met:
             if key is None or met.key != key:
                 raise
-            self.drop_guards(guards)
+            self.trace.drop_guards(guards)
             del out[written:]
-            self.builder.out, self.builder.line = out, line
-            del self.scopes[scopes:]  # type: ignore[attr-defined]
+            self.trace.builder.out, self.trace.builder.line = out, line
+            del self.trace.scopes[scopes:]  # type: ignore[attr-defined]
             return self.written(key, function, args, kwargs, run)
         finally:
-            del self.active[length - 1 :]
+            del self.trace.active[length - 1 :]
 
     def written(self, key: Key, function: Any, args: Any, kwargs: Any, run: Callable[[Any, Any], Any]) -> Any:
         """Write the typed function of a recursive call, and call it."""
         given = numbers_in((args, kwargs))
-        parameters = [Value(f"x{i}", self.value(x).type) for i, x in enumerate(given)]
+        parameters = [Value(f"x{i}", self.trace.value(x).type) for i, x in enumerate(given)]
         made = Recursion(Function(getattr(function, "__name__", "function"), parameters, Block()))
-        self.recursions[key] = made
+        self.trace.recursions[key] = made
         try:
             for _ in range(8):
                 if self.write_once(made, args, kwargs, run):
@@ -116,9 +124,9 @@ class Recursions(Branches):
                 raise BadInput(f"the type of what the recursive function {made.function.name} returns does not settle")
             free = self.close(made)
         finally:
-            del self.recursions[key]
-        results = self.builder.operation(
-            "call", made.function, [*map(self.value, given), *free], made.types or []
+            del self.trace.recursions[key]
+        results = self.trace.builder.operation(
+            "call", made.function, [*map(self.trace.value, given), *free], made.types or []
         )  # fmt: skip
         return self.result(made, results, given)
 
@@ -133,7 +141,7 @@ class Recursions(Branches):
                 in_unknown_order(next(parameters)) if isinstance(x, Array) else Scalar(next(parameters)) for x in given
             ]
             holders: list[Any] = []
-            inside, by_name = rebuilt((args, kwargs), iter(new), lambda x: holders.append(x) or self.new(x))
+            inside, by_name = rebuilt((args, kwargs), iter(new), lambda x: holders.append(x) or self.trace.new(x))
             before = [_entries(x) for x in holders]
             y = run(inside, by_name)
             for x, held in zip(holders, before):
@@ -145,10 +153,10 @@ class Recursions(Branches):
                 raise BadInput(
                     f"{made.function.name} calls itself and writes to an array that it is given; return a new one"
                 )
-            return y, [self.value(x) for x in numbers_in(y)]
+            return y, [self.trace.value(x) for x in numbers_in(y)]
 
         try:
-            region = self.run_region(body)
+            region = self.trace.run_region(body)
         except NotKnownYet:  # no path reaches a return
             region = None
         if region is None or region.ended or region.raised is not None:
@@ -156,12 +164,14 @@ class Recursions(Branches):
                 f"{made.function.name} calls itself, and raises on every path or what a try around the call catches; return a "
                 "value that says so"
             )
-        if any(self.made_in(holder) is not region.changes for holder, _ in region.after.values()):
+        if any(self.trace.made_in(holder) is not region.changes for holder, _ in region.after.values()):
             raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
         form, values = region.result
-        origins = [o.storage for x in numbers_in(form) if isinstance(x, Array) for o in self.numbers.all_origins(x)]
+        origins = [
+            o.storage for x in numbers_in(form) if isinstance(x, Array) for o in self.trace.numbers.all_origins(x)
+        ]
         given = made.function.parameters
-        made.passed_on |= any(o.value in given or self.made_in(o) is not region.changes for o in origins)
+        made.passed_on |= any(o.value in given or self.trace.made_in(o) is not region.changes for o in origins)
         if isinstance(form, Conflict):
             raise BadInput(form.text)
         types = [v.type for v in values]
@@ -172,8 +182,8 @@ class Recursions(Branches):
             if None in joined:
                 raise BadInput(f"{made.function.name} returns arrays of different shapes")
             made.types = joined
-        with self.builder.writing(region.block.operations):
-            region.block.results = [convert(self.builder, v, t) for v, t in zip(values, made.types)]
+        with self.trace.builder.writing(region.block.operations):
+            region.block.results = [convert(self.trace.builder, v, t) for v, t in zip(values, made.types)]
         return before == made.types
 
     def call_again(self, made: Recursion, args: Any, kwargs: Any) -> Any:
@@ -181,7 +191,7 @@ class Recursions(Branches):
         if made.types is None:
             raise NotKnownYet
         given = numbers_in((args, kwargs))
-        results = self.builder.operation("call", made.function, [self.value(x) for x in given], made.types)
+        results = self.trace.builder.operation("call", made.function, [self.trace.value(x) for x in given], made.types)
         return self.result(made, results, given)
 
     def result(self, made: Recursion, results: list[Value], given: list[Any]) -> Any:
@@ -189,9 +199,9 @@ class Recursions(Branches):
         new = [in_unknown_order(r) if isinstance(x, Array) else Scalar(r) for x, r in zip(found, results)]
         for x in new if made.passed_on else ():
             if isinstance(x, Array):
-                forget(self, x)
-                self.numbers.may_be(x, [a for a in given if isinstance(a, Array)], is_unclear=True)
-        return rebuilt(made.form, iter(new), self.new)
+                forget(self.trace, x)
+                self.trace.numbers.may_be(x, [a for a in given if isinstance(a, Array)], is_unclear=True)
+        return rebuilt(made.form, iter(new), self.trace.new)
 
     def close(self, made: Recursion) -> list[Value]:
         """Make parameters of the values from around the function, as in a closure; return them."""

@@ -48,7 +48,7 @@ class Closure:
         return current().call(self, *args, **kwargs)
 
     def __morula_trace__(self, trace: Any, *args: Any, **kwargs: Any) -> Any:
-        return trace.call_closure(self, args, kwargs)
+        return trace.calls.call_closure(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

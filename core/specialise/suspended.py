@@ -70,7 +70,7 @@ class Suspended(Iterator):
                 )
                 trace.scopes.append(self.scope)
                 try:
-                    trace.locate(error, nodes[0])
+                    trace.statements.locate(error, nodes[0])
                 finally:
                     trace.scopes.pop()
                 raise error
@@ -135,7 +135,7 @@ class _Run:
     def refusing(self, frame: Frame) -> Any:
         """Return a ``Sees`` that refuses exceptions on traced conditions if a ``try`` around a ``yield`` sees them."""
         is_body = frame[0] == "try" and frame[2] == "body"
-        sees = self.trace.sees_of(frame[1]) if is_body else lambda kind: False
+        sees = self.trace.handlers.sees_of(frame[1]) if is_body else lambda kind: False
 
         def sees_or_refuses(kind: type) -> bool:
             if sees(kind):
@@ -184,7 +184,7 @@ class _Run:
         self.push("block", statements, i + 1)
         statement = statements[i]
         if not has_yield(statement):
-            jump = self.trace.statement(statement)
+            jump = self.trace.statements.statement(statement)
             if jump is not None:
                 self.jump(jump)
             return _NOTHING
@@ -192,7 +192,7 @@ class _Run:
         try:
             return getattr(self, f"run_{type(statement).__name__}", self.refuse)(statement)
         except MorulaError as error:
-            self.trace.locate(error, statement)
+            self.trace.statements.locate(error, statement)
             raise
 
     def jump(self, jump: Jump) -> None:
@@ -222,10 +222,10 @@ class _Run:
                 continue
             node, phase = frame[1], frame[2]
             if kind == "raise" and phase == "body":
-                handler = next((h for h in node.handlers if self.trace.catches(h, value)), None)
+                handler = next((h for h in node.handlers if self.trace.handlers.catches(h, value)), None)
                 if handler is not None:
                     if handler.name:
-                        self.trace.store(handler.name, value)
+                        self.trace.expressions.store(handler.name, value)
                     self.push("try", node, "handler")
                     self.push("block", handler.body, 0)
                     return
@@ -259,7 +259,7 @@ class _Run:
             self.frames.pop()
             self.push("block", node.orelse, 0)
             return _NOTHING
-        self.trace.assign(node.target, x)
+        self.trace.statements.assign(node.target, x)
         self.push("block", node.body, 0)
         return _NOTHING
 
@@ -273,7 +273,7 @@ class _Run:
 
     def known_test(self, node: Any) -> bool:
         self.trace.go_to(node)
-        test = self.trace.truth(self.trace.expression(node.test))
+        test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
         if not isinstance(test, bool):
             way = self.trace.way_of(self.trace.value(test))
             if way is not None:
@@ -282,7 +282,7 @@ class _Run:
                 self.trace.value(test),
                 "which items a generator gives, which is not known while compiling; use np.where or an array of all of them",
             )
-            self.trace.locate(error, node)
+            self.trace.statements.locate(error, node)
             raise error
         return test
 
@@ -295,7 +295,7 @@ class _Run:
         return _NOTHING
 
     def run_For(self, node: ast.For) -> Any:
-        self.push("for", node, iterator_of(self.trace, self.trace.expression(node.iter)))
+        self.push("for", node, iterator_of(self.trace, self.trace.expressions.expression(node.iter)))
         return _NOTHING
 
     def run_Try(self, node: ast.Try) -> Any:
@@ -308,7 +308,7 @@ class _Run:
         value = node.value
         if not isinstance(value, _YIELDS) or value.value is not None and has_yield(value.value):
             self.refuse(node)
-        found = None if value.value is None else self.trace.expression(value.value)
+        found = None if value.value is None else self.trace.expressions.expression(value.value)
         if isinstance(value, ast.YieldFrom):
             self.push("from", node, iterator_of(self.trace, found))
             return _NOTHING
@@ -352,7 +352,7 @@ class _Run:
             self.leave("return", x)
         elif not isinstance(node, ast.Expr):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                self.trace.assign(target, x)
+                self.trace.statements.assign(target, x)
 
 
 _with_yield: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()

@@ -11,7 +11,7 @@ from ..errors import BadInput
 from ..faults import in_words
 from ..source.definitions import describe
 from .arguments import has_traced
-from .containers import CONTAINERS, ON_ENTRIES, Containers
+from .containers import CONTAINERS, ON_ENTRIES
 from .impure import refuse_impure
 from .iterators import Drawn, Iterator as Iterating
 from .state import content
@@ -19,22 +19,25 @@ from .surface.python_numbers import INSTEAD, UNORDERED
 from .traced import WHOLE, NeedsConcrete
 
 
-class Uninterpreted(Containers):
+class Uninterpreted:
     """The part of the interpreter that calls uninterpreted functions."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
 
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
-        asked = self.asked
-        if function in self.called:  # NumPy's and Python's protocols have only called back
+        asked = self.trace.asked
+        if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
         refuse_impure(function)
         holders = [
             x for x in (getattr(function, "__self__", None), *args, *kwargs.values()) if isinstance(x, CONTAINERS)
         ]
         for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:
-            self.refuse_unknown_entries(x)
+            self.trace.refuse_unknown_entries(x)
         before = [content(x) for x in holders]
-        self.called.append(function)
+        self.trace.called.append(function)
         try:
             found = function(*args, **kwargs)
         except NeedsConcrete as error:
@@ -54,36 +57,37 @@ class Uninterpreted(Containers):
                 _of_c(function) if is_own else f"{describe(function)} cannot be compiled for these arguments: {text}"
             ) from None
         except Exception:
-            if self.asked is None or self.asked is asked:
+            if self.trace.asked is None or self.trace.asked is asked:
                 raise
-            raise self.asked from None  # C code has replaced the error by its own
+            raise self.trace.asked from None  # C code has replaced the error by its own
         finally:
-            self.called.pop()
+            self.trace.called.pop()
             for x, held in zip(holders, before):
-                self.note_change(x, held)
-        if isinstance(found, CONTAINERS) and id(found) not in self.made and not self.outside.is_outside(found):
+                self.trace.containers.note_change(x, held)
+        if (
+            isinstance(found, CONTAINERS)
+            and id(found) not in self.trace.made
+            and not self.trace.outside.is_outside(found)
+        ):
             if isinstance(found, (dict, set)):
-                self.refuse_traced_keys(found)
-            self.new(found)
-        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating) and id(found) not in self.made:
+                self.trace.expressions.refuse_traced_keys(found)
+            self.trace.new(found)
+        elif hasattr(type(found), "__next__") and not isinstance(found, Iterating) and id(found) not in self.trace.made:
             found = (
-                self.new(Drawn(found))
+                self.trace.new(Drawn(found))
                 if type(found).__module__ in ("builtins", "itertools", "_collections")
-                else self.new(found)
+                else self.trace.new(found)
             )
         elif isinstance(found, frozenset):
-            self.refuse_traced_keys(found)
+            self.trace.expressions.refuse_traced_keys(found)
         return self.take_in(found)
 
     def take_in(self, x: Any) -> Any:
         if type(x) is np.ndarray and x.dtype.kind in "biufc":
-            return self.constant_array(x)
+            return self.trace.constant_array(x)
         if type(x) in (tuple, list) and any(type(e) is np.ndarray for e in x):
             return type(x)(self.take_in(e) for e in x)
         return x
-
-    def constant_array(self, x: np.ndarray) -> Any:
-        raise NotImplementedError
 
 
 def _of_c(function: Any) -> str:
