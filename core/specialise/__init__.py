@@ -15,8 +15,10 @@ shapes, strings, numbers that do not depend on an argument) is handled by Python
     objects       objects of classes written in Python
     matching      ``match``
     calls         calls: of Python functions, of classes, of traced functions;  uninterpreted: C functions
+    folds         iterables that functions such as ``sum`` and ``any`` run through
+    slots         the places that a loop carries, and what earlier attempts at it have found
     outside       reads from outside of the function: guards, and arrays that become inputs
-    program       the whole program
+    program       the whole program, and the interpreter, which is composed of the parts above
 """
 
 from __future__ import annotations

@@ -229,12 +229,12 @@ def _some(is_any: bool) -> Any:
             return test if found is (not is_any) else found if found is is_any else trace.call(combine, found, test)
 
         if isinstance(iterable, Traced):
-            return trace.loops.fold(iterable, not is_any, step)
-        found = trace.loops.unless_it_matters(lambda: trace.loops.fold(iterable, not is_any, step))
+            return trace.folds.fold(iterable, not is_any, step)
+        found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
         if found is not NotImplemented:
             return found
         if isinstance(iterable, Generator) and iterable.is_fresh:
-            return trace.loops.search(iterable, is_any)
+            return trace.folds.search(iterable, is_any)
         return trace.calls.interpret(any_ if is_any else all_, (iterable,), {})
 
     return some
@@ -243,7 +243,7 @@ def _some(is_any: bool) -> Any:
 def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
     if isinstance(iterable, Traced):
         return NotImplemented
-    return trace.loops.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
+    return trace.folds.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
 
 
 def _extreme(function: Any) -> Any:

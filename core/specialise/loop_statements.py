@@ -13,22 +13,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir.dynamic import Value, walk
+from ..ir.dynamic import Value
 from ..source.jumps import jumps_out
 from .branches import Jump
-from .iterators import LEFT, UNKNOWN, Iterator, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
+from .iterators import LEFT, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
-from .scopes import Late, Scope, local_names
+from .scopes import Late
 from .sequences import Sequence
 from .slots import Lesson, Slot, predicted_slots
-from .suspended import Generator
 from .traced import NeedsConcrete, Scalar
 
 UNROLLED = 4
 """Loops of at most this many iterations are unrolled."""
-
-_RETURN = {True: ast.Return(ast.Constant(True)), False: ast.Return(ast.Constant(False))}
 
 LONG = 20_000
 """Unrolled loops of more statements than this cause a warning."""
@@ -387,105 +384,6 @@ class LoopStatements:
         self.settle(node, lambda slots: Loop(self.trace, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
         self.throw_after(state, errors)
         return self.after_loop(node, state)
-
-    def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        """Fold ``combine`` over an iterable; as a loop if it has many or an unknown number of items of one form."""
-        generator = iterable if isinstance(iterable, Generator) else None
-        if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
-            for x in self.trace.iterate(generator):
-                start = combine(start, x)
-            return start
-        source = iterable if generator is None else generator.first
-        sequence = remaining(self.trace, source)
-        total = self.trace.new({"total": start})
-
-        def add(x: Any) -> None:
-            self.trace.touch(total)
-            total["total"] = combine(total["total"], x)
-
-        def one(item: Any) -> None:
-            if generator is None:
-                add(item)
-            else:
-                self.trace.expressions.within(generator.around, lambda: self.one_generated(generator, item, add))
-
-        if generator is not None:
-            generator.finish(self.trace)
-        if sequence is None or isinstance(sequence.length, int) and sequence.length <= UNROLLED:
-            for x in self.trace.iterate(source):
-                one(x)
-            return total["total"]
-
-        def body(index: Any) -> None:
-            self.trace.touch(total)
-            one(index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index))
-
-        trips, once = (self.int64(0), self.int64(sequence.length), 1), self.iteration(body, None, [])
-        if isinstance(source, Walk):
-            source.move(self.trace, position=None)
-        try:
-            self.attempt(lambda: Loop(self.trace, once, trips, None, []).run())
-        except Uncounted:
-            raise BadInput(
-                "an exception raised in a generator that is summed, or looked through, cannot be caught by compiled code; write a loop"
-            ) from None
-        return total["total"]
-
-    def unless_it_matters(self, run: Callable[[], Any]) -> Any:
-        """Return what ``run`` returns if its only other effect is to advance iterators; else NotImplemented.
-
-        The iterators' positions are unknown afterwards, so taking another item from them is refused.
-        """
-        region = self.trace.run_region(lambda _: run())
-        advanced = []
-        for holder, _ in region.after.values():
-            if isinstance(holder, Iterator):
-                advanced.append(holder)
-            elif self.trace.made_in(holder) is not region.changes:
-                return NotImplemented
-        if any(op.may_raise for op in walk(region.block)):
-            return NotImplemented
-        if advanced and self.trace.ways is not None:
-            return NotImplemented  # then it stops where Python does, and forks
-        self.trace.commit(region)
-        for iterator in advanced:
-            self.trace.is_uneven = True
-            iterator.lose(self.trace)
-        return region.result
-
-    def search(self, generator: Generator, is_any: bool) -> Any:
-        """Record ``any`` or ``all`` of a generator expression with effects as a loop that stops where Python stops."""
-        found = (
-            ast.If(generator.node.elt, [_RETURN[is_any]], [])
-            if is_any
-            else ast.If(generator.node.elt, [ast.Pass()], [_RETURN[is_any]])
-        )
-        body: ast.stmt = found
-        for part in reversed(generator.node.generators):
-            for test in reversed(part.ifs):
-                body = ast.If(test, [body], [])
-            body = ast.For(part.target, part.iter, [body], [])
-        ast.fix_missing_locations(ast.copy_location(body, generator.node))
-        generator.finish(self.trace)
-        jump = self.trace.expressions.within(generator.scope, lambda: self.for_over(body, generator.first))
-        return not is_any if jump is None else self.trace.calls.returned(jump, not is_any)
-
-    def one_generated(self, x: Generator, item: Any, add: Callable[[Any], None]) -> None:
-        (part,) = x.node.generators
-        scope = Scope(local_names(x.node), self.trace.scope, None, self.trace.scope.name)
-        self.trace.new(scope.vars)
-
-        def run(tests: list[ast.expr]) -> None:
-            if not tests:
-                add(self.trace.expressions.expression(x.node.elt))
-                return
-            test = self.trace.expressions.truth(self.trace.expressions.expression(tests[0]))
-            if test is True:
-                run(tests[1:])
-            elif test is not False:
-                self.trace.branch(self.trace.value(test), lambda: run(tests[1:]), lambda: None)
-
-        self.trace.expressions.within(scope, lambda: (self.trace.statements.assign(part.target, item), run(part.ifs)))
 
     def int64(self, x: Any) -> Value:
         return self.trace.builder.cast(self.trace.value(x), np.int64)

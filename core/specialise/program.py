@@ -28,6 +28,7 @@ from .called_back import restore
 from .calls import Calls
 from .containers import Containers
 from .expressions import Expressions
+from .folds import Folds
 from .handlers import Handlers
 from .identity import Candidates
 from .instances import is_instance
@@ -58,6 +59,7 @@ class Interpreter(Branches):
         "statements": StatementsOf,
         "handlers": Handlers,
         "loops": LoopStatements,
+        "folds": Folds,
         "matching": Matching,
         "calls": Calls,
         "recursive_calls": Recursions,
