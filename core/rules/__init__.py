@@ -1,4 +1,4 @@
-"""Derivative rules, as data: one file per area of Python, NumPy and SciPy.  ``table`` says how a rule is written."""
+"""Derivative rules as data, one file per area of Python, NumPy and SciPy; ``table`` describes how to write a rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ..exclusion import one_at_a_time
 from .table import MODELS, RULES, Model, Rule
 
-# These libraries are imported by their rules, so these are read when a function of that part is first met.
+# These rules import their library, so they are loaded only once the program has imported it.
 _LAZY: dict[str, tuple[str, ...]] = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
@@ -23,10 +23,10 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "scipy.stats": ("scipy_stats",),
     "statistics": ("descriptive_statistics",),
 }
-"""By a module of a library: the files of rules that are read once the program has imported it."""
+"""Files of rules by library module: they are loaded once the program has imported the module."""
 
 _HANDLERS: dict[str, tuple[str, ...]] = {}
-"""Likewise for handlers, by the full names of their modules."""
+"""Modules of handlers (full names) by library module, loaded in the same way."""
 
 
 def when_imported(library: str, *modules: str) -> None:
@@ -43,22 +43,22 @@ _EAGER = (
 
 
 def load(names: tuple[str, ...] = _EAGER) -> None:
-    """Read the files of rules that are named."""
+    """Load the named files of rules."""
     for name in names:
         importlib.import_module(f".{name}", __package__)
 
 
 def find_rule(function: Any) -> Rule | None:
-    """The rule of a function, or None; reads the rules of a library when it is first seen to be imported."""
+    """Return the rule of a function, or None; loads the rules of libraries that were imported since the last call."""
     try:
         rule = RULES.get(function)
     except TypeError:  # an unhashable callable object
         return None
-    if rule is None and len(sys.modules) != _modules[0]:  # something has been imported since
-        with one_at_a_time:  # another thread waits until the rules are there
+    if rule is None and len(sys.modules) != _modules[0]:  # modules have been imported since
+        with one_at_a_time:  # other threads wait until the rules are loaded
             count = len(sys.modules)
             for package in [p for p in _LAZY if p in sys.modules]:
-                load(_LAZY.pop(package, ()))  # a file of rules may ask for one
+                load(_LAZY.pop(package, ()))  # loading rules may call ``find_rule``
             for package in [p for p in _HANDLERS if p in sys.modules]:
                 for module in _HANDLERS.pop(package, ()):
                     importlib.import_module(module)
@@ -68,11 +68,11 @@ def find_rule(function: Any) -> Rule | None:
 
 
 _modules = [0]
-"""How many modules there were when the rules of libraries were last looked for."""
+"""The number of imported modules when ``find_rule`` last looked for new libraries."""
 
 
 def find_model(function: Any) -> Model | None:
-    """The program that stands for a compiled function, or None; ``find_rule`` has been asked before."""
+    """Return the program that models a compiled function, or None; call ``find_rule`` first, which loads the rules."""
     try:
         return MODELS.get(function)
     except TypeError:  # an unhashable callable object

@@ -1,6 +1,6 @@
-"""Rules of ``scipy.special``: Bessel functions and their kin, in their argument (DLMF 9 to 12).
+"""Rules of ``scipy.special``: Bessel and related functions, in their argument (DLMF 9 to 12).
 
-No derivative is given in the order, for none is known in closed form.
+The order has no derivative here, because no closed form is known.
 """
 
 from __future__ import annotations

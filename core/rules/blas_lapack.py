@@ -1,7 +1,7 @@
-"""Derivatives of the wrappers in ``scipy.linalg.blas`` and ``scipy.linalg.lapack`` that Python code calls by themselves.
+"""Derivatives of wrappers in ``scipy.linalg.blas`` and ``scipy.linalg.lapack`` that Python code calls directly.
 
-What LAPACK computes has its formulas in ``scipy_factorisations`` and ``scipy_linear_algebra``; what is said here is in which
-arguments it stands.  Vectors are contiguous ones, as they are where nobody sets ``incx`` and ``offx``.
+The formulas are in ``scipy_factorisations`` and ``scipy_linear_algebra``; this file maps them to the wrappers'
+arguments. Vectors are taken to be contiguous, the default of ``incx`` and ``offx``.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ each(lapack, "lartg", lartg_pullback, "sd")
 
 
 def turned(a: Any, trans: int) -> Any:
-    """The matrix, its transpose, its conjugate transpose; the way back of each is itself."""
+    """The matrix, its transpose or its conjugate transpose (``trans`` 0, 1, 2); each map is its own adjoint."""
     return a if trans == 0 else np.transpose(a) if trans == 1 else dagger(a)
 
 
@@ -221,7 +221,7 @@ def trtrs_pullback(
 
 
 def trtri_pullback(dy: Any, y: Any, c: Any, lower: int = 0, unitdiag: int = 0, overwrite_c: int = 0) -> tuple[Any, ...]:
-    """The other triangle is passed through, and so is a diagonal of ones that is not read."""
+    """The routine copies the other triangle, and a unit diagonal that it does not read, unchanged to the result."""
     succeeded(y[1], "trtri")
     kept = np.eye(len(c), dtype=bool) if unitdiag else np.zeros(np.shape(c), dtype=bool)
     inverse = triangle(np.where(kept, 1.0, y[0]), bool(lower))
@@ -267,7 +267,7 @@ def sysv_pullback(
 def gbsv_pullback(
     dy: Any, y: Any, kl: int, ku: int, ab: Any, b: Any, overwrite_ab: int = 0, overwrite_b: int = 0
 ) -> tuple[Any, ...]:
-    """The first ``kl`` rows of ``ab`` are room for what the factors fill in."""
+    """The first ``kl`` rows of ``ab`` are workspace for the fill-in of the factors."""
     succeeded(y[3], "gbsv")
     if dy[0] is not None:
         raise NoDerivative("LAPACK's gbsv has a derivative for the solution, not for the factors")

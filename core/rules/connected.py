@@ -1,7 +1,7 @@
-"""Functions of the engine that need each other in a circle: one of each circle is looked up here when it is called.
+"""Late-bound functions of the engine: each cycle of calls between modules is broken by looking one function up here.
 
-The module that defines a function sets it here.  What records (``eager``) and what traces (``specialise``) are loaded by those
-who need them; before that nothing is set.
+The module that defines a function sets it here.  The recording functions (``eager``) and the tracing functions
+(``specialise``) are set once their modules have been loaded, by the code that needs them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ Late = Callable[..., Any]
 
 
 class Connected:
-    # What records
+    # Recording
     calls: dict[str, Late]  # call: what rewritten functions call, by the names that they use
     how: Late  # call: how a function or a class is called, whatever its arguments
-    call_other: Late  # call: a call of what is neither a function written in Python nor a method of an object
+    call_other: Late  # call: a call of anything but a Python function or a method
     pullback: Late  # api: the public function, for programs of SciPy's solvers
     record_run: Late  # pullback: one run of a function, and its pullback
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
@@ -26,7 +26,7 @@ class Connected:
     advanced: Late  # watched: a step of an iterator that runs outside of the tape
     refuse_bits: Late  # raw_memory
     refuse_if_given: Late  # raw_memory
-    # What traces
+    # Tracing
     call_with_adjoint: Late  # transformed_calls
     call_by_rule: Late  # transformed_calls
     trace_into: Late  # traced_rules: a rule's function as typed IR

@@ -82,7 +82,7 @@ def det_pullback(dy: Any, y: Any, a: Any) -> Any:
 
 
 def slogdet_pullback(dy: Any, y: Any, a: Any) -> Any:
-    """The sign of a complex determinant turns with the imaginary part of tr(A^-1 dA), its logarithm grows with the real."""
+    """The real part of tr(A^-1 dA) changes the logarithm; for complex matrices the imaginary part turns the sign."""
     dsign, dlog = dy
     trace = 0.0 if dlog is None else dlog
     if dsign is not None:
@@ -142,7 +142,7 @@ takes_sequences(np.linalg.multi_dot)
 
 
 def refuse_truncation(dropped: Any, size: Any, function: str) -> None:
-    """Singular values that were cut off must have been zero: the formulas hold for a rank that is that of the matrix."""
+    """Refuse a cut-off that dropped nonzero singular values: the formulas require the matrix's own rank."""
     if np.any(dropped > np.sqrt(np.spacing(size) * size)):
         raise NoDerivative(
             f"{function} was given a tolerance that cuts off singular values that are not zero; its derivative is "

@@ -1,6 +1,6 @@
 """Derivatives of ``numpy.linalg``'s factorisations: Cholesky, QR, eigenvalues, singular values.
 
-Written for A = f(factors), the differential of each factor follows from that of A; a pullback is its transpose.  For the
+Written for A = f(factors), the differential of each factor follows from that of A; a pullback is its transpose. For the
 real inner product <X, Y> = Re tr(X^H Y), with X^H the conjugate transpose, everything below holds for complex matrices
 as well as for real ones, and for stacks of matrices.
 
@@ -14,13 +14,13 @@ eigenvalue an arbitrary rotation; so have singular vectors, and the added column
 undetermined, v^H dv = 0.  A loss that does not depend on the choice has the gradient that is given.  ``eig`` is an
 exception: LAPACK fixes the phase (unit length, largest component real), and so it is the derivative of that.
 
-Repeated values.  Differences of eigenvalues that rounding cannot tell from zero have their reciprocal taken as zero, so
-that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient.  A loss that
-weighs eigenvectors of one eigenspace by functions of their eigenvalues, v @ diag(f(lam)) @ v^H, has further terms: the limits
-f'(lam) of the divided differences (Daleckii and Krein).  They are second derivatives of the loss, by an eigenvalue and an
-eigenvector, which a pullback is not given.  Where a tape can take these, ``repeated_values`` adds the terms;
-elsewhere such a loss is refused.  Equal singular values are the same, but for the part of U and V that turns them against each
-other, which is known: that of U @ V^H.
+Repeated values. Differences of eigenvalues that rounding cannot tell from zero have their reciprocal taken as zero, so
+that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient. A loss
+that weighs eigenvectors of one eigenspace by functions of their eigenvalues, v @ diag(f(lam)) @ v^H, has further terms:
+the limits f'(lam) of the divided differences (Daleckii and Krein). They are second derivatives of the loss, by an
+eigenvalue and an eigenvector, which a pullback is not given. Where a tape can take these, ``repeated_values`` adds the
+terms; elsewhere such a loss is refused. Equal singular values are treated in the same way, except that the rotation of
+U relative to V, which is that of U @ V^H, is determined.
 
 Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; I. Murray,
 "Differentiation of the Cholesky decomposition", arXiv:1602.07527; M. Seeger et al., "Auto-differentiating linear
@@ -80,13 +80,13 @@ def reciprocal_gaps(s: Any) -> Any:
 
 
 def in_one_space(s: Any) -> Any:
-    """Which pairs of different vectors belong to values that are equal to rounding: (..., n, n)."""
+    """A mask (..., n, n) of the pairs of different vectors whose values are equal to rounding."""
     same = np.abs(s[..., None, :] - s[..., :, None]) <= resolution(s)[..., None]
     return same & ~np.eye(s.shape[-1], dtype=bool)
 
 
 def columns_read(*masks: Any) -> Any:
-    """Which columns some of the results have in an entry that is read; None if that is not known."""
+    """A mask of the columns in which the loss reads an entry of some result; None if unknown."""
     if any(m is None for m in masks):
         return None
     found = False
@@ -98,8 +98,8 @@ def columns_read(*masks: Any) -> Any:
 def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None:
     """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV.
 
-    Where a function of the values is zero, as those of the zero matrix are, cotangents of zero do not tell: the loss is then
-    refused if it reads (``read``) such columns.
+    Where a function of the values is zero, as those of the zero matrix are, cotangents of zero do not tell: the loss is
+    then refused if it reads (``read``) such columns.
     """
     mixed = np.abs(m + dagger(m)) > 1e4 * np.spacing(np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
     size = np.max(np.abs(ds), axis=-1, keepdims=True, initial=0.0)[..., None]
@@ -241,7 +241,7 @@ def eig_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
 
 
 def in_the_order_of(lam: Any, y: Any) -> Any:
-    """W with W_ij = 1 where y_i is lam_j, equal ones sharing: LAPACK may order eigenvalues differently without vectors."""
+    """W with W_ij = 1 where y_i is lam_j, shared by equal ones: without vectors LAPACK may order values differently."""
     distance = np.abs(y[..., :, None] - lam[..., None, :])
     nearest = np.min(distance, axis=-1, keepdims=True, initial=np.inf)
     same = np.where(distance <= nearest + resolution(lam)[..., None], 1.0, 0.0)
@@ -261,7 +261,7 @@ vjp(np.linalg.eigvals, eigvals_cotangent)
 
 
 def svd_columns_read(read: Any, k: int) -> Any:
-    """Which triples of vectors and value a loss reads, of the masks of U, s and V^H; None if it reads no values or no vectors."""
+    """A mask of the triples (u, s, v) that a loss reads, from their masks; None if it reads no s or no vectors."""
     u, s, vh = read
     if s is None or u is None and vh is None:
         return None
@@ -294,7 +294,7 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any =
     s_inverse = safe_reciprocal(s, tolerance)
     middle = 0.0 if ds is None else diagonal_matrix(ds)
     turn, outside = 0.0, 0.0
-    together, against = 0.0, 0.0  # how U and V turn: with each other, and against each other
+    together, against = 0.0, 0.0  # rotations of U and V: common, and relative
     if du is not None:
         m = dagger(u) @ du
         together, against = 0.5 * (m - dagger(m)), 0.5 * (m - dagger(m))

@@ -1,4 +1,4 @@
-"""The methods and attributes of arrays, and the methods of ufuncs, as the functions that have the rules.
+"""Maps methods and attributes of arrays, and methods of ufuncs, to the functions that have rules.
 
 ``x.sum(axis=0)`` is ``np.sum(x, axis=0)``; where a method takes its arguments in another form than the function, as
 ``x.reshape(2, 3)`` does, it is paired with what brings the array and its arguments into the function's form:
@@ -59,7 +59,7 @@ def second(x: Any, first: Any, *args: Any, **kwargs: Any) -> Arguments:
 
 
 def of_its_class(x: Any, order: Any = "C") -> Arguments:
-    """A copy of an array of a subclass is one too."""
+    """The copy of an array of a subclass has the same class."""
     return (x, order), {"subok": True}
 
 
@@ -188,7 +188,7 @@ METHODS: dict[str, tuple[Callable[..., Any], Adapt]] = {
     "__getitem__": (operator.getitem, None),
     "__matmul__": (operator.matmul, None),
 }
-"""Methods of arrays, by name: the function, and what turns the array and its arguments into the function's."""
+"""Methods of arrays by name: the function, and the adapter from the method's arguments to the function's."""
 
 ATTRIBUTES: dict[str, Callable[..., Any]] = {
     "T": np.transpose,

@@ -1,4 +1,4 @@
-"""What depends on the order of the elements: sorting, partitioning, quantiles, distinct values.
+"""Functions of the order of the elements: sorting, partitioning, quantiles, distinct values.
 
 Away from ties each result is an element, or a fixed mixture of two neighbours in the order, so cotangents go back to
 the places that the elements came from.  Among equal elements the order of a stable sort decides.

@@ -1,4 +1,4 @@
-"""Sums, products, moments, extrema and cumulative sums: what turns many elements into fewer.
+"""Reductions and cumulative functions: sums, products, moments, extrema.
 
 With ``w`` the ones and zeros of ``where=`` and ``|.|`` the number of elements reduced, and the cotangent repeated along
 the reduced axes:

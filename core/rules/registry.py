@@ -1,4 +1,4 @@
-"""How functions are treated that are not recorded from their source: the tables of handlers."""
+"""The tables of handlers, for functions that are not recorded from their source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HANDLERS: dict[Any, Handler] = {}
 """Functions that are called as ``handler(tape, *args, **kwargs)``: operators, builtins, mutators, morula's own."""
 
 ADJOINTS: dict[Any, Callable[..., Any]] = {}
-"""What ``adjoint`` has been given: the definition, for each function."""
+"""The definitions registered with ``adjoint``, by function."""
 
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""

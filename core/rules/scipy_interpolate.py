@@ -1,4 +1,4 @@
-"""What the compiled functions of ``scipy.interpolate`` compute, as programs in NumPy.
+"""NumPy programs that model the compiled functions of ``scipy.interpolate``.
 
 Piecewise polynomials are local powers of x - x_i with the coefficient of the highest power first; splines are sums of
 B-splines.  Which piece a point is in is found by a search, which has no derivative.

@@ -1,4 +1,4 @@
-"""What wrappers of LAPACK and BLAS compute for triangles and bands, in terms of functions that have rules.
+"""NumPy programs for wrappers of LAPACK and BLAS on triangles and bands, made of functions that have rules.
 
 Those that have rules of their own are in ``blas_lapack``.
 """
@@ -34,7 +34,7 @@ def trsm(alpha, a, b, side=0, lower=0, trans_a=0, diag=0, overwrite_b=0):
 
 
 def from_band(ab: Any, lower: Any) -> Any:
-    """The triangle, of which a band is kept."""
+    """The triangular matrix whose diagonals are stored as a band."""
     width, n = np.shape(ab)
     square = np.zeros((n, n), np.result_type(ab))
     for d in range(min(width, n)):

@@ -1,4 +1,4 @@
-"""What the compiled functions of ``scipy.ndimage`` compute, as programs in NumPy.
+"""NumPy programs that model the compiled functions of ``scipy.ndimage``.
 
 A filter is written on the array as its boundary mode extends it, one shifted view for each element of the filter.  An
 interpolation is a sum of B-splines (Unser, IEEE Signal Processing Magazine 16(6), 1999), whose coefficients the spline
@@ -37,7 +37,7 @@ def extended(x: Any, axis: int, before: int, after: int, mode: int, cval: Any) -
 
 
 def windows(x: Any, chosen: Any, mode: int, cval: Any, origins: Any) -> list[Any]:
-    """For each entry of a filter that is chosen, in order: what of ``x`` it meets at each place."""
+    """For each chosen entry of a filter, in order: the shifted view of ``x`` that it multiplies."""
     n = np.shape(x)
     size = np.shape(chosen)
     for axis in range(len(n)):

@@ -1,4 +1,4 @@
-"""What the compiled functions of ``scipy.signal`` compute, as programs in NumPy.
+"""NumPy programs that model the compiled functions of ``scipy.signal``.
 
 A recursive filter A y = B x is the sum B x followed by 1/A, whose transpose is the same filter run backward in time
 (Oppenheim & Schafer, Discrete-Time Signal Processing, chapter 6).

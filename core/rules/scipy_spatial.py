@@ -1,7 +1,7 @@
-"""What the compiled functions of ``scipy.spatial`` and ``scipy.cluster`` compute, as programs in NumPy.
+"""NumPy programs that model the compiled functions of ``scipy.spatial`` and ``scipy.cluster``.
 
-Distances are those between the rows of two arrays, or of one array with itself.  Rotations are SciPy's own code for other
-array libraries, which has each of its compiled functions in Python.
+Distances are those between the rows of two arrays, or of one array with itself. Rotations are SciPy's own code for
+other array libraries, which has each of its compiled functions in Python.
 """
 
 from __future__ import annotations

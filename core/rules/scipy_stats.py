@@ -1,4 +1,4 @@
-"""What the compiled functions of ``scipy.stats`` compute, as programs in NumPy: kernel estimates, angles."""
+"""NumPy programs that model the compiled functions of ``scipy.stats``: kernel estimates, angles."""
 
 from __future__ import annotations
 

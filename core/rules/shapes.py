@@ -1,7 +1,7 @@
 """Rearranging, joining and splitting: linear maps that move elements, whose transposes move them back.
 
-What repeats an element (``broadcast_to``, ``tile``, ``repeat``, ``pad``) sums its copies on the way back; what drops one
-(``delete``, ``tril``) gives it zero.
+The pullback of a function that repeats elements (``broadcast_to``, ``tile``, ``repeat``, ``pad``) sums the copies; that
+of a function that drops elements (``delete``, ``tril``) gives them zero.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ravel_pullback(dy, y, a, order="C"):
 
 
 def axes_in_memory(a: Any) -> list[int]:
-    """The axes of an array from the outermost in memory to the innermost, which is the order "K", whichever way they run.
+    """The axes of an array from outermost to innermost in memory (order "K"), whatever the signs of the strides.
 
     An axis that repeats one entry is ambiguous; NumPy leaves it in its place (``npyiter_find_best_axis_ordering``).
     """
@@ -52,7 +52,7 @@ def axes_in_memory(a: Any) -> list[int]:
 
 
 def each_reshaped(dy, y, *arys):
-    """One result for each argument; a single one comes by itself."""
+    """The pullback of functions that return one result per argument; a single result is not in a tuple."""
     parts = (dy,) if len(arys) == 1 else dy
     return tuple(None if g is None else np.reshape(g, np.shape(x)) for g, x in zip(parts, arys))
 

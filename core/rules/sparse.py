@@ -1,4 +1,4 @@
-"""Derivatives of the compiled kernels of ``scipy.sparse``; the package itself is Python around them.
+"""Derivatives of the compiled kernels of ``scipy.sparse``; the rest of the package is Python that calls them.
 
 Every kernel is linear, or bilinear, in the stored values, with the places of the entries held fixed.  What a linear one
 does is told by pairs (p, q): the stored value p is added to the entry q of the result.  A kernel that only moves values
@@ -33,7 +33,7 @@ def at(places: Any, values: Any, count: int) -> Any:
 
 
 def register(kernel: str, names: str, writes: str, pullback: Callable[..., Any]) -> None:
-    """The rule of a kernel, where the installed release of SciPy has it."""
+    """Register the rule of a kernel if the installed version of SciPy has it."""
     if hasattr(kernels, kernel):
         in_place(getattr(kernels, kernel), names, writes, pullback)
 
@@ -150,7 +150,7 @@ linear("csr_sample_values", "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sam
 
 
 def product(kernel: str, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]]) -> None:
-    """``Yx += A Xx``, for several vectors side by side too; ``entries`` gives place, row and column of what is stored."""
+    """Register ``Yx += A Xx``, also for several vectors; ``entries`` gives place, row and column of stored values."""
     order = names.split()
 
     def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The table of derivative rules: how one is written, and how one is found.
+"""The table of derivative rules: how to write a rule, and how the engine finds it.
 
 A rule is data.  It names no engine, tape or graph, and its functions are ordinary NumPy that the front end can read,
 so a rule can be inlined into an adjoint, differentiated again, batched and compiled.  Four forms exist:
@@ -19,7 +19,7 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
     where computing them together saves work or where their number varies.
 
 ``in_place(f, names, writes, pullback)``
-    ``f`` takes arguments of these names by position and writes into those in ``writes``.  ``y`` is what they hold after,
+    ``f`` takes arguments of these names by position and writes into those in ``writes``. ``y`` is what they hold after,
     a tuple if there are several, and the cotangents are those of what all arguments held before.
 
 ``zero(*functions)``
@@ -75,12 +75,12 @@ class Rule:
 
     @cached_property
     def scale(self) -> Function:
-        """How a cotangent is multiplied by a slope: with care where the slope may be infinite."""
+        """The function that multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
         return scale if self.finite is True else scale_masked
 
     @property
     def given(self) -> tuple[Function | int | None, ...]:
-        """What the rule gives for each operand; None where no derivative is known."""
+        """The partial derivative or pullback for each operand; None where no derivative is known."""
         return self.partials or self.pullbacks
 
     @cached_property
@@ -90,7 +90,7 @@ class Rule:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the arguments that may stand by position."""
+        """The names of the arguments that may be passed by position."""
         try:
             given = signature(self.function).parameters.values()
         except (TypeError, ValueError):
@@ -99,14 +99,14 @@ class Rule:
 
     @cached_property
     def position_of_out(self) -> int:
-        """Where the function takes ``out``, if it is given by position; beyond any argument, if it takes none."""
+        """The position of the argument ``out``; a number beyond all arguments if the function has none."""
         if isinstance(self.function, np.ufunc):
             return self.function.nin
         return self.names.index("out") if "out" in self.names else 64
 
     @cached_property
     def is_universal(self) -> bool:
-        """Whether the function takes the keywords of ufuncs."""
+        """Whether the function accepts the keyword arguments of ufuncs."""
         return isinstance(self.function, np.ufunc) or self.function is np.clip
 
     @property
@@ -115,13 +115,13 @@ class Rule:
 
     @cached_property
     def may_refuse(self) -> bool:
-        """Whether the pullback may raise, so that the place of the call is wanted: factorisations, routines of SciPy."""
+        """Whether the pullback may raise, so that the call's location is needed: factorisations, SciPy routines."""
         module = getattr(self.function, "__module__", None) or type(self.function).__name__
         return not self.partials and module.startswith(("numpy.linalg", "scipy", "fortran"))
 
     @cached_property
     def reads_arrays(self) -> bool:
-        """Whether a list of numbers as argument means the array of them."""
+        """Whether the function treats a list argument as an array."""
         module = getattr(self.function, "__module__", None) or type(self.function).__module__
         of_arrays = module.startswith(("numpy", "scipy")) and self.function not in SEQUENCES
         return bool(self.partials) or of_arrays and not self.is_zero
@@ -160,7 +160,7 @@ class Model:
     function: Function
     program: Function
     into: tuple[int, ...] = ()
-    updates: bool = False  # what is written depends on what was there
+    updates: bool = False  # the result depends on the previous contents
 
 
 MODELS: dict[Any, Model] = {}
@@ -225,9 +225,9 @@ def model(
 
 
 def compiled(module: str, *names: str) -> Any:
-    """What stands in a library under the first of these names that this version of it has, or else a stand-in.
+    """Return a library's function under the first of these names that exists in its version, or else a placeholder.
 
-    Compiled parts are private and move between versions: a rule for one that is not there is no reason to fail.
+    Compiled parts are private and move between versions; a missing one must not make the loading of rules fail.
     """
     for name in names:
         place, _, attribute = f"{module}.{name}".rpartition(".")

@@ -165,7 +165,7 @@ class _Loop:
         return Kept(n, stride_for(b, n, self.slots), made[:2], made[2:])
 
     def keep_in_while(self) -> Kept:
-        """Make a ``while`` count and save states; it becomes two nested loops, the outer one thins out a full buffer."""
+        """Make a ``while`` count and save states: it becomes two nested loops; the outer thins out a full buffer."""
         sweep, op, forward = self.sweep, self.op, self.sweep.forward
         condition = op.blocks[0]
         before: list[Operation] = []
