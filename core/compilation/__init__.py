@@ -1,6 +1,6 @@
-"""``jit``: compile, keep, enter and explain.
+"""``jit``: compile, cache, call and explain.
 
-``compiled`` runs the stages from a Python function to a program, ``jitted`` keeps the programs of a function, ``entry`` finds the
-one for a call, ``compilation_cache`` keeps them on disk, ``transformed_calls`` says what morula's own functions do in a program.
-Imports all other rooms.
+``compiled`` runs the stages from a Python function to a program, ``jitted`` holds the programs of a function, ``entry`` checks
+quickly whether a call fits the last program, ``compilation_cache`` stores programs on disk, and ``transformed_calls`` defines
+morula's own functions inside compiled programs.  This room may import all others.
 """

@@ -1,12 +1,12 @@
-"""Compiled programs on disk, so that the next process need not compile them again.
+"""Compiled programs on disk, shared between processes.
 
-An entry is a file, named by a digest of all that its content follows from: the typed program, the versions of morula and of
-what compiles it, the processor.  Files are written beside their place and then moved there, so that several processes may
-use one folder; the ones that were not used for longest go when the folder grows too large.
+An entry is a file named by its cache key, a digest of the typed program, morula's code, library and compiler versions, and
+the CPU.  Files are written under a temporary name and then renamed, so that several processes can share a folder.  If the
+folder grows too large, the least recently used entries are removed.
 
-``MORULA_CACHE=0`` in the environment turns the cache off, ``MORULA_CACHE_DIR`` says where it is (by default a folder of
-the user's: ``$XDG_CACHE_HOME`` or ``~/.cache``, ``%LOCALAPPDATA%`` or ``~/Library/Caches``, then ``morula``), and
-``MORULA_CACHE_SIZE`` how many megabytes it may have (512).
+Environment: ``MORULA_CACHE=0`` turns the cache off; ``MORULA_CACHE_DIR`` sets its folder (default: ``morula`` in
+``$XDG_CACHE_HOME`` or ``~/.cache``, ``%LOCALAPPDATA%`` or ``~/Library/Caches``); ``MORULA_CACHE_SIZE`` sets the most
+megabytes for each kind of program (512).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ CHECKED_EVERY = 64
 
 
 def folder(kind: str) -> Path | None:
-    """Where compiled programs of a kind ("native", "xla") are kept; None if the cache is off."""
+    """Return the cache folder for programs of a kind ("native", "xla"); None if the cache is off."""
     if os.environ.get("MORULA_CACHE", "1") in ("0", "off", "false"):
         return None
     given = os.environ.get("MORULA_CACHE_DIR")
     try:
         return (Path(given) if given else _of_user() / "morula") / kind
-    except RuntimeError as error:  # there is no home
+    except RuntimeError as error:  # no home directory
         _not_kept(str(error))
         return None
 
@@ -53,7 +53,7 @@ def _warned() -> set[str]:
 
 
 def _not_kept(reason: str) -> None:
-    """Warn, once in a process, that compiled programs are not kept."""
+    """Warn, once per process, that compiled programs are not cached on disk."""
     if not _warned():
         _warned().add(reason)
         warnings.warn(
@@ -73,7 +73,7 @@ def _of_user() -> Path:
 
 
 def bound() -> int:
-    """The size in bytes that each kind may take."""
+    """Return the most bytes that the programs of one kind may take."""
     try:
         return int(float(os.environ.get("MORULA_CACHE_SIZE", SIZE)) * 2**20)
     except ValueError:
@@ -81,7 +81,7 @@ def bound() -> int:
 
 
 def load(kind: str, key: str) -> bytes | None:
-    """The entry of a key, which counts as used now; None if there is none, or if it cannot be read."""
+    """Return the entry for a key and mark it as used; None if it is missing, unreadable or corrupt."""
     where = folder(kind)
     if where is None:
         return None
@@ -96,7 +96,7 @@ def load(kind: str, key: str) -> bytes | None:
 
 
 def store(kind: str, key: str, content: bytes) -> None:
-    """Keep an entry; a folder that cannot be written is a warning, once."""
+    """Store an entry; warn once if the folder cannot be written."""
     where = folder(kind)
     if where is None:
         return
@@ -117,7 +117,7 @@ def store(kind: str, key: str, content: bytes) -> None:
 
 
 def shrink(where: Path) -> None:
-    """Remove the entries that were not used for longest until the folder fits its bound."""
+    """Remove the least recently used entries until the folder fits its bound."""
     found = []
     for path in where.iterdir():
         with suppress(OSError):  # another process may remove it meanwhile
@@ -133,7 +133,7 @@ def shrink(where: Path) -> None:
 
 
 def fingerprint(function: Function, *more: Any) -> str | None:
-    """A digest of a typed function and of what compiles it; None if it holds objects that only this process has."""
+    """Return the cache key of a typed function; None if it refers to objects that exist only in this process."""
     try:
         text = _Text().function(function)
     except _OfThisProcess:
@@ -142,11 +142,11 @@ def fingerprint(function: Function, *more: Any) -> str | None:
 
 
 class _OfThisProcess(Exception):
-    """Something cannot be written down."""
+    """A program refers to an object that has no stable text, so it cannot be cached on disk."""
 
 
 class _Text:
-    """A typed function as text that holds all of it."""
+    """Writes a typed function as text that determines it completely."""
 
     def __init__(self) -> None:
         self.numbers: dict[Value, int] = {}
@@ -210,7 +210,7 @@ class _Text:
     def operation(self, op: Operation) -> None:
         callee = self.callee(op.callee) if op.callee is not None else ""
         operands = f"{self.listed(op.operands)} {op.keywords}"
-        place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line, which is of today's source
+        place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line number, which may change between versions of the source
         self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands} @{place}")
         for block in op.blocks:
             self.lines.append(f"block {self.listed(block.parameters)}")
@@ -219,13 +219,13 @@ class _Text:
 
 @lru_cache(maxsize=1)
 def _circumstances() -> tuple[str, ...]:
-    """The versions of what every program is made with, and the machine; a target adds those of its compiler."""
+    """Return the part of the key common to all targets: library versions and machine; targets add their compiler's."""
     versions = np.__version__, scipy.__version__, sys.implementation.cache_tag or ""
     return (*versions, platform.machine(), _processor(), platform.system(), _state_of_the_code())
 
 
 def _processor() -> str:
-    """The processor with its instructions, as far as the system tells."""
+    """Return the CPU model and its instruction set extensions, as far as the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -234,7 +234,7 @@ def _processor() -> str:
 
 
 def _state_of_the_code() -> str:
-    """The core's own files: a checkout changes without a new version."""
+    """Return a digest of the core's file names and times: a checkout can change without a new version."""
     here = Path(FOLDER)
     found = sorted((str(p.relative_to(here)), p.stat().st_mtime_ns) for p in here.rglob("*.py"))
     return hashlib.sha256(repr(found).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""From a Python function and its arguments to a program that runs: the stages of compilation, timed."""
+"""The stages of compilation, timed: from a Python function and its arguments to an executable program."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ IS_ARGUMENT_AND_OUTSIDE = (
 
 @dataclass(frozen=True)
 class Checks:
-    """What a program looks at while it runs: indices that may be out of range (native code), Python ints that may overflow."""
+    """Run-time checks of a program: index bounds (native code), overflow of Python ints."""
 
     bounds: bool = True
     overflow: bool = True
@@ -65,8 +65,8 @@ class Compilation:
     stages: list[tuple[str, Function]]  # the typed function after each pass
     seconds: dict[str, float]
     checks: Checks
-    static: frozenset[int] = frozenset()  # leaves that had to be known
-    read_only: frozenset[int] = frozenset()  # leaves that cannot be written to, which the function does on a path
+    static: frozenset[int] = frozenset()  # leaves that are compile-time constants
+    read_only: frozenset[int] = frozenset()  # read-only leaves that the function writes to on some path
     why_static: dict[int, str] = field(default_factory=dict)
     is_strong: bool = False  # see ``strong_zero``
     executable: Any = None
@@ -77,7 +77,7 @@ class Compilation:
         return self.stages[-1][1]
 
     def compile(self, keep: bool = False) -> Compilation:
-        """Let it be compiled, if it is not yet; ``keep`` what the program was between the passes."""
+        """Compile the program unless that is done; ``keep`` retains the IR after each pass."""
         if self.executable is None:
             with one_at_a_time, refused(describe(self.f)):
                 self._compile(keep)
@@ -96,14 +96,14 @@ class Compilation:
 
     @cached_property
     def may_repeat(self) -> bool:
-        """Whether results of NaN are to be computed again with strong products: the program has effects only at its end."""
+        """Whether NaN results may be recomputed with strong products: the program has effects only at its end."""
         return self.program.differentiates and not self.is_strong and not calls_python(self.function.block)
 
     def run(self, leaves: Sequence[Any], given: Any) -> Any:
-        """The Python result for the leaves of ``given``, which is ``(args, kwargs)``.
+        """Return the Python result for ``given = (args, kwargs)`` and its leaves.
 
         Raises:
-            NotANumber: a result is NaN, and may be a number with strong products; nothing has been changed yet.
+            NotANumber: a result is NaN, and strong products may give a number; no effect has happened yet.
         """
         program = self.program
         parameters = [leaves[i] for i in program.leaves]
@@ -119,7 +119,7 @@ class Compilation:
         return program.result(results, parameters, objects)
 
     def is_current(self) -> bool:
-        """Whether what the program has found outside of its arguments is still there."""
+        """Return whether the program's guards on state outside its arguments still hold."""
         return self.program.is_current() and all(map(self._fits, range(len(self.program.hidden))))
 
     def _fits(self, i: int) -> bool:
@@ -240,7 +240,7 @@ def _specialised(
         chosen = targets.choose(program.function, target, first)
         if chosen[0] == first[0] or not _is_for(first[0], program.function):
             break
-        first = chosen  # what was traced holds what the other target does not have
+        first = chosen  # the traced program uses an operation that the other target lacks
     seconds = {"trace": time.perf_counter() - began}
     stages = [("trace", program.function)]
     deep = DeepRecursion(8_000)
@@ -259,17 +259,17 @@ def _specialised(
 
 
 def _is_for(target: str, function: Function) -> bool:
-    """Whether a function can be compiled for this target alone, as one with stacks."""
+    """Return whether a function can be compiled only for this target: stacks need native code."""
     return target == "native" and any(v.type is STACK for op in walk(function.block) for v in op.results)
 
 
 def needed(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: BadInput, static: Collection[int]
 ) -> dict[int, str]:
-    """The leaves that have to be static for a number to be known, with what it was needed for.
+    """Return the leaves that must become static so that tracing knows a number it needs, with the reason for each.
 
     Raises:
-        BadInput: it depends on an array, or on something else that cannot be known; or no number is needed.
+        BadInput: the number depends on an array or another value that cannot be static; or ``error`` has another cause.
     """
     if not isinstance(error, NeedsConcrete):
         raise error

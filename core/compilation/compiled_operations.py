@@ -1,8 +1,8 @@
-"""A compiled function as one operation on a tape: its pullback is compiled, too.
+"""Records a compiled function as one operation on a tape, with a compiled pullback.
 
-A function whose result is one real number is run together with its gradient, which the way back scales; any other is run
-again on the way back, in one program with its backward sweep.  A function that changes its arguments, or that reads numbers
-or arrays from outside which the run has computed, is recorded from its source, as if it were not compiled.
+If the result is one real number, its gradient is computed in the forward pass, and the backward pass scales it.  Otherwise
+the backward pass recomputes the function, in one program with its backward sweep.  A function that mutates its arguments,
+or reads outside values that the run computed, is recorded from its source as if it were not compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .compiled import Compilation
 
 
 def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function ``(args, kwargs) -> (y, gradient)`` for an ``f`` that returns a real number."""
+    """Return the function ``(args, kwargs) -> (y, gradient)`` for an ``f`` that returns a real number."""
 
     def apply(given: Any) -> Any:
         return f(*given[0], **given[1])
@@ -39,7 +39,7 @@ def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pullback_of(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function ``(dy, args, kwargs) -> cotangents``."""
+    """Return the pullback of ``f`` as a function ``(dy, args, kwargs) -> cotangents``."""
 
     def apply(given: Any) -> Any:
         return f(*given[0], **given[1])
@@ -76,13 +76,13 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def _share_memory(y: Any, leaves: list[Any]) -> bool:
-    """Whether an array of a result is an argument, or a view of one."""
+    """Return whether an array of the result aliases an argument."""
     arrays = [x for x in leaves if isinstance(x, np.ndarray)]
     return any(np.may_share_memory(x, a) for x in _leaves_of(y) if isinstance(x, np.ndarray) for a in arrays)
 
 
 class _Kept:
-    """The arguments of a call, as they were."""
+    """The arguments of a recorded call."""
 
     def __init__(self, jitted: Any, given: Any, leaves: list[Any], layout: Layout) -> None:
         self.jitted, self.given, self.leaves, self.layout = jitted, given, leaves, layout
@@ -117,19 +117,19 @@ def _zero(y: Any) -> Any:
 
 
 def is_operation(found: Compilation) -> bool:
-    """Whether a call leaves its arguments as they are, and gives a new result."""
+    """Return whether a call does not mutate its arguments and returns a new object."""
     program = found.program
     return not (program.written or program.updates or program.knows_objects or program.gives_arguments)
 
 
 def is_real_number(found: Compilation) -> bool:
-    """Whether the result is one real number."""
+    """Return whether the result is one real number."""
     results = found.program.function.block.results
     return found.program.is_number and results[0].type.dtype.kind == "f"
 
 
 def _is_apart(tape: Tape, found: Compilation) -> bool:
-    """Whether nothing that the function reads from outside was computed on a tape."""
+    """Return whether no outside value that the function reads was computed on a tape."""
     program = found.program
     values = [
         guard.found for guard in program.guards if isinstance(guard.found, (float, complex, np.inexact, tuple, list))
@@ -140,7 +140,7 @@ def _is_apart(tape: Tape, found: Compilation) -> bool:
 
 
 def _has_int(layout: Layout) -> bool:
-    """Whether a number of the class that the recorded tier uses for integers is part of a layout."""
+    """Return whether a layout contains an ``Int``, the recorded tier's differentiated integer."""
     if isinstance(layout, Holder):
         return any(map(_has_int, layout.parts))
     value = getattr(layout, "value", None)
@@ -158,7 +158,7 @@ def _distinct(y: Any) -> Any:
 
 
 def along(layout: Layout, x: Any, n: int) -> list[Any]:
-    """What stands in a gradient where a layout has its n leaves."""
+    """Return the parts of a gradient ``x`` that correspond to the n leaves of a layout; None where it has none."""
     found: list[Any] = [None] * n
 
     def walk(layout: Layout, x: Any) -> None:

@@ -1,7 +1,7 @@
-"""The way into a compiled program that was called last: code that checks for each argument that it is as it was.
+"""Generated entry code for the program that was called last: guards on each argument, then the call.
 
-Checking that an argument is an array of the dtype and shape of last time costs a tenth of finding out what it is.  The code
-is written for one layout of arguments; whatever does not fit goes the general way.
+Checking that an argument still has the same dtype and shape costs a tenth of computing its signature.  The code is
+generated for one layout of arguments; calls that do not fit take the general path.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def entry(
     general: Callable[..., Any],
     strongly: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """A function that runs the program if its arguments fit, and calls ``general`` if not.
+    """Return a function that runs the program if its arguments fit, and calls ``general`` if not.
 
-    It calls ``strongly`` where results are NaN that may be numbers with the products of ``strong_zero``.
+    It calls ``strongly`` if a result is NaN and the program may be repeated with the products of ``strong_zero``.
     """
     return _Entry(compilation, layout, leaves).build(general, strongly)
 
 
 class _Refused(Exception):
-    """There is no quick way to check an argument."""
+    """An argument cannot be checked quickly."""
 
 
 class _Entry:
@@ -56,7 +56,7 @@ class _Entry:
         return name
 
     def local(self, expression: str) -> str:
-        """A test that also gives the value of an expression a name."""
+        """Add a test that assigns an expression to a new local variable; return its name."""
         name = f"x{len(self.tests)}"
         self.tests.append(f"(({name} := {expression}) is {name})")
         return name
@@ -97,9 +97,9 @@ class _Entry:
         return self.function(parameters, general, strongly)
 
     def test_memory(self, parameters: list[str]) -> None:
-        """Tests of how arrays stand in memory, and whether they can be written to, where the program depends on it.
+        """Add the tests of strides and writeability on which the program depends.
 
-        That the first array which is written to is not read-only need not be tested: NumPy says so, and nothing has been changed yet.
+        The first array that the program writes to needs no test: NumPy raises if it is read-only, before any effect.
         """
         program = self.compilation.program
         for i, strides in program.strides.items():

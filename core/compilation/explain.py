@@ -1,4 +1,4 @@
-"""What was made of a function: the program in several languages, and the story of its compilation."""
+"""Reports on a compilation: the program as text in several languages, and a summary of its stages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LANGUAGES = ("ir", "python", "llvm", "stablehlo", "hlo")
 
 
 class Lowered:
-    """A function as a program for the types of some arguments."""
+    """The program of a function for given argument types."""
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation
@@ -28,11 +28,14 @@ class Lowered:
         return self.compilation.target
 
     def as_text(self, language: str = "ir") -> str:
-        """The program as text.
+        """Return the program as text.
 
         Args:
-            language: ``"ir"`` (typed, simplified), ``"python"`` (the same as NumPy calls, which run), ``"llvm"`` for the
-                target native, ``"stablehlo"`` and ``"hlo"`` (as XLA has optimised it) for the target xla.
+            language: ``"ir"`` (typed, simplified), ``"python"`` (the IR as executable NumPy calls), ``"llvm"`` for the
+                target native, ``"stablehlo"`` and ``"hlo"`` (optimised by XLA) for the target xla.
+
+        Raises:
+            BadInput: the language is unknown, or belongs to another target.
         """
         if language not in LANGUAGES:
             raise BadInput(f"as_text knows {', '.join(map(repr, LANGUAGES))}, not {language!r}")
@@ -50,12 +53,12 @@ class Lowered:
         return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:
-        """The compiled program."""
+        """Return the compiled program."""
         return self.compilation.compile()
 
 
 def size(function: Function) -> int:
-    """The number of operations, those of nested blocks included."""
+    """Return the number of operations, including those of nested blocks."""
 
     def count(block: Block) -> int:
         return sum(1 + sum(map(count, op.blocks)) for op in block.operations)
@@ -64,7 +67,7 @@ def size(function: Function) -> int:
 
 
 def stored_for_the_backward_sweep(function: Function) -> list[str]:
-    """What loops push on the stack of a backward sweep, in words."""
+    """Describe, per loop, the bytes of residuals that the forward sweep pushes for the backward sweep."""
     found: dict[int, int] = {}
 
     def visit(block: Block, line: int) -> None:
@@ -81,7 +84,7 @@ def stored_for_the_backward_sweep(function: Function) -> list[str]:
 
 
 def explanation(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Four lines of summary: target, what compiles again, memory of the gradient, time; then the details and each stage."""
+    """Return a summary (target, recompilation, residual memory, time), then details and the IR of each stage."""
     return "\n".join([*_summary(compilation, args, kwargs), *_details(compilation), *_stages(compilation)])
 
 

@@ -1,4 +1,4 @@
-"""Warning of a function that is compiled again and again, and which argument it is that keeps changing."""
+"""Warns if a function is compiled repeatedly, and names the argument that keeps changing."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 MANY = 8
-"""Compilations of one function after which it is warned of."""
+"""The number of compilations of one function that triggers the warning."""
 
 
 @dataclass
 class History:
-    """What one function was compiled for: for each compilation, what was said of each argument's leaf, by name."""
+    """The compilations of one function: for each, a description of every argument leaf by name."""
 
     name: str
     entries: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, names: list[str], leaves: list[Any], static: frozenset[int], fixed: dict[str, Any]) -> None:
-        """Note a compilation; warn at the eighth."""
+        """Record a compilation; warn when there are ``MANY``."""
         entry = {n: _text(x, i in static) for i, (n, x) in enumerate(zip(names, leaves))}
         entry |= {n: f"{x!r:.40}" for n, x in fixed.items()}
         self.entries.append(entry)
@@ -28,7 +28,7 @@ class History:
             warnings.warn(self.text(), RuntimeWarning, stacklevel=5)
 
     def text(self) -> str:
-        """Which argument differs most, and what can be done."""
+        """Return the warning: the argument with the most variants, and a remedy."""
         names = {n: None for entry in self.entries for n in entry}
         variants = {n: list(dict.fromkeys(e.get(n, "absent") for e in self.entries)) for n in names}
         name = max(variants, key=lambda n: len(variants[n]), default=None)

@@ -1,6 +1,6 @@
-"""What a program is compiled for: the processor by LLVM, or an accelerator or the processor by XLA.
+"""Compilation targets: the CPU by LLVM, or an accelerator or the CPU by XLA.
 
-``choose`` says which and why; ``compile_for`` compiles.  The libraries behind are loaded when they are first needed.
+``choose`` returns the target and the reason; ``compile_for`` compiles.  Compiler libraries are imported on first use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ACCELERATORS = (
     "libtpu",
 )
 LARGE, CORES = 1 << 22, 4
-"""From how many elements on, and on how many cores, array operations are worth XLA's threads."""
+"""The fewest array elements and CPU cores for which XLA's threads pay off."""
 
 Executable = Callable[[Sequence[Any]], list[Any]]
 
@@ -41,7 +41,7 @@ def is_installed(target: str) -> bool:
 
 
 def check(target: str) -> None:
-    """Raise if what a target needs is not installed."""
+    """Raise BadInput if the target is unknown or its compiler library is not installed."""
     if target not in TARGETS:
         raise BadInput(f"a target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     wanted = ("native", "xla") if target == "auto" else (target,)
@@ -53,7 +53,7 @@ def check(target: str) -> None:
 
 @lru_cache(maxsize=1)
 def accelerator() -> str | None:
-    """The platform of JAX's default device if it is no CPU; JAX is asked only where it can have one."""
+    """Return the platform of JAX's default device unless it is a CPU; import JAX only if an accelerator plugin exists."""
     if not is_installed("xla"):
         return None
     if "jax" not in sys.modules and not any(map(find_spec, ACCELERATORS)):
@@ -65,7 +65,7 @@ def accelerator() -> str | None:
 
 
 def first_choice(target: str) -> tuple[str, str]:
-    """The target that a program is traced for, before anything is known of it, and why."""
+    """Return the target for which a program is first traced, and the reason."""
     check(target)
     if target != "auto":
         return target, "as asked"
@@ -80,7 +80,7 @@ def first_choice(target: str) -> tuple[str, str]:
 
 
 def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str, str]:
-    """The target of a typed program, and why: ``first`` unless the program is better off elsewhere."""
+    """Return the target of a typed program and the reason: ``first`` unless another target suits it better."""
     if target != "auto" or not (is_installed("native") and is_installed("xla")):
         return first
     has_loop, recursive, largest = False, False, 0
@@ -108,9 +108,9 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
 
 
 def compile_for(target: str, function: Function, bounds_check: bool, kept: bool = True) -> Executable:
-    """The compiled function: it takes a list of arrays and numbers, and gives one.
+    """Return the compiled function, which maps a list of arrays and numbers to another.
 
-    With ``kept`` it is looked for in the cache on disk, and left there.
+    With ``kept``, use the cache on disk.
     """
     if target == "xla":
         from ..emit.xla import XlaProgram as Program, compile_function

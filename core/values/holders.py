@@ -1,9 +1,9 @@
 """Containers and objects: what they hold, under which keys, and how a gradient of their kind is made.
 
-An argument of a derivative is a structure of these, with numbers and arrays as its leaves.  A list, a dict, a deque or
-an object of a class keeps its identity: its entries are replaced one by one (``put``), and its gradient is a new one
-of its class, which is there before its entries (``blank``, then ``fill``), since a structure may contain itself.  A
-tuple, a ``functools.partial``, a bound method or a read-only view of a dict is made anew from its parts (``made``).
+An argument of a derivative is a structure of these, with numbers and arrays as its leaves.  A list, a dict, a deque or an
+object of a class keeps its identity: its entries are replaced one by one (``put``), and its gradient is a new one of its
+class, which is there before its entries (``blank``, then ``fill``), since a structure may contain itself.  A tuple, a
+``functools.partial``, a bound method or a read-only view of a dict is made anew from its parts (``made``).
 
 Whatever is none of these (an enum member, a lock, a generator, a compiled pattern, a date, a set) is a constant.
 """

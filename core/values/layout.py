@@ -1,12 +1,12 @@
 """The layout of nested Python values: their numbers and arrays, the *leaves*, apart from what holds them.
 
-``scan`` takes leaves out and gives a key, the same for values that differ in their numbers alone; it runs at every
-call of a compiled function.  ``layout_of`` describes what holds the leaves, and ``build`` puts other leaves in their
-place: the arguments of a program that is being traced, or a result.  Both meet the leaves in the same order.
+``scan`` takes leaves out and gives a key, the same for values that differ in their numbers alone; it runs at every call
+of a compiled function.  ``layout_of`` describes what holds the leaves, and ``build`` puts other leaves in their place: the
+arguments of a program that is being traced, or a result.  Both meet the leaves in the same order.
 
 Leaves are Python's floats, complex numbers and ints, NumPy's numbers, and arrays.  Lists, tuples, named tuples, dicts,
-objects with attributes, bound methods and ``functools.partial`` hold them.  All else is *static*: part of the key by
-value. An object that occurs twice is one object in what is built, too.
+objects with attributes, bound methods and ``functools.partial`` hold them.  All else is *static*: part of the key by value.
+An object that occurs twice is one object in what is built, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cache eviction for temporary code: functions made by ``exec`` or ``eval`` in a namespace of their own, and local classes.
+"""Cache eviction for temporary code: local classes, and functions made by ``exec`` or ``eval`` in their own namespace.
 
 Cache entries for the code of a module are kept forever; those for temporary code would leak.  Entries of a class are
 dropped when it is collected.  The caches themselves keep functions alive, so only the most recent functions of no

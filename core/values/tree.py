@@ -1,20 +1,19 @@
 """Walks over structures of numbers and arrays: leaves and their paths, map, comparison, one vector and back.
 
-A structure (a *tree*) is made of lists, tuples, named tuples, dicts, deques, ``functools.partial``, and objects:
-ordinary classes, dataclasses (also frozen ones) and classes with ``__slots__``, private slots included.
+A structure (a *tree*) is made of lists, tuples, named tuples, dicts, deques, ``functools.partial``, and objects: ordinary
+classes, dataclasses (also frozen ones) and classes with ``__slots__``, private slots included.
 
 - A *leaf* is a float, a complex number, or an array or NumPy number of one of these dtypes.
 - Everything else is a *constant*: ints, bools, strings, None, functions, sets, and arrays of ints, bools or objects.
   A rebuilt structure holds the same constants.
-- Leaves come in the order of the structure: entries of sequences by index, of dicts in insertion order, attributes in
-the
+- Leaves come in the order of the structure: entries of sequences by index, of dicts in insertion order, attributes in the
   order in which the object stores them.
 - An array or object that stands in several places is one variable: it is visited once, at its first place, and its
   replacement stands in all of them.  A number is a value: each place has its own.
 - Rebuilding makes new containers and objects of the same classes, without calling ``__init__`` or ``__setattr__``.
 
-The functions work in differentiated code.  Under ``mo.jit`` the walk runs while the program is compiled, and only what
-is called on the leaves is compiled.
+The functions work in differentiated code.  Under ``mo.jit`` the walk runs while the program is compiled, and only what is
+called on the leaves is compiled.
 
 >>> model = {"w": [np.ones(2), 3.0], "n": 4}
 >>> leaves_with_paths(model)
@@ -95,8 +94,7 @@ def leaves_with_paths(tree: Any, name: str = "") -> list[tuple[str, Any]]:
         name: what the paths call ``tree``; without one, they begin with the first step.
 
     Returns:
-        Pairs of a path, such as ``params['w'][0].bias``, and a leaf.  A shared array is listed once, at its first
-        place.
+        Pairs of a path, such as ``params['w'][0].bias``, and a leaf.  A shared array is listed once, at its first place.
 
     >>> leaves_with_paths({"w": [1.0, 2.0], "n": 3}, "params")
     [("params['w'][0]", 1.0), ("params['w'][1]", 2.0)]
@@ -119,12 +117,11 @@ def flatten(tree: Any, name: str = "tree") -> tuple[np.ndarray, Callable[[Any], 
 
     Returns:
         ``(vector, unflatten)``: the vector has the widest real dtype among the leaves, float64 if there is none;
-        ``unflatten(v)`` is a new structure with the numbers of ``v`` in the classes, shapes, dtypes and sharing of
-        ``tree`` as it was when it was flattened.
+        ``unflatten(v)`` is a new structure with the numbers of ``v`` in the classes, shapes, dtypes and sharing of ``tree``
+        as it was when it was flattened.
 
     Raises:
-        BadInput: ``tree`` holds an array of Python objects, or a number or array of a derived class, which a vector
-        would
+        BadInput: ``tree`` holds an array of Python objects, or a number or array of a derived class, which a vector would
             not give back; ``unflatten`` is given anything but a real vector of that length.
 
     >>> vector, unflatten = flatten({"w": np.ones((2, 2)), "b": 3.0, "name": "layer"})
@@ -209,9 +206,9 @@ def _unchanged(path: Path, x: Any) -> Any:
 def require_same_structure(tree: Any, other: Any, names: tuple[str, str] = ("tree", "the other tree")) -> None:
     """Check that two structures differ at most in the values of their leaves and constants.
 
-    The same are: classes of containers, objects and constants; lengths, keys and attributes; whether a leaf is an
-    array, its shape and dtype; and which places share one array or object.  The order of a dict's keys does not
-    matter, and a NumPy number counts as a Python number of its dtype.
+    The same are: classes of containers, objects and constants; lengths, keys and attributes; whether a leaf is an array,
+    its shape and dtype; and which places share one array or object.  The order of a dict's keys does not matter, and a
+    NumPy number counts as a Python number of its dtype.
 
     Args:
         tree, other: the structures.
@@ -221,8 +218,8 @@ def require_same_structure(tree: Any, other: Any, names: tuple[str, str] = ("tre
         BadInput: they differ; the message names the first path at which they do.
 
     >>> require_same_structure({"w": [1.0, 2.0]}, {"w": [3.0, np.zeros(2)]}, ("params", "gradient"))
-    Traceback (most recent call last): morula.core.errors.BadInput: gradient['w'][1] is an array of shape (2,) and
-    dtype float64, but params['w'][1] is a float
+    Traceback (most recent call last):
+    morula.core.errors.BadInput: gradient['w'][1] is an array of shape (2,) and dtype float64, but params['w'][1] is a float
     """
 
     def compare(path: Path, x: Any, y: Any) -> None:
@@ -260,9 +257,10 @@ def rebuild(
     """A copy of ``tree`` with ``leaf(path, x, *ys)`` in place of its leaves, ``constant(path, x)`` of its constants.
 
     Args:
-        tree, others: as for ``map_leaves``. is_leaf: whether a number or an array is a leaf. is_shared: whether an
-        array that stands in two places is one leaf. is_lenient: whether ``others`` may lack entries of dicts, which
-        count as None, and have lists in place of tuples, or
+        tree, others: as for ``map_leaves``.
+        is_leaf: whether a number or an array is a leaf.
+        is_shared: whether an array that stands in two places is one leaf.
+        is_lenient: whether ``others`` may lack entries of dicts, which count as None, and have lists in place of tuples, or
             tuples in place of lists.
         names: what messages call ``tree`` and ``others``.
         is_exact: whether ``others`` must have the classes, keys and sharing of ``tree`` everywhere, without None for
