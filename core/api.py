@@ -101,9 +101,9 @@ def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any
     """Return the value of ``f(*args, **kwargs)`` and its pullback (vector-Jacobian product).
 
     Args:
-        f: any Python function or callable object; its source is differentiated. *args: numbers, arrays, and lists,
-        tuples, dicts or objects of these; each positional argument is differentiated. **kwargs: passed on, not
-        differentiated.
+        f: any Python function or callable object; its source is differentiated.
+        *args: numbers, arrays, and lists, tuples, dicts or objects of these; each positional argument is differentiated.
+        **kwargs: passed on, not differentiated.
 
     Returns:
         ``(y, back)``: ``back(dy)`` takes a cotangent of y's structure and returns a tuple with one cotangent per
@@ -168,9 +168,8 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         has_aux: return ``(gradient, aux)``.
 
     Raises:
-        BadInput: ``f`` is not callable, ``argnums`` is out of range, the argument holds no number, or the output is
-        not a
-            real scalar.
+        BadInput: ``f`` is not callable, ``argnums`` is out of range, the argument holds no number, or the output is not
+            a real scalar.
 
     >>> grad(lambda x: x**3)(2.0)
     12.0

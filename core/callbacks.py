@@ -1,7 +1,7 @@
 """``callback``: call Python from a compiled program, for code that cannot be compiled.
 
 In plain Python it is an ordinary call.  On a tape it is one operation, whose derivative is the ``@adjoint`` of the
-function. Compiled programs call back into Python.  Each path checks the result against ``result_like``.
+function.  Compiled programs call back into Python.  Each path checks the result against ``result_like``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
 
     Args:
         f: any function of numbers, arrays and containers of these.  Only its ``@adjoint`` gives its derivative;
-        compiled
-            programs run it again in the backward pass.
+            compiled programs run that in the backward pass.
         result_like: a number, array or container with the structure, shapes and dtypes of the result.
         *args: the arguments of ``f``.
 

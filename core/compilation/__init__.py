@@ -1,6 +1,6 @@
 """``jit``: compile, cache, call and explain.
 
-``compiled`` runs the stages from a Python function to a program, ``jitted`` holds the programs of a function, ``entry`` checks
-quickly whether a call fits the last program, ``compilation_cache`` stores programs on disk, and ``transformed_calls`` defines
-morula's own functions inside compiled programs.  This room may import all others.
+``compiled`` runs the stages from a Python function to a program, ``jitted`` holds the programs of a function,
+``entry`` checks quickly whether a call fits the last program, ``compilation_cache`` stores programs on disk, and
+``transformed_calls`` defines morula's own functions inside compiled programs.  This room may import all others.
 """

@@ -1,8 +1,8 @@
 """Compiled programs on disk, shared between processes.
 
-An entry is a file named by its cache key, a digest of the typed program, morula's code, library and compiler versions, and
-the CPU.  Files are written under a temporary name and then renamed, so that several processes can share a folder.  If the
-folder grows too large, the least recently used entries are removed.
+An entry is a file named by its cache key, a digest of the typed program, morula's code, library and compiler versions,
+and the CPU.  Files are written under a temporary name and then renamed, so that several processes can share a folder.
+If the folder grows too large, the least recently used entries are removed.
 
 Environment: ``MORULA_CACHE=0`` turns the cache off; ``MORULA_CACHE_DIR`` sets its folder (default: ``morula`` in
 ``$XDG_CACHE_HOME`` or ``~/.cache``, ``%LOCALAPPDATA%`` or ``~/Library/Caches``); ``MORULA_CACHE_SIZE`` sets the most
@@ -210,7 +210,7 @@ class _Text:
     def operation(self, op: Operation) -> None:
         callee = self.callee(op.callee) if op.callee is not None else ""
         operands = f"{self.listed(op.operands)} {op.keywords}"
-        place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line number, which may change between versions of the source
+        place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line: edits move it
         self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands} @{place}")
         for block in op.blocks:
             self.lines.append(f"block {self.listed(block.parameters)}")

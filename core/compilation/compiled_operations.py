@@ -1,8 +1,8 @@
 """Records a compiled function as one operation on a tape, with a compiled pullback.
 
-If the result is one real number, its gradient is computed in the forward pass, and the backward pass scales it.  Otherwise
-the backward pass recomputes the function, in one program with its backward sweep.  A function that mutates its arguments,
-or reads outside values that the run computed, is recorded from its source as if it were not compiled.
+If the result is one real number, its gradient is computed in the forward pass, and the backward pass scales it.
+Otherwise the backward pass recomputes the function, in one program with its backward sweep.  A function that mutates its
+arguments, or reads outside values that the run computed, is recorded from its source as if it were not compiled.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def check(target: str) -> None:
 
 @lru_cache(maxsize=1)
 def accelerator() -> str | None:
-    """Return the platform of JAX's default device unless it is a CPU; import JAX only if an accelerator plugin exists."""
+    """Return the platform of JAX's default device unless it is a CPU; import JAX only if it has a plugin."""
     if not is_installed("xla"):
         return None
     if "jax" not in sys.modules and not any(map(find_spec, ACCELERATORS)):
