@@ -66,6 +66,25 @@ class Operation:
     def named(self) -> dict[str, Value]:
         return dict(zip(self.keywords, self.operands[len(self.operands) - len(self.keywords) :]))
 
+    @property
+    def initial(self) -> list[Value]:
+        """The values with which a loop starts its carried variables; a range has start, stop and step before them."""
+        return self.operands[3 if self.kind == "range" else 0 :]
+
+    @property
+    def carried(self) -> list[tuple[Value, Value, Value, Value]]:
+        """For each carried variable of a loop: initial value, parameter of the body, value after the body, result."""
+        body = self.blocks[-1]
+        parameters = body.parameters[len(body.parameters) - len(self.results) :]
+        return list(zip(self.initial, parameters, body.results, self.results))
+
+    @property
+    def iterations(self) -> int | None:
+        """The number of iterations of a loop if it is known while compiling, else None."""
+        if self.kind != "range" or not all(v.is_constant for v in self.operands[:3]):
+            return None
+        return len(range(*(int(v.constant) for v in self.operands[:3])))
+
 
 @dataclass(eq=False)
 class Block:

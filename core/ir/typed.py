@@ -24,7 +24,7 @@ Operands that are named by keywords are constants, except where said otherwise.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,12 @@ class ArrayType:
     def __str__(self) -> str:
         kind = self.dtype.name if not self.weak else _PYTHON[self.dtype.kind]
         return f"{kind}[{', '.join(map(str, self.shape))}]" if self.shape else kind
+
+
+def lengths(kind: Any) -> Iterator[Value]:
+    """Yield the lengths in a type that are values of the program."""
+    if isinstance(kind, ArrayType) and not kind.is_static:
+        yield from (n.value for n in kind.shape if isinstance(n, Dim))
 
 
 _PYTHON = {"b": "python bool", "i": "int", "f": "float", "c": "complex"}

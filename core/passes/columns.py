@@ -70,14 +70,13 @@ def _slots(op: Operation) -> Iterator[list[Value]]:
         if op.callee in _WRITES:
             yield [op.operands[0], op.results[0]]
         return
-    skipped = 3 if op.kind == "range" else 0
     for k, result in enumerate(op.results):
         if op.kind == "if":
             yield [result, *(b.results[k] for b in op.blocks)]
         else:
             body = op.blocks[-1]
             inside = [b.parameters[len(b.parameters) - len(op.results) + k] for b in op.blocks]
-            yield [result, op.operands[skipped + k], body.results[k], *inside]
+            yield [result, op.initial[k], body.results[k], *inside]
 
 
 def _accessed(op: Operation) -> Value:
@@ -139,7 +138,8 @@ class _Variables:
     def block(self, block: Block, times: float, inside: set[Value]) -> None:
         for op in block.operations:
             self.operation(op, times, inside)
-            repeats = times * _iterations(op)
+            unknown = _UNKNOWN if op.kind in ("range", "while") else 1
+            repeats = times * (unknown if op.iterations is None else op.iterations)
             for inner in op.blocks:
                 own = inside if op.kind == "if" else {*inner.parameters}
                 self.block(inner, repeats, own)
@@ -170,12 +170,6 @@ class _Variables:
             account.gain += count if along[0] else -count
         elif part.type.ndim == 2:
             account.transposed += count
-
-
-def _iterations(op: Operation) -> int:
-    if op.kind == "range" and all(v.is_constant for v in op.operands[:3]):
-        return len(range(*(int(v.constant) for v in op.operands[:3])))
-    return _UNKNOWN if op.kind in ("range", "while") else 1
 
 
 def _turned(kind: ArrayType) -> ArrayType:
@@ -236,9 +230,9 @@ def _turn_constants(op: Operation, turned: set[Value]) -> None:
     if op.kind == "call":
         op.operands[0] = now(op.operands[0], op.results[0])
         return
-    skipped = 3 if op.kind == "range" else 0
     if op.kind != "if":
-        op.operands[skipped:] = [now(v, r) for v, r in zip(op.operands[skipped:], op.results)]
+        skipped = len(op.operands) - len(op.initial)
+        op.operands[skipped:] = [now(v, r) for v, r in zip(op.initial, op.results)]
     for b in op.blocks if op.kind == "if" else op.blocks[-1:]:
         b.results = [now(v, r) for v, r in zip(b.results, op.results)]
 

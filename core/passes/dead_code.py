@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..ir.dynamic import Block, Function, Operation, Value
-from ..ir.typed import ArrayType, Dim
+from ..ir.typed import lengths
 
 
 def remove_dead_code(function: Function) -> Function:
@@ -32,12 +32,12 @@ class _Live:
         effects = [*self.register(function.block, None)]
         self.need(function.block.results)
         for parameter in function.parameters:
-            self.need(_lengths(parameter))
+            self.need(lengths(parameter.type))
         for op in effects:
             self.keep(op)
             self.need(op.operands)
             for result in op.results:
-                self.need(_lengths(result))
+                self.need(lengths(result.type))
         while self.waiting:
             self.follow(self.waiting.pop())
 
@@ -73,7 +73,7 @@ class _Live:
             op = self.holder[op]
 
     def follow(self, value: Value) -> None:
-        self.need(_lengths(value))
+        self.need(lengths(value.type))
         if value not in self.definer:
             return
         op, k = self.definer[value]
@@ -83,23 +83,16 @@ class _Live:
             if not known:
                 self.need(op.operands)
                 for result in op.results:
-                    self.need(_lengths(result))
+                    self.need(lengths(result.type))
         elif k >= 0:
             self.need([b.results[k] for b in op.blocks if op.kind == "if" or b is op.blocks[-1]])
             if op.kind != "if":
-                self.need([op.operands[(3 if op.kind == "range" else 0) + k], *_parameters(op, k)])
+                self.need([op.initial[k], *_parameters(op, k)])
 
 
 def _parameters(op: Operation, k: int) -> list[Value]:
     """The parameters of a loop's blocks for carried variable ``k``."""
     return [b.parameters[len(b.parameters) - len(op.results) + k] for b in op.blocks]
-
-
-def _lengths(value: Value) -> list[Value]:
-    kind = value.type
-    if not isinstance(kind, ArrayType) or kind.is_static:
-        return []
-    return [n.value for n in kind.shape if isinstance(n, Dim)]
 
 
 def _sweep(block: Block, live: _Live) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..ir import typed
 from ..ir.builder import Builder
 from ..ir.dynamic import Function, Operation, Value
-from ..ir.typed import ArrayType, Dim
+from ..ir.typed import ArrayType, Dim, lengths
 from .lane_sums import Uses
 from .simplify import is_total
 
@@ -135,7 +135,9 @@ class Lanes:
             raise Refused
         if any(v in self.versions for v in op.operands[1:]):
             raise Refused
-        if not reads_carried and not any(v in self.varying for v in [*op.operands, *_lengths(op)]):
+        if not reads_carried and not any(
+            v in self.varying for v in [*op.operands, *(n for v in op.results for n in lengths(v.type))]
+        ):
             if not (self.runs or is_total(op) or op.callee is typed.getitem):
                 raise Refused
             operands = [self.invariant(v) for v in op.operands]
@@ -439,7 +441,3 @@ def _is_int(v: Value) -> bool:
 
 def _is_long(n: int | Dim) -> bool:
     return (n.bound if isinstance(n, Dim) else n) >= LEAST
-
-
-def _lengths(op: Operation) -> list[Value]:
-    return [n.value for v in op.results for n in v.type.shape if isinstance(n, Dim)]

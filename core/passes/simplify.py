@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir import typed
 from ..ir.dynamic import Block, Function, Operation, Value
-from ..ir.typed import STACK, Primitive
+from ..ir.typed import STACK, Primitive, lengths
 from .dead_code import remove_dead_code
 from .identities import Known, simpler
 from .inline import Copy
@@ -124,7 +124,7 @@ class _Walk:
                     return scope[key]
         depth, out = self.depth, self.out
         if self.loops and self.loops[-1][0] == self.depth and key is not None and is_total(op):
-            read = [v for v in [*op.operands, *_lengths(op)] if not v.is_constant]
+            read = [v for v in [*op.operands, *(n for v in op.results for n in lengths(v.type))] if not v.is_constant]
             least = max((self.depths[v] for v in read), default=0)
             for inside, before in reversed(self.loops):
                 if inside != depth or least >= inside:
@@ -166,8 +166,8 @@ class _Walk:
         self.append(made)
 
     def loop(self, op: Operation) -> None:
-        skipped = 3 if op.kind == "range" else 0
         operands = [self.copy.value(v) for v in op.operands]
+        skipped = len(op.operands) - len(op.initial)
         if op.kind == "range" and all(v.is_constant for v in operands[:3]):
             if not range(*(int(v.constant) for v in operands[:3])):
                 self.copy.known.update(zip(op.results, operands[3:]))
@@ -196,10 +196,6 @@ class _Walk:
         made.may_raise = op.may_raise
         made.results = [self.copy.define(op.results[k]) for k in kept]
         self.append(made)
-
-
-def _lengths(op: Operation) -> list[Value]:
-    return [n.value for v in op.results for n in v.type.shape if isinstance(n, typed.Dim)]
 
 
 def same_constant(a: Value, b: Value) -> bool:

@@ -59,9 +59,7 @@ def _overwritten(op: Operation, origins: dict[Value, Value]) -> list[Value]:
     if op.kind == "call" and op.callee in (setitem, add_at):
         pairs = [(op.operands[0], op.results[0])]
     elif op.kind in ("while", "range"):
-        body, first = op.blocks[-1], 3 if op.kind == "range" else 0
-        carried = zip(op.operands[first:], body.parameters[first and 1 :], body.results, op.results)
-        pairs = [(initial, result) for initial, before, after, result in carried if before is not after]
+        pairs = [(initial, result) for initial, before, after, result in op.carried if before is not after]
     elif op.kind == "if":
         written = {inner.results[0]: inner.operands[0] for b in op.blocks for inner in walk(b) if _writes(inner)}
         for *branches, result in zip(*(b.results for b in op.blocks), op.results):

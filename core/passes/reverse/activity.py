@@ -67,14 +67,6 @@ def _to_fixpoint(found: set[Value], step: Callable[[], None]) -> None:
         step()
 
 
-def _carried(op: Operation) -> list[tuple[Value, ...]]:
-    """For each carried variable of a loop: initial value, body's parameter, value after the body, result."""
-    skipped = 3 if op.kind == "range" else 0
-    body = op.blocks[-1]
-    parameters = body.parameters[len(body.parameters) - len(op.results) :]
-    return list(zip(op.operands[skipped:], parameters, body.results, op.results))
-
-
 def _spread(block: Block, varied: set[Value]) -> None:
     for op in block.operations:
         if op.kind == "call":
@@ -89,7 +81,7 @@ def _spread(block: Block, varied: set[Value]) -> None:
 
 
 def _spread_once(loop: Operation, varied: set[Value]) -> None:
-    for initial, parameter, after, result in _carried(loop):
+    for initial, parameter, after, result in loop.carried:
         if initial in varied or after in varied:
             varied.update((parameter, result))
     _spread(loop.blocks[-1], varied)
@@ -109,7 +101,7 @@ def _collect(block: Block, useful: set[Value]) -> None:
 
 
 def _collect_once(loop: Operation, useful: set[Value]) -> None:
-    for initial, parameter, after, result in _carried(loop):
+    for initial, parameter, after, result in loop.carried:
         if result in useful or parameter in useful:
             useful.update(filter(has_cotangent, (after, initial)))
             useful.add(parameter)

@@ -15,11 +15,11 @@ import numpy as np
 
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Operation, Value, walk
-from ...ir.typed import INT64, ArrayType, checkpointed
+from ...ir.typed import INT64, ArrayType, checkpointed, lengths
 from . import checkpoint
 from .checkpoint import iterations_of
 from .cotangents import Cotangents, strong
-from .residuals import lengths, size
+from .residuals import size
 from .stacks import CURRENT
 from .storage import Part
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
     """Write the adjoint of a loop in ``block``; at least one of its results has a cotangent."""
-    iterations = static_length(op)
+    iterations = op.iterations
     bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
     if bounded or op.callee is checkpointed:
         checkpoint.adjoint(sweep, op, block, cotangents)
@@ -57,14 +57,7 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
 def has_unknown_length(block: Block) -> bool:
     """Whether a block contains a loop whose number of iterations is not known at compile time."""
     loops = [op for op in walk(block) if op.kind in ("range", "while")]
-    return any(static_length(op) is None for op in loops)
-
-
-def static_length(op: Operation) -> int | None:
-    """The number of iterations if it is known at compile time, else None."""
-    if op.kind != "range" or not all(v.is_constant for v in op.operands[:3]):
-        return None
-    return len(range(*(int(v.constant) for v in op.operands[:3])))
+    return any(op.iterations is None for op in loops)
 
 
 def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
@@ -103,7 +96,7 @@ def reverse_loop(
     """Write the loop over ``bounds`` that reverses ``op``; ``index`` is the primal loop's index, if it has one."""
     body = op.blocks[-1]
     parameters = body.parameters[1 if op.kind == "range" else 0 :]
-    initial = op.operands[3 if op.kind == "range" else 0 :]
+    initial = op.initial
     carried = [i for i, p in enumerate(parameters) if p in sweep.active]
     outside = sweep.captured([body])
     seeds = [cotangents.filled(op.results[i]) for i in carried]

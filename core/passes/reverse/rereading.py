@@ -86,7 +86,7 @@ class Rereading:
                 self._note(inner, (*path, (op, i)))
 
     def _note_array(self, op: Operation, k: int) -> None:
-        array = _Array(op, op.operands[(3 if op.kind == "range" else 0) + k], op.results[k])
+        array = _Array(op, op.initial[k], op.results[k])
         if self._follow_loop(op, k, array):
             for value in array.values:
                 self.arrays_of.setdefault(value, []).append(array)
@@ -120,8 +120,7 @@ class Rereading:
                     return []
                 value = op.results[both[0][0]]
                 continue
-            initial = op.operands[3 if op.kind == "range" else 0 :]
-            slots = [k for k, v in enumerate(initial) if v is value]
+            slots = [k for k, v in enumerate(op.initial) if v is value]
             if len(slots) != 1 or not self._follow_loop(op, slots[0], array):
                 return []
             value = op.results[slots[0]]

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...ir import typed
 from ...ir.dynamic import Block, Operation, Value
-from ...ir.typed import STACK, ArrayType, Dim
+from ...ir.typed import STACK, lengths
 from .minimum_cut import Network
 
 _CHEAP = 0.5
@@ -63,12 +63,6 @@ def running_cost(op: Operation) -> float:
 def discardable(op: Operation) -> bool:
     """Whether an operation is only a check, which the forward sweep has already made."""
     return op.callee is typed.raise_if
-
-
-def lengths(kind: Any) -> Iterator[Value]:
-    """The lengths in a type that are values."""
-    if isinstance(kind, ArrayType) and not kind.is_static:
-        yield from (n.value for n in kind.shape if isinstance(n, Dim))
 
 
 def uses(operations: Iterable[Operation]) -> Iterator[Value]:
