@@ -11,7 +11,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
-	@echo "make test-paths       compare the paths of every derivative rule at generated arguments; about 20 minutes"
+	@echo "make test-paths       compare the paths of every derivative rule at generated arguments; about 10 minutes"
 	@echo "make test-thirdparty  differentiate packages that were never written for it"
 	@echo "make test-peers       run the tests of HIPS/autograd, with morula in the place of its engine"
 	@echo "make fuzz             judge random programs, from where the last run ended; FUZZ='--help' says more"

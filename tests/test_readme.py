@@ -39,10 +39,10 @@ def programs(page: Path) -> list[str]:
 
 
 def run_as_read(program: str, file: Path, namespace: dict[str, object]) -> None:
-    """Run a program from a file; a comparison that stands alone is a claim, and has to be true."""
+    """Run a program from a file; a comparison that stands alone, also within ``and`` or ``not``, is a claim and has to be true."""
     file.write_text(program)
     for statement in ast.parse(program).body:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
             claim = compile(ast.Expression(statement.value), str(file), "eval", dont_inherit=True)
             assert eval(claim, namespace), f"line {statement.lineno} is not true: {ast.unparse(statement)}"
         else:

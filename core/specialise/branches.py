@@ -55,6 +55,7 @@ class NotKnownYet(BaseException):
 class Branches(Raising):
     """The part of the interpreter that runs regions and branches."""
 
+    lessons: Any  # what attempts at the loop around have found: see ``slots``
     memory_policy: Any  # how loops save memory in their adjoints; the callee of their operations
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]

@@ -69,6 +69,18 @@ class Interpreter(Branches):
     }
     """What the interpreter is made of.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
 
+    expressions: Expressions
+    statements: StatementsOf
+    handlers: Handlers
+    loops: LoopStatements
+    folds: Folds
+    matching: Matching
+    calls: Calls
+    recursive_calls: Recursions
+    uninterpreted: Uninterpreted
+    objects: Objects
+    containers: Containers
+
     def __init__(self, is_numbered: bool = False) -> None:
         for name, part in self.components.items():
             setattr(self, name, part(self))
