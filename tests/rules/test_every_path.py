@@ -204,8 +204,6 @@ def test_every_path_gives_the_same_derivatives(file):
         check([case for case in sample(file, COUNT) if case.function not in OF_ANY_ORDER])
 
 
-REFUSED_BY_NATIVE = {"jv", "yv", "iv", "kv", "jve", "yve", "ive", "kve"}
-"""Functions whose second derivative at complex numbers native code cannot place in memory."""
 BATCH = 12
 """How many functions stand in one compiled program."""
 SHARE = {"native": 1, "xla": 4}
@@ -218,8 +216,6 @@ def test_a_sample_compiled_by_a_back_end_gives_the_same_derivatives(file, target
     chosen = [case for case in sample(file, 1) if int(hash_of(case), 16) % SHARE[target] == 0]
     chosen = [case for case in chosen if case.function not in OF_ANY_ORDER and not has_refused_forms(case.function)]
     chosen = [case for case in chosen if case.function.__name__ not in DIFFERENT]
-    if target == "native":
-        chosen = [case for case in chosen if case.function.__name__ not in REFUSED_BY_NATIVE]
     failures = []
     for i in range(0, len(chosen), BATCH):
         batch = chosen[i : i + BATCH]

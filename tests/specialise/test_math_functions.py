@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import special
 
 import morula as mo
 
@@ -89,3 +90,20 @@ def test_an_imaginary_part_beside_any_real_one(target, z):
 
     found = mo.jit(f, target=target)(z, np.array([z]))
     assert repr([float(y) for y in found]) == repr([float(y) for y in f(z, np.array([z]))])
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv", "jve", "yve", "ive", "kve"])
+def test_special_functions_of_a_real_order_and_complex_numbers(name, target):
+    """The operands have different dtypes, and the result is used by the next operation on elements."""
+    function = getattr(special, name)
+
+    def f(z):
+        return np.sum(np.abs(function(1.5, z) * 2.0) ** 2)
+
+    def square_of_the_gradient(z):
+        g = mo.grad(f)(z)
+        return np.sum((g * np.conj(g)).real)
+
+    z = np.array([1.0 + 0.5j, 2.0 - 0.3j])
+    for program in (f, mo.grad(f), mo.grad(square_of_the_gradient)):
+        np.testing.assert_allclose(mo.jit(program, target=target)(z), program(z), rtol=1e-10)

@@ -14,7 +14,7 @@ from .elements import Element, convert, is_complex, register, registers
 from .function import PARTS, FunctionCode, emits
 from .fusion import is_outer
 from .integers import overflows
-from .real_functions import apply, find, instruction
+from .real_functions import apply, emitter_of, instruction
 
 _ROUNDED = {
     np.add: ("fadd", "fadd contract"),
@@ -67,16 +67,12 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         if is_complex(dtype):
             return lambda x: x[0][i]
         return lambda x: convert(code, "false", np.dtype(bool), dtype) if i else x[0]
-    if not isinstance(op.callee, np.ufunc):
-        return None
-    dtype = op.operands[0].type.dtype
-    if getattr(np, op.callee.__name__, None) is not op.callee and any(v.type.dtype != dtype for v in op.operands):
-        return None  # a special function of mixed dtypes: left to SciPy, which selects the loop
-    emit = find(op.callee, dtype)
-    if dtype.kind == "f" and op.callee in _ROUNDED:
-        emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
+    emit = emitter_of(op)
     if emit is None:
         return None
+    dtype = op.operands[0].type.dtype
+    if dtype.kind == "f" and op.callee in _ROUNDED:
+        emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
     result = op.results[0]
     if (
         result.type.shape and dtype.kind in "fc" and (not f.is_entry or result in f.decisive)

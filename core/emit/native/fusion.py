@@ -16,7 +16,7 @@ from ...ir import typed
 from ...ir.dynamic import Function, Operation, Value
 from ...ir.typed import STACK
 from .liveness import Order, Use
-from .real_functions import find
+from .real_functions import emitter_of
 
 REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin)
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
@@ -38,11 +38,7 @@ def is_elementwise(op: Operation) -> bool:
         return False
     if op.callee in (np.where, typed.cast) or op.callee in _PARTS or is_outer(op):
         return True
-    return (
-        isinstance(op.callee, np.ufunc)
-        and op.callee is not np.matmul
-        and find(op.callee, op.operands[0].type.dtype) is not None
-    )
+    return emitter_of(op) is not None
 
 
 def is_outer(op: Operation) -> bool:

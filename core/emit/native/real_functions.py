@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.dynamic import Operation
 from . import integers
 from .assembly import Code
 from .elements import convert, is_complex, literal, number, register
@@ -369,6 +370,19 @@ def find(function: Any, dtype: np.dtype) -> Emit | None:
     if found is None and not hasattr(np, function.__name__):
         return OF_LIBRARIES[0](function, dtype)
     return found
+
+
+def emitter_of(op: Operation) -> Emit | None:
+    """Return the emitter of an operation that is a ufunc; None if native code has none for its operands.
+
+    Special functions of mixed dtypes are left to SciPy, which selects the loop.
+    """
+    if not isinstance(op.callee, np.ufunc) or op.callee is np.matmul:
+        return None
+    dtype = op.operands[0].type.dtype
+    if getattr(np, op.callee.__name__, None) is not op.callee and any(v.type.dtype != dtype for v in op.operands):
+        return None
+    return find(op.callee, dtype)
 
 
 def apply(code: Code, function: Any, dtype: np.dtype, x: list[Any]) -> Any:
