@@ -49,9 +49,9 @@ format: .venv/installed-test
 	$(BIN)/ruff format .
 
 bench: .venv/installed-bench .venv/installed-thirdparty
-	$(BIN)/python benchmarks/eager.py
-	$(BIN)/python benchmarks/generality.py
-	$(BIN)/python -m benchmarks.jit
+	$(BIN)/python -m benchmarks.eager
+	$(BIN)/python -m benchmarks.generality
+	$(BIN)/python -m benchmarks.compilation
 
 clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .fuzz .peers

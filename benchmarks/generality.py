@@ -1,6 +1,6 @@
 """Measure value and gradient relative to the plain call, for programs that were not written for differentiation.
 
-Run: python benchmarks/generality.py [--quick] [--no-peers] [name ...]
+Run: python -m benchmarks.generality [--quick] [--no-peers] [name ...]
 
 The programs are the calls of ``tests/thirdparty`` (install the extra ``thirdparty``) and some of SciPy's own solvers and
 of plain Python.  autograd, JAX and PyTorch (extra ``bench``) are given the same functions, and are timed if they run
@@ -30,10 +30,9 @@ from scipy.optimize import minimize
 
 import morula as mo
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+from .report import RESULTS, machine, markdown
 
-from eager import machine, markdown  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from thirdparty.harness import packages  # noqa: E402
 
@@ -265,6 +264,8 @@ def main() -> None:
         if row is not None:
             rows.append(row)
             print(f"{row[0]:55s} {row[1] * 1e6:10.1f} us   first {row[2]:6.2f} s   {row[3]:7.1f} x", flush=True)
+    if not rows:
+        parser.error(f"no program has a name that contains {' or '.join(options.names)}")
     able = {peer: sum(isinstance(row[4 + i], float) for row in rows) for i, peer in enumerate(given)}
     wrong = {peer: sum(row[4 + i] == "wrong" for row in rows) for i, peer in enumerate(given)}
     summary = [
@@ -283,7 +284,7 @@ def main() -> None:
         table.append([row[0], f"{row[1] * 1e6:.1f}", f"{row[2]:.2f}", *shown, "yes" if row[-1] else ""])
     text = "\n\n".join(["# Generality", machine(), *summary, markdown(table)]) + "\n"
     if not options.names and not options.quick and not options.no_peers:
-        (HERE / "results" / f"generality-{date.today()}.md").write_text(text)
+        (RESULTS / f"generality-{date.today()}.md").write_text(text)
     print("\n".join(summary))
 
 

@@ -1,7 +1,7 @@
 """Recognition of sums: carried variables to which a loop's body only adds.
 
 The sum may be a number, an array, or a part of an array that is the same in every iteration.  ``lanes`` needs this for
-loops that accumulate.  Without it the native gradients of ``syrk`` and ``syr2k`` (``benchmarks/jit``)
+loops that accumulate.  Without it the native gradients of ``syrk`` and ``syr2k`` (``benchmarks/compilation``)
 take 5 times as long, with XLA 2.6 and 3.3 times.
 """
 

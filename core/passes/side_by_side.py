@@ -11,7 +11,7 @@ with one element per iteration. A carried array must be one that each iteration 
 sum. Loops that yield no matrix product stay as they are: as loops they are as fast, and save less for the backward
 sweep. Sums may be taken in another order; all other results are unchanged.
 
-Without this pass native gradients of ``benchmarks/jit`` take longer by these factors: ``gram_schmidt`` 1.6, ``trmm``
+Without this pass native gradients of ``benchmarks/compilation`` take longer by these factors: ``gram_schmidt`` 1.6, ``trmm``
 3.1, ``symm`` 3.3, ``syrk`` and ``syr2k`` 4.9; with XLA 1.5 (``trmm``) to 3.3 (``syr2k``). A 60 x 60 matrix product
 written as three loops takes 12 times as long on either target.
 """

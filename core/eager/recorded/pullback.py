@@ -176,7 +176,7 @@ class CompiledBack(_OfOneRun):
         taken = list(_arrays_in(dy))
         for i in self.chosen:
             x, g = self.args[i], pulled[i]
-            if not is_structure_of_numbers(x):
+            if not self.active[i]:
                 gradients.append(None)
             elif isinstance(x, np.ndarray):
                 zero = g is None or isinstance(g, int)
@@ -210,18 +210,19 @@ def record_run(
     argnums: Sequence[int] | None = None,
     lasting: bool = False,
 ) -> tuple[Any, Back | CompiledBack]:
-    """Run ``f`` and return its result and pullback; with ``argnums`` None, differentiate all positional arguments.
+    """Run ``f`` and return its result and pullback.
 
+    ``argnums`` are positions of arguments that hold numbers; None stands for all positional arguments, of which those
+    without numbers get the gradient None.
     A ``lasting`` pullback stays valid when the caller writes into an argument before calling it.
     """
-    chosen = range(len(args)) if argnums is None else argnums
     if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS:
-        compiled = _record_compiled(parent, f, args, chosen, lasting)
+        compiled = _record_compiled(parent, f, args, argnums, lasting)
         if compiled is not None:
             return compiled
     if isinstance(f, FunctionType) and f not in HANDLERS and rules.find_rule(f) is None:
         template_of(f)  # report a missing source before anything runs
-    y, back = _record_on_tape(f, args, kwargs, chosen, parent)
+    y, back = _record_on_tape(f, args, kwargs, range(len(args)) if argnums is None else argnums, parent)
     if lasting:
         back.held = Held(parent, exposed(back.tape, back.arguments.references))
     return y, back
@@ -264,13 +265,14 @@ def _record_on_tape(
 
 
 def _record_compiled(
-    parent: Tape | None, f: FunctionType, args: Sequence[Any], chosen: Sequence[int], lasting: bool
+    parent: Tape | None, f: FunctionType, args: Sequence[Any], argnums: Sequence[int] | None, lasting: bool
 ) -> tuple[Any, CompiledBack] | None:
     """Run the compiled form of ``f``; None without one, or if it raises: the tape raises again on the user's lines."""
     values = parameters(f, args)
     if values is None or rules.find_rule(f) is not None:
         return None
-    active = tuple(i in chosen and is_structure_of_numbers(x) for i, x in enumerate(values))
+    chosen = range(len(args)) if argnums is None else argnums
+    active = tuple(i in chosen and (argnums is not None or is_structure_of_numbers(x)) for i, x in enumerate(values))
     held = [call_on(parent, np.copy, x) if lasting and type(x) is np.ndarray else x for x in values]
     run = run_compiled(parent, parent, f, held, active)
     if run is None:

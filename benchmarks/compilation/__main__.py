@@ -7,19 +7,16 @@ import os
 import sys
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 
-from ..eager import machine, markdown
-from . import costs, report
+from ..report import RESULTS, machine, markdown
+from . import costs, tables
 from .contenders import CONTENDERS
 from .program import RACES, programs
 from .race import MAIN, Outcome, Stable, race
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.jit", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compilation", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three repeats, and no file written")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="programs, loops, arrays, costs; no file written")
     parser.add_argument("--with", nargs="+", dest="contenders", choices=list(CONTENDERS), default=list(MAIN))
@@ -59,21 +56,21 @@ def main() -> None:
         stable.close()
     text = "\n\n".join(sections) + "\n"
     if not options.quick and not options.only:
-        path = RESULTS / f"jit-{date.today()}.md"
+        path = RESULTS / f"compilation-{date.today()}.md"
         path.write_text(text)
         print(f"written: {path}")
 
 
 def _sections(group: str, outcomes: list[Outcome], contenders: list[str]) -> list[str]:
-    made = [f"## Value and gradient: {group}", markdown(report.table(outcomes, contenders))]
+    made = [f"## Value and gradient: {group}", markdown(tables.table(outcomes, contenders))]
     for heading, rows in (
-        ("Nanoseconds for an innermost iteration", report.iterations(outcomes, contenders)),
-        ("Compilation: seconds of the first call beyond a later one", report.compilation(outcomes, contenders)),
-        ("Peak memory of a call", report.memory(outcomes, contenders)),
+        ("Nanoseconds for an innermost iteration", tables.iterations(outcomes, contenders)),
+        ("Compilation: seconds of the first call beyond a later one", tables.compilation(outcomes, contenders)),
+        ("Peak memory of a call", tables.memory(outcomes, contenders)),
     ):
         if len(rows) > 1:
             made += [f"### {heading}: {group}", markdown(rows)]
-    failures = report.failures(outcomes)
+    failures = tables.failures(outcomes)
     if failures:
         made += [f"### What has no time: {group}", "\n".join(f" - {line}" for line in failures)]
     return made

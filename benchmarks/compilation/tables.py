@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..report import Table
 from .race import Outcome
 from .worker import Failure
-
-Table = list[list[str]]
 
 
 def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:

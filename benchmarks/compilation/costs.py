@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Sequence
 from statistics import median
 
+from ..report import Table
 from .contenders import CONTENDERS
 from .program import find, programs
 from .race import Stable, differs
-from .report import Table
 from .worker import Failure, Started, Worker
 
 COMPILERS = ("JAX", "native", "xla")
