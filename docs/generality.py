@@ -31,7 +31,7 @@ make test-thirdparty  # installs the packages and tests every call
 [generality.py](generality.py) generates this page from the same calls, which are in `tests/thirdparty/calls`.
 
 The packages marked *held out* were selected by their field, before any of their calls had been differentiated, and are
-never profiled to make morula faster; `benchmarks/generality.py` reports the cost of their gradients separately.
+never profiled to make morula faster; `benchmarks/generality` reports the cost of their gradients separately.
 """
 
 WHAT_IS_REFUSED = """\

@@ -3,7 +3,7 @@
 Run: python -m benchmarks.compilation [--quick] [--only NAME ...]        (pip install "morula[bench]" adds the peers)
 
 ``loops`` and ``arrays`` hold the programs (``program.Program``), written as a scientist writes them in NumPy.  Each
-contender has its own process (``worker``), so that its settings (XLA's flags), memory use or crash do not affect the
+contender has its own process (``desk``), so that its settings (XLA's flags), memory use or crash do not affect the
 others.  ``race`` runs the contenders on the same arguments, compares their results and then times them, interleaved;
 ``tables`` makes the tables.
 """

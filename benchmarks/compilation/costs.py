@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from statistics import median
 
 from ..report import Table
+from ..worker import Failure, Worker
 from .contenders import CONTENDERS
+from .desk import Desk, Started
 from .program import find, programs
 from .race import Stable, differs
-from .worker import Failure, Started, Worker
 
 COMPILERS = ("JAX", "native", "xla")
 CACHED = (
@@ -78,7 +80,7 @@ def kept(limit: float, names: Sequence[str] = ("store", "checkpoint", "lorenz"))
         program = find(name)
         reference, peaks, times = None, [], []
         for c in contenders:
-            worker = Worker(c, CONTENDERS[c].environment)
+            worker = Worker(partial(Desk, c), CONTENDERS[c].environment)
             answer = worker.order("start", name, program.size, limit=limit)
             reference = reference or answer
             problem = _problem(answer, reference, program.rtol)
@@ -91,7 +93,7 @@ def kept(limit: float, names: Sequence[str] = ("store", "checkpoint", "lorenz"))
 
 
 def _first(contender: str, name: str, size: object, limit: float, environment: dict[str, str]) -> Started | Failure:
-    worker = Worker(contender, {**CONTENDERS[contender].environment, **environment})
+    worker = Worker(partial(Desk, contender), {**CONTENDERS[contender].environment, **environment})
     answer = worker.order("start", name, size, limit=limit)
     worker.stop()
     return answer

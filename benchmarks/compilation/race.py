@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 
 import numpy as np
 
+from ..worker import Failure, Worker
 from .contenders import CONTENDERS
+from .desk import Desk, Started
 from .program import Program
-from .worker import Failure, Started, Worker
 
 MAIN = ("hand", "JAX", "JAX, switch", "native", "xla")
 LEAST, LONG = 2e-3, 1.0
@@ -46,7 +48,7 @@ class Stable:
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self.workers = {c.name: Worker(c.name, c.environment) for c in CONTENDERS.values()}
+        self.workers = {c.name: Worker(partial(Desk, c.name), c.environment) for c in CONTENDERS.values()}
 
     def order(self, contender: str, what: str, *details: object) -> object:
         return self.workers[contender].order(what, *details, limit=self.limit)

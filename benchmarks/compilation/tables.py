@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from ..report import Table
+from ..worker import Failure
 from .race import Outcome
-from .worker import Failure
 
 
 def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:

@@ -14,9 +14,9 @@ and contains
     rounds to, so that its gradient is exactly zero; ``reason`` says where the package rounds.
 ``HELD_OUT``
     true for packages selected without regard to the time of their gradients, and never profiled to improve speed:
-    ``benchmarks/generality.py`` reports them separately.
+    ``benchmarks/generality`` reports them separately.
 
-The tests, ``docs/generality.md`` and ``benchmarks/generality.py`` use these modules.
+The tests, ``docs/generality.md`` and ``benchmarks/generality`` use these modules.
 """
 
 from __future__ import annotations
