@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import math
 import operator
 import types
 from collections import deque
@@ -16,6 +17,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from .arguments import has_traced
+from .as_numbers import conversions
 from .called_back import storing
 from .contents import opened
 from .copying import deep, shallow
@@ -26,6 +28,7 @@ from .items import is_index, item_at, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .lists_in_python import BISECTIONS, in_order, largest, smallest
+from .math_in_python import DEFINITIONS as OF_MATH
 from .scopes import Late
 from .sequences import Sequence, traced_range
 from .suspended import Generator
@@ -84,6 +87,20 @@ def _reversed(trace: Any, x: Any) -> Any:
 
 def _in_python(definition: Any) -> Any:
     return lambda trace, *args, **kwargs: trace.calls.interpret(definition, args, kwargs)
+
+
+def _if_traced(definition: Any) -> Any:
+    return lambda trace, *args: trace.calls.interpret(definition, args, {}) if has_traced(args) else NotImplemented
+
+
+def _of_items(function: Any) -> Any:
+    """Give a function of an iterable the items of an iterator in a list."""
+
+    def apply(trace: Any, iterable: Any, /, **options: Any) -> Any:
+        is_iterator = isinstance(iterable, Iterator)
+        return trace.call(function, list(trace.iterate(iterable)), **options) if is_iterator else NotImplemented
+
+    return apply
 
 
 def _getattr(trace: Any, x: Any, name: str, *default: Any) -> Any:
@@ -273,7 +290,11 @@ def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _mod(trace: Any, a: Any, b: Any) -> Any:
-    return by_percent(trace, a, b) if type(a) is str and is_told(b) else NotImplemented
+    return (
+        by_percent(trace, a, b)
+        if isinstance(a, str) and type(a).__mod__ is str.__mod__ and is_told(b)
+        else NotImplemented
+    )
 
 
 def _hash(trace: Any, x: Any) -> Any:
@@ -323,7 +344,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         if trace.outside.is_outside(x) and not dict.__contains__(x, index):
             trace.outside.miss(x, index)
         if dict.__contains__(x, index):
-            found = trace.expressions.settled(x, index, KeyError, str(index))
+            found = trace.expressions.settled(x, index, KeyError)
         else:
             missing = getattr(type(x), "__missing__", None)
             if isinstance(missing, types.FunctionType):
@@ -383,7 +404,7 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
-            trace.expressions.settled(x, index, KeyError, str(index))
+            trace.expressions.settled(x, index, KeyError)
     if not hasattr(type(x), "__delitem__"):
         raise TypeError(f"'{kind_of(x)}' object doesn't support item deletion")
     trace.touch(x)
@@ -421,6 +442,7 @@ def _vars(trace: Any, x: Any) -> Any:
 
 
 SPECIAL: dict[Any, Callable[..., Any]] = {
+    **conversions(lambda x: _type(None, x)),
     isinstance: _isinstance,
     type: _type,
     range: _range,
@@ -460,6 +482,9 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     reversed: _reversed,
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
+    **{function: _if_traced(definition) for function, definition in OF_MATH.items()},
+    math.fsum: _of_items(math.fsum),
+    math.prod: _of_items(math.prod),
     bool: lambda trace, x=False: as_python_bool(trace, trace.expressions.truth(x)),
     operator.not_: lambda trace, x: NotImplemented if isinstance(x, Traced) else not trace.expressions.truth(x),
 }

@@ -22,6 +22,7 @@ from ..rules.registry import ADJOINTS
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import has_traced
+from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, python_type
 from .callable_objects import caller_of
 from .containers import CONTAINERS
@@ -166,6 +167,9 @@ class Calls:
             owner = function.__self__
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
                 return self.call(self.trace.attribute(self.from_outside(owner), function.__name__), *args, **kwargs)
+            converted = with_floats(self.trace, function, args)
+            if converted is not args:
+                return self.call(function, *converted, **kwargs)
             return self.trace.containers.call_builtin(function, args, kwargs)
         handler = getattr(function, "__morula_trace__", None)
         if handler is not None:
@@ -173,8 +177,13 @@ class Calls:
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and args:
             if isinstance(args[0], CONTAINERS):
                 return self.trace.containers.call_builtin(function.__get__(args[0]), args[1:], kwargs)
-            if isinstance(args[0], Traced) and issubclass(python_type(args[0]), function.__objclass__):
-                return self.call(self.trace.attribute(args[0], function.__name__), *args[1:], **kwargs)
+            x, owner = args[0], function.__objclass__
+            if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
+                x = self.from_outside(x)
+            if isinstance(x, Traced) and issubclass(python_type(x), owner):
+                is_numpys = owner in (int, float, complex) and not x.type.weak
+                x = self.call(owner, x) if is_numpys else x
+                return self.call(self.trace.attribute(x, function.__name__), *args[1:], **kwargs)
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
             self.trace.touch(args[0])
         implementation = getattr(function, "_implementation", None)

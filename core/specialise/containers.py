@@ -109,7 +109,7 @@ class Containers:
         if not isinstance(held, Late):
             return NotImplemented
         if name == "pop" and not default:
-            found = self.trace.expressions.settled(owner, key, KeyError, str(key))
+            found = self.trace.expressions.settled(owner, key, KeyError)
         else:
             other = default[0] if default else None
             found = self.trace.branch(self.trace.value(held.absent), lambda: other, lambda: held.x)

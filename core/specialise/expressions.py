@@ -108,6 +108,8 @@ class Expressions:
         ):
             raise BadInput(x.unread)
         if isinstance(x, Late):
+            if error is KeyError:
+                text = f"a {kind_of(key)}" if is_instance(key) else str(key)
             text = text or f"cannot access local variable '{key}' where it is not associated with a value"
             if x.before:
                 error, text = BadInput, f"{x.before}; the loop has not run\n  {self.trace.where()}"

@@ -19,6 +19,7 @@ from ..ir.dynamic import Value
 from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
 from .scopes import Closure, Scope
+from .surface.arguments import is_number
 from .surface.views import in_numpy
 from .traced import Array, Scalar, Storage, Traced
 
@@ -165,11 +166,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
                 return a if b else trace.call(operator.not_, a)
             if isinstance(b, bool) and a.type.dtype.kind != "b":
                 return False
-            if isinstance(b, (Scalar, int, float, complex)):
-                raise BadInput(
-                    "compiled code cannot tell whether two numbers are one object, since numbers have no identity there; compare them by =="
-                )
-            return False
+            return _is_plain_number(b) and _is_one_number(trace, a, b)
     if type(x) is type(y) and trace.outside.is_outside(x) is not trace.outside.is_outside(y):
         trace.outside.is_compared = True
     if type(x) is not type(y) or not trace.candidates:
@@ -184,6 +181,36 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
         here = [condition(trace, c) for c in (of_x[key][1], of_y[key][1])]
         result = trace.expressions.either(result, trace.expressions.both(*here))
     return result
+
+
+_ONE_OF = "compiled code cannot tell whether two equal numbers are one object: compare them by =="
+_SMALLEST, _LARGEST = -5, 256  # Python keeps one object for each of these ints
+
+
+def _is_plain_number(x: Any) -> bool:
+    """Whether x is a number, but not one of a user's class."""
+    return is_number(x) and (isinstance(x, Traced) or not is_instance(x))
+
+
+def _is_one_number(trace: Any, a: Scalar, b: Any) -> Any:
+    """``a is b`` of numbers: unequal ones are two objects, and equal small ints are one; else the program raises."""
+    kinds = [x.type if isinstance(x, Scalar) else trace.value(x).type for x in (a, b)]
+    if isinstance(b, bool) or any(kind.dtype.kind == "b" for kind in kinds):
+        return False
+    equal = trace.call(operator.eq, a, b)
+    if all(kind.dtype.kind == "i" and kind.weak for kind in kinds):
+        is_small = trace.call(
+            operator.and_, trace.call(operator.ge, b, _SMALLEST), trace.call(operator.le, b, _LARGEST)
+        )
+        unknown = trace.call(operator.and_, equal, trace.call(operator.not_, is_small))
+    else:
+        unknown, equal = trace.call(operator.or_, equal, _are_nan(trace, a, b)), False
+    trace.builder.end_if(trace.value(unknown), BadInput, _ONE_OF)
+    return equal
+
+
+def _are_nan(trace: Any, a: Any, b: Any) -> Any:
+    return trace.call(operator.and_, *(trace.call(operator.ne, x, x) for x in (a, b)))
 
 
 def refuse_as_key(trace: Any, x: Any) -> None:

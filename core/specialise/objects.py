@@ -7,6 +7,7 @@ import functools
 import inspect
 import operator
 import types
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +245,9 @@ class Objects:
         if not is_instance(x) and not hasattr(x, "__dict__"):
             if static is None:
                 setattr(x, name, value)  # raises what Python raises
+            if isinstance(x, defaultdict) and name == "default_factory" and self.trace.made_in(x) is self.trace.region:
+                x.default_factory = value
+                return
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
         self.trace.touch(x)
         setattr(x, name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import inspect
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,13 +14,13 @@ from scipy import special
 import morula as mo
 
 SPECIAL = {"dist", "sumprod", "fsum", "prod", "ldexp", "pow", "isclose", "log", "hypot", "nextafter", "fma", "rect"}
-REFUSED = {"factorial", "comb", "perm", "isqrt", "gcd", "lcm", "modf", "frexp", "remainder"}
-"""Their results or arguments are integers, or pairs; of ints known while compiling they are Python's."""
+OF_INTS = {"factorial", "comb", "perm", "isqrt", "gcd", "lcm"}
+PAIRS = {"modf", "frexp"}
 
 
 def functions_of_a_number(module):
-    named = {n: f for n, f in vars(module).items() if inspect.isbuiltin(f) and n not in SPECIAL | REFUSED}
-    two = {n for n in named if n in ("atan2", "copysign", "fmod")}
+    named = {n: f for n, f in vars(module).items() if inspect.isbuiltin(f) and n not in SPECIAL | OF_INTS | PAIRS}
+    two = {n for n in named if n in ("atan2", "copysign", "fmod", "remainder")}
     return {n: (lambda x, f=f: f(x, 0.5)) if n in two else f for n, f in named.items()}
 
 
@@ -36,6 +37,15 @@ NUMBERS = {
     "log of a base": lambda x: math.log(x, 3),
     "hypot of three": lambda x: math.hypot(x, 0.5, x),
     "rect": lambda x: cmath.rect(x, x + 1).imag,
+    "fsum of an iterator": lambda x: math.fsum(x * i for i in range(4)),
+    "prod of an iterator": lambda x: math.prod(map(lambda i: x + i, range(4))),
+    "modf": lambda x: math.modf(3 * x)[0] + 2 * math.modf(3 * x)[1],
+    "remainder of a divisor": lambda x: (
+        math.remainder(7.3, x) + math.remainder(-7.3, -x) + math.remainder(5 * x, x + 1)
+    ),
+    "of ints": lambda x: (
+        x * math.comb(int(20 * x), int(10 * x)) + math.factorial(int(10 * x)) + math.isqrt(int(x * 99))
+    ),
     "nextafter": lambda x: math.nextafter(x, 2.0),
 }
 COMPLEX = {**functions_of_a_number(cmath), "log of a base": lambda z: cmath.log(z, 2 + 1j)}
@@ -69,16 +79,46 @@ def test_compiled_as_in_python(program, x, target):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15, err_msg=name)
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_of_what_is_not_known_while_compiling_the_others_are_refused(name):
+@pytest.mark.parametrize("name", sorted(OF_INTS))
+def test_of_ints(name, target):
     f = getattr(math, name)
-    args = (7, 3) if name in ("comb", "perm", "gcd", "lcm") else (7.5, 2.0) if name == "remainder" else (7,)
-    try:
-        found = mo.jit(f, target="native")(*args)
-    except mo.BadInput as error:
-        assert name in str(error) or "function of math" in str(error) or "of functions of math" in str(error)
-    else:
-        assert found == f(*args)
+    compiled = mo.jit(lambda *args: f(*(a * 1 for a in args)), target=target)
+    two = name in ("comb", "perm", "gcd", "lcm")
+    for args in [(7, 3), (3, 7), (0, 0), (61, 30 if name == "comb" else 2)] if two else [(0,), (1,), (20,)]:
+        assert compiled(*args) == f(*args)
+    if name == "isqrt":
+        for n in (2**53 - 1, 3037000499**2, 3037000499**2 - 1, 2**63 - 1):
+            assert compiled(n) == f(n)
+    for args in [(-1, 2), (2, -1)] if two and "m" != name[1] and name not in ("gcd", "lcm") else [(-1,)][two:]:
+        with pytest.raises(ValueError) as raised:
+            f(*args)
+        with pytest.raises(ValueError, match=re.escape(str(raised.value))):
+            compiled(*args)
+
+
+def test_the_remainder_of_halves_and_infinities(target):
+    compiled = mo.jit(math.remainder, target=target)
+    numbers = (0.0, -0.0, 1.0, 1.5, -2.5, 2.5, 3.5, -7.0, 1e300, math.inf, -math.inf, math.nan)
+    for x in numbers:
+        for y in numbers:
+            try:
+                expected = math.remainder(x, y)
+            except ValueError as error:
+                with pytest.raises(ValueError, match=str(error)):
+                    compiled(x, y)
+            else:
+                assert repr(compiled(x, y)) == repr(expected), (x, y)
+
+
+def test_the_parts_of_infinities_and_zeros(target):
+    compiled = mo.jit(math.modf, target=target)
+    for x in (0.0, -0.0, 2.0, -2.75, math.inf, -math.inf, math.nan):
+        assert repr(compiled(x)) == repr(math.modf(x))
+
+
+def test_frexp_is_refused(target):
+    with pytest.raises(mo.BadInput, match="math.frexp .*use math.log2"):
+        mo.jit(lambda x: math.frexp(x * 1.0), target=target)(7.5)
 
 
 @pytest.mark.parametrize(

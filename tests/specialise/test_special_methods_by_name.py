@@ -25,8 +25,3 @@ def test_a_special_method_by_name(f, target):
     for y, z in zip(*(r if isinstance(r, tuple) else (r,) for r in (expected, found)), strict=True):
         np.testing.assert_allclose(0 if z is None else z, 0 if y is None else y)
     np.testing.assert_allclose(given, plain)
-
-
-def test_one_of_a_number_is_refused(target):
-    with pytest.raises(mo.BadInput, match="a special method of a number.*write the operator"):
-        mo.jit(lambda x: x.__add__(1.0), target=target)(2.0)

@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Value
 from ..traced import Trace, by_rule, traces
-from .arguments import integer, refuse, scalar_of, weak
+from .arguments import refuse, scalar_of, weak
 from .operators import python_power
 from .python_numbers import items_of, real_number, truncated
 
@@ -147,6 +147,38 @@ def _fmod(trace: Trace, x: Any, y: Any, /) -> Any:
     return trace.wrap(builder.ufunc(np.fmod, a, b))
 
 
+@traces(math.remainder)
+def _remainder(trace: Trace, x: Any, y: Any, /) -> Any:
+    """Exact, and of the even quotient if two are equally near, as IEEE 754 has it."""
+    builder, a, b = trace.builder, real_number(trace, x), real_number(trace, y)
+    zero = builder.constant(0.0)
+    bad = builder.ufunc(
+        np.logical_and, builder.ufunc(np.isinf, a), builder.ufunc(np.logical_not, builder.ufunc(np.isnan, b))
+    )
+    undefined = builder.ufunc(
+        np.logical_and, builder.ufunc(np.equal, b, zero), builder.ufunc(np.logical_not, builder.ufunc(np.isnan, a))
+    )
+    builder.raise_if(builder.ufunc(np.logical_or, bad, undefined), ValueError, _BAD)
+    left = builder.ufunc(np.fmod, a, b)
+    size = builder.ufunc(np.absolute, left)
+    rest = builder.ufunc(np.subtract, builder.ufunc(np.absolute, b), size)
+    half = builder.ufunc(np.multiply, builder.constant(0.5), builder.ufunc(np.subtract, a, left))
+    is_odd = builder.ufunc(np.not_equal, builder.ufunc(np.fmod, half, b), zero)
+    is_half = builder.ufunc(np.logical_and, builder.ufunc(np.equal, size, rest), is_odd)
+    is_more = builder.ufunc(np.logical_or, builder.ufunc(np.greater, size, rest), is_half)
+    is_same = builder.ufunc(np.equal, builder.ufunc(np.less, left, zero), builder.ufunc(np.less, b, zero))
+    period = builder.where(is_same, b, builder.ufunc(np.negative, b))
+    return trace.wrap(builder.where(is_more, builder.ufunc(np.subtract, left, period), left))
+
+
+@traces(math.modf)
+def _modf(trace: Trace, x: Any, /) -> Any:
+    builder, v = trace.builder, real_number(trace, x)
+    nothing = builder.ufunc(np.copysign, builder.constant(0.0), v)
+    fraction = builder.where(builder.ufunc(np.isinf, v), nothing, builder.ufunc(np.fmod, v, builder.constant(1.0)))
+    return trace.wrap(fraction), trace.wrap(builder.ufunc(np.trunc, v))
+
+
 @traces(math.pow)
 def _math_pow(trace: Trace, x: Any, y: Any, /) -> Any:
     builder, a, b = trace.builder, real_number(trace, x), real_number(trace, y)
@@ -213,10 +245,9 @@ traces(math.gcd)(_integers(np.gcd))
 traces(math.lcm)(_integers(np.lcm))
 
 
-@traces(math.factorial, math.comb, math.perm, math.isqrt, math.modf, math.frexp, math.remainder)
-def _needs_numbers(trace: Trace, *args: Any) -> Any:
-    known = [integer(trace, x, "an argument of a function of math") for x in args]
-    raise refuse(f"math functions of {len(known)} such arguments", "use a function of NumPy or scipy.special")
+@traces(math.frexp)
+def _frexp(trace: Trace, x: Any, /) -> Any:
+    raise refuse("math.frexp of a number that is not known while compiling", "use math.log2 and math.floor")
 
 
 @traces(math.nextafter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.typed import ArrayType
 from ..traced import ATTRIBUTES, METHODS, Array, Scalar, Trace, Traced, length
-from .arguments import number_of, refuse, total, value, weak
+from .arguments import is_number, number_of, refuse, total, value, weak
 from .elementwise import part
 from .shapes import astype, flatten, reshape as np_reshape, stands_in_order
 
@@ -34,11 +35,24 @@ def _special(function: Any, reflected: bool = False) -> Any:
     """Return what the operator does, for a special method called by its name, as in ``a.__setitem__(i, x)``."""
 
     def apply(trace: Trace, x: Any, *operands: Any) -> Any:
-        if not isinstance(x, Array):
-            raise BadInput("a special method of a number, called by its name, cannot be compiled; write the operator")
+        if isinstance(x, Scalar) and x.type.weak and operands:
+            operands = tuple(_of_python(trace, x, y) for y in operands)
+            if NotImplemented in operands:
+                return NotImplemented
         return trace.call(function, *reversed((x, *operands))) if reflected else trace.call(function, x, *operands)
 
     return apply
+
+
+def _of_python(trace: Trace, x: Scalar, y: Any) -> Any:
+    """Return the operand of a method of a Python number; ``NotImplemented`` if the method does not accept it."""
+    if not is_number(y):
+        return NotImplemented
+    kind: Any = trace.value(y).type
+    size, accepted = "biufc".index(kind.dtype.kind), "biufc".index(x.type.dtype.kind)
+    if not kind.weak and kind.dtype.char not in "dD" or size > max(accepted, 1):
+        return NotImplemented
+    return y if kind.weak else trace.call(complex if kind.dtype.kind == "c" else float, y)
 
 
 _ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
@@ -48,7 +62,9 @@ for _name in _ARITHMETIC:
     METHODS[f"__i{_name}__"] = _special(getattr(operator, f"__i{_name}__"))
 for _name in "getitem setitem lt le gt ge eq ne neg pos abs invert contains".split():
     METHODS[f"__{_name}__"] = _special(getattr(operator, f"__{_name}__"))
-METHODS["__len__"], METHODS["__float__"], METHODS["__bool__"] = _special(len), _special(float), _special(bool)
+for _called in (len, float, bool, int, complex, round, math.floor, math.ceil, math.trunc, divmod, operator.index):
+    METHODS[f"__{_called.__name__}__"] = _special(_called)
+METHODS["__rdivmod__"] = _special(divmod, reflected=True)
 METHODS["compress"] = lambda trace, x, condition, *args, **kwargs: trace.call(
     np.compress, condition, x, *args, **kwargs
 )

@@ -14,7 +14,7 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Value
 from ...ir.vocabulary import largest, smallest
 from ..traced import Array, Trace, Traced, by_rule, traces
-from .arguments import integer, refuse, refuse_given, scalar_of, value, weak
+from .arguments import integer, is_array_like, refuse, refuse_given, scalar_of, value, weak
 from .operators import combine
 
 _F = np.dtype(np.float64)
@@ -27,7 +27,9 @@ _TOO_LARGE = (
 
 
 def real_number(trace: Trace, x: Any) -> Value:
-    """Return x as a Python float."""
+    """Return x as a Python float, by its ``__float__`` if it is an object."""
+    if not is_array_like(x):
+        x = trace.call(float, x)
     v = scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
