@@ -211,23 +211,28 @@ def _specialised(
     why: dict[int, str] = {}
     fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
     read_only: set[int] = set()  # of these, what is written to
-    refusal: BadInput | None = None
+    refusals: list[BadInput] = []
     options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
     is_numbered = False
     began = time.perf_counter()
     while True:
         try:
-            forms = {"may_fork": refusal is not None, "is_numbered": is_numbered, **options}
+            forms = {
+                "may_fork": len(refusals) > 0,
+                "may_choose": len(refusals) > 1,
+                "is_numbered": is_numbered,
+                **options,
+            }
             program = specialise(f, args, kwargs, static, read_only, target=first[0], **forms)
         except BadInput as error:
             try:
                 why |= needed(f, args, kwargs, error, static)
             except BadInput as final:
-                if refusal is not None:
-                    raise refusal from refusal.__cause__
-                if not error.is_uneven:  # type: ignore[attr-defined]
+                refusals.append(final)
+                if len(refusals) == 1 and not error.is_uneven:  # type: ignore[attr-defined]
                     raise
-                refusal = final
+                if len(refusals) == 3 or not error.is_uneven:  # type: ignore[attr-defined]
+                    raise refusals[0] from refusals[0].__cause__
             static |= why.keys()
             continue
         except Needed:

@@ -10,6 +10,7 @@ shapes, strings, numbers that do not depend on an argument) is handled by Python
     statements    statements; ``return``, ``break`` and ``continue`` under traced conditions
     branches      ``if`` on traced conditions;  merging: one object for the two of a branch;  loops: carried variables
     ways          forks: the rest of a body interpreted once for each branch, where the two cannot be merged
+    choices       values of several kinds: None or a number, one text or another
     scopes        names
     sequences     what a loop can index instead of iterating: ranges, arrays
     objects       objects of classes written in Python

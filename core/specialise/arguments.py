@@ -13,6 +13,7 @@ import numpy as np
 
 from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType
+from .scopes import Choice
 from .surface.views import Strided
 from .traced import Array, Scalar, Storage, Traced
 
@@ -46,7 +47,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value."""
-    if isinstance(x, (Traced, Text)):
+    if isinstance(x, (Traced, Text, Choice)):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in x)

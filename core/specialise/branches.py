@@ -13,10 +13,11 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Value, walk
 from ..ir.places import Line
 from .called_back import held_outside, held_with, holds_the_same, storing
+from .forms import of_items, same_constant
 from .identity import Candidates
 from .instances import held_by_instance, is_instance
 from .iterators import VIEWS, Iterator
-from .merging import Merger, in_one_order, of_items, same_constant
+from .merging import Merger, in_one_order
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
@@ -81,6 +82,8 @@ class Branches(Raising):
     """The number of regions around each of the user's ``__next__`` calls in progress."""
     called: list[Any]
     may_fork: bool
+    may_choose: bool
+    """Whether places may hold values of several kinds (see ``choices``)."""
     ways: Ways | None
     """The conditions of the current statement, if its body may fork."""
     forks: int

@@ -25,14 +25,15 @@ from .arguments import has_traced
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, python_type
 from .callable_objects import caller_of
+from .choices import distributed_call, has_choices
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .identity import has_choice, identical
-from .instances import is_instance
+from .instances import is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .raising import Ended
-from .scopes import Closure, Conflict, Scope, definition_of, local_names
+from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
@@ -112,6 +113,8 @@ class Calls:
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
+        if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
+            return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
         if hashed is None or type(hashed) is types.FunctionType:  # an object, in no table
             method = type(function).__call__
@@ -215,6 +218,8 @@ class Calls:
     # Python functions
 
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
+        if function in REFUSALS:
+            return function(*args, **kwargs)
         module = function.__module__ or ""
         of_library = module.partition(".")[0] in LIBRARIES and not (
             module == "collections"
@@ -397,8 +402,8 @@ class Calls:
 
     def iterate(self, x: Any) -> Iterator[Any]:
         """Iterate over anything whose length is known while compiling."""
-        if isinstance(x, Conflict):
-            raise BadInput(x.text)
+        if isinstance(x, (Choice, Conflict)):
+            x.refuse()
         if isinstance(x, Scalar):
             raise TypeError("'float' object is not iterable")
         if isinstance(x, (Array, Sequence)):
@@ -495,3 +500,10 @@ def refuse_form(function: Any, error: TypeError) -> None:
     if inside and trace.tb_frame.f_code.co_name != "bind" and any(sign in str(error) for sign in signs):
         given = str(error).partition("() ")[2] or str(error)
         raise BadInput(f"{describe(function)} {given} when compiled; write the call without it") from None
+
+
+def _takes_choices(function: Any) -> bool:
+    """Whether a function is interpreted, so that its arguments may be choices."""
+    if type(function) is types.FunctionType:
+        return (function.__module__ or "").partition(".")[0] not in LIBRARIES
+    return type(function) in (Closure, types.MethodType) or isinstance(function, type) and is_of_python(function)

@@ -77,7 +77,7 @@ def opened(trace: Any, x: Any) -> Any:
     Return the container itself if there is no array in it.
     """
     if isinstance(x, dict):
-        from .merging import of_entries
+        from .forms import of_entries
 
         entries = {k: _inside(trace, x, k, e) for k, e in x.items()}
         changed = any(entries[k] is not e for k, e in x.items())
@@ -89,7 +89,7 @@ def opened(trace: Any, x: Any) -> Any:
         return x
     if isinstance(x, tuple):
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
-    from .merging import of_items
+    from .forms import of_items
 
     return trace.new(of_items(x, items))
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..values.holders import blank
+from .forms import of_entries, of_items
 from .instances import held_by_instance, hold, is_instance
-from .merging import of_entries, of_items
+from .scopes import Choice
 from .traced import Array, Traced
 
 
@@ -33,6 +34,8 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     own = getattr(type(x), hook, None)
     if isinstance(own, FunctionType):
         return trace.call(own, x, *memo)
+    if type(x) is Choice:
+        return Choice(x.which, [part(o) for o in x.options])
     if isinstance(x, tuple):
         parts = [part(e) for e in x]
         if all(a is b for a, b in zip(parts, x)):

@@ -19,6 +19,7 @@ from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
 from ..values.attributes import attributes
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
+from .scopes import Choice
 from .surface.memory_order import Call, itself
 from .traced import Array, Scalar, Storage, Traced
 
@@ -199,6 +200,8 @@ class Restore:
     def __call__(self, x: Any) -> Any:
         if id(x) in self.originals:
             return self.originals[id(x)]
+        if type(x) is Choice:
+            return Choice(x.which, [self(e) for e in x.options])
         if isinstance(x, tuple):
             parts = [self(e) for e in x]
             same = all(a is b for a, b in zip(parts, x))

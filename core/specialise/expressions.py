@@ -18,13 +18,14 @@ from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
 from .arguments import has_traced
+from .choices import distributed, distributed_over, narrowed
 from .contents import opened
 from .formatting import formatted
 from .identity import has_choice, identical, refuse_as_key
 from .instances import is_instance
 from .iterators import Iterator
 from .itertools_in_python import contains
-from .scopes import UNBOUND, Conflict, Late, Scope, local_names
+from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
@@ -101,6 +102,8 @@ class Expressions:
         x = holder[key]
         if isinstance(x, Conflict):
             raise BadInput(x.text)
+        if type(x) is Choice:
+            return narrowed(self.trace, x)
         if (
             isinstance(x, Late)
             and x.unread
@@ -198,6 +201,8 @@ class Expressions:
         return self.trace.call(operator.or_, a, b)
 
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        if type(a) is Choice or type(b) is Choice:
+            return distributed_over(self.trace, [a, b], lambda found: self.compare(op, *found))
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = identical(self.trace, a, b)
             return same if isinstance(op, ast.Is) else self.trace.call(operator.not_, same)
@@ -207,6 +212,8 @@ class Expressions:
         return self.trace.call(COMPARE[type(op)], a, b)
 
     def contains(self, container: Any, x: Any) -> Any:
+        if type(container) is Choice or type(x) is Choice:
+            return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
         if isinstance(container, Array):
             return self.trace.call(bool, self.trace.call(np.any, self.trace.call(operator.eq, container, x)))
         kind = type(container)
@@ -252,6 +259,8 @@ class Expressions:
 
     def truth(self, x: Any) -> Any:
         """Return the truth of an object: a bool, or a traced bool."""
+        if type(x) is Choice:
+            return distributed(self.trace, x, self.truth)
         if isinstance(x, Scalar):
             return x if x.type.dtype.kind == "b" else self.trace.call(operator.ne, x, x.type.dtype.type(0).item())
         if isinstance(x, Array):
@@ -360,12 +369,13 @@ class Expressions:
         return self.trace.attribute(self.expression(node.value), name)
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return Text.joined([self.expression(v) for v in node.values])
+        return distributed_over(self.trace, [self.expression(v) for v in node.values], Text.joined)
 
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
         x = self.expression(node.value)
         style = self.expression(node.format_spec) if node.format_spec is not None else ""
-        return formatted(self.trace, x, style, chr(node.conversion) if node.conversion > 0 else "")
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        return distributed(self.trace, x, lambda o: formatted(self.trace, o, style, conversion))
 
     # Comprehensions
 

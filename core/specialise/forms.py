@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..values.holders import blank
 from .instances import held_by_instance, hold, is_instance
-from .merging import NUMBERS, of_entries, of_items, same_constant
-from .scopes import Conflict, Late
-from .traced import Array, Scalar
+from .scopes import Choice, Conflict, Late
+from .traced import Array, Scalar, Trace, current
+
+NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
+CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
 
 
 def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
@@ -18,6 +22,8 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
     found = [] if found is None else found
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         found.append(x)
+    elif type(x) is Choice:
+        numbers_in((x.which, x.options), found)
     elif isinstance(x, (list, tuple, deque)):
         for e in x:
             numbers_in(e, found)
@@ -33,6 +39,8 @@ def has_function(x: Any) -> bool:
     """Whether an object contains a function that the program made: it may refer to values of the scope that made it."""
     if isinstance(x, (list, tuple, dict, deque)):
         return any(map(has_function, x.values() if isinstance(x, dict) else x))
+    if type(x) is Choice:
+        return any(map(has_function, x.options))
     return hasattr(type(x), "__morula_trace__")
 
 
@@ -42,7 +50,7 @@ def containers(x: Any, found: list[Any]) -> list[Any]:
         found.append(x)
         parts = x if isinstance(x, (list, deque)) else (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
-        parts = x if isinstance(x, tuple) else ()
+        parts = x.options if type(x) is Choice else x if isinstance(x, tuple) else ()
     for e in parts:
         containers(e, found)
     return found
@@ -52,6 +60,9 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     """Return an object of the form of x with other numbers and arrays; ``keep`` registers each new container."""
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         return next(parts)
+    if type(x) is Choice:
+        which = rebuilt(x.which, parts, keep)
+        return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
     if isinstance(x, (list, tuple)):
         new = [rebuilt(e, parts, keep) for e in x]
         return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
@@ -75,6 +86,8 @@ def same_form(a: Any, b: Any) -> bool:
         return a.type.shape == b.type.shape
     if type(a) is not type(b):
         return False
+    if type(a) is Choice:
+        a, b = a.options, b.options
     if isinstance(a, (list, tuple, deque)):
         return len(a) == len(b) and all(map(same_form, a, b))
     if isinstance(a, dict):
@@ -92,3 +105,36 @@ def same_entries(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same_constant(x, b[k]) for k, x in a.items())
     return len(a) == len(b) and all(map(same_constant, a, b))
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two objects are interchangeable: the same object, or equal immutable ones (zeros of one sign)."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    return isinstance(a, CONSTANTS) and bool(a == b) and repr(a) == repr(b)
+
+
+def of_items(x: Any, items: Any) -> Any:
+    """Return a list or deque like ``x`` with other items."""
+    return deque(items, x.maxlen) if type(x) is deque else type(x)(items)
+
+
+def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
+    """Return a dict like ``x`` with other entries."""
+    made = (
+        type(x)(x.default_factory)
+        if isinstance(x, defaultdict)
+        else type(x)()
+        if type(x) is OrderedDict
+        else blank(type(x))
+    )
+    (OrderedDict if isinstance(x, OrderedDict) else dict).update(made, entries)
+    if not isinstance(x, OrderedDict):
+        vars(made).update(vars(x)) if hasattr(x, "__dict__") else None
+    if Trace.stack and id(x) in current().disordered:  # type: ignore[attr-defined]
+        current().disordered[id(made)] = made  # type: ignore[attr-defined]
+    return made

@@ -22,6 +22,7 @@ from ..values.numbers import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended
+from .scopes import Choice
 from .state import put
 from .traced import Array, Scalar, Storage, Trace
 
@@ -170,6 +171,8 @@ class _Left:
                     self.scalars.append(x)
             elif isinstance(x, Array):
                 self.note(x)
+            elif type(x) is Choice:
+                waiting += [x.which, *x.options]
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):

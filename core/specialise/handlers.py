@@ -16,6 +16,7 @@ from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
 from .raising import Ended, OneOf, Raised, Sees
+from .scopes import Choice
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
@@ -38,6 +39,8 @@ class Handlers:
                 raise RuntimeError("No active exception to reraise")
             self.trace.throw(self.trace.handled[-1])
         error = self.instance_of(node.exc)
+        if type(error) is Choice:
+            error.refuse()
         if not isinstance(error, BaseException):
             raise TypeError("exceptions must derive from BaseException")
         if not isinstance(error, Exception):

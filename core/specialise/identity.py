@@ -18,7 +18,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Value
 from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
-from .scopes import Closure, Scope
+from .scopes import Choice, Closure, Scope
 from .surface.arguments import is_number
 from .surface.views import in_numpy
 from .traced import Array, Scalar, Storage, Traced
@@ -45,6 +45,8 @@ def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
         seen.add(id(x))
         if isinstance(x, Closure):
             return of_scope(x.scope) or any(map(found, x.defaults))
+        if type(x) is Choice:
+            return any(map(found, x.options))
         if isinstance(x, (list, tuple, set)):
             return any(map(found, x))
         if isinstance(x, dict):
@@ -151,6 +153,8 @@ def has_choice(trace: Any, x: Any) -> bool:
         return False
     if id(x) in trace.candidates:
         return True
+    if type(x) is Choice:
+        return has_choice(trace, x.options)
     if isinstance(x, (list, tuple, deque, set, frozenset)):
         return any(has_choice(trace, e) for e in x)
     return isinstance(x, dict) and any(has_choice(trace, e) for e in x.values())

@@ -6,10 +6,15 @@ from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ..values.attributes import attributes
-from .scopes import UNBOUND
+from .scopes import UNBOUND, Choice
 
 OF_PYTHON = 1 << 9
 """The flag of classes created by a class statement."""
+
+
+def is_of_python(cls: type) -> bool:
+    """Whether a class was created by a class statement, and is no exception."""
+    return bool(cls.__flags__ & OF_PYTHON) and not issubclass(cls, BaseException)
 
 
 def is_instance(x: Any) -> bool:
@@ -17,6 +22,8 @@ def is_instance(x: Any) -> bool:
     kind = type(x)
     if kind is SimpleNamespace:
         return True
+    if kind is Choice:
+        return False
     if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False
     if hasattr(kind, "__morula_trace__"):  # a function of some kind

@@ -12,7 +12,8 @@ from ..faults import kind_of
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
-from .merging import NUMBERS, join
+from .forms import NUMBERS
+from .merging import join
 from .surface.arguments import weak
 from .surface.slices import element, int64
 from .traced import Array, NeedsConcrete, Scalar

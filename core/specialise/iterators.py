@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from .scopes import Conflict, Late
+from .scopes import Choice, Conflict, Late
 from .sequences import Sequence, sequence_of
 from .traced import Array, NeedsConcrete, Scalar, current
 
@@ -272,6 +272,8 @@ class Drawn(Iterator):
 
 def iterator_of(trace: Any, x: Any) -> Any:
     """``iter(x)``."""
+    if type(x) is Choice:
+        x.refuse()
     if isinstance(x, Iterator):
         return x
     trace.outside.read_whole(x)

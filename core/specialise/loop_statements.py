@@ -16,10 +16,11 @@ from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..source.jumps import jumps_out
 from .branches import Jump
+from .choices import distributed
 from .iterators import LEFT, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
-from .scopes import Late
+from .scopes import Choice, Late
 from .sequences import Sequence
 from .slots import Lesson, Slot, predicted_slots
 from .traced import NeedsConcrete, Scalar
@@ -262,6 +263,8 @@ class LoopStatements:
         return self.for_over(node, self.trace.expressions.expression(node.iter))
 
     def for_over(self, node: ast.For, iterable: Any) -> Jump | None:
+        if type(iterable) is Choice:
+            return distributed(self.trace, iterable, lambda o: self.for_over(node, o))
         sequence = remaining(self.trace, iterable)
         if sequence is None:
             return self.unrolled(node, iterator_of(self.trace, iterable))

@@ -22,14 +22,15 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import INT, ArrayType, Dim
 from .branches import Branches, Region
+from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
-from .forms import containers, has_function, numbers_in, rebuilt, same_entries, same_form
+from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
 from .identity import forget
 from .instances import held_by_instance, hold_part, is_instance
 from .iterators import Iterator
-from .merging import convert, describe, in_one_order, join, remedy, same_constant
+from .merging import convert, describe, in_one_order, join, remedy
 from .numbers import Carried, arrays_in
-from .scopes import UNBOUND, Conflict, Late, Unread
+from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot
 from .state import content, put, value_after
 from .surface.memory_order import note_dependence, same_order
@@ -37,7 +38,10 @@ from .traced import Array, Scalar, Storage
 
 
 class Retry(BaseException):
-    """An iteration has shown that another place must be carried."""
+    """An iteration of a loop has shown that another place must be carried, or in another form."""
+
+    def __init__(self, loop: Any) -> None:
+        self.loop = loop
 
 
 MOST = 12
@@ -89,8 +93,9 @@ class Loop:
             try:
                 self.attempt()
                 return
-            except Retry:
-                continue
+            except Retry as retry:
+                if retry.loop is not self:
+                    raise
             finally:
                 self.inside, self.trace.lessons = self.trace.lessons.found, around
         raise BadInput(
@@ -130,6 +135,7 @@ class Loop:
         slot.parameters = [Value(slot.name, kind) for kind in slot.types]
         new = [Array(Storage(p)) if isinstance(x, Array) else Scalar(p) for p, x in zip(slot.parameters, found)]
         slot.general = rebuilt(slot.first, iter(new), self.note)
+        note_bounds(self.trace, slot.general)
         for x, first in zip(arrays_in(slot.general), arrays_in(slot.first)):
             forget(self.trace, x)
             self.trace.numbers.may_be(x, [first])
@@ -146,6 +152,14 @@ class Loop:
         if isinstance(x, (Scalar, Array)):
             return x.type
         return self.trace.value(x).type
+
+    def carry_choice(self, slot: Slot, last: Any) -> None:
+        """Carry a choice in a place whose value has another form after an iteration than before the loop, if possible."""
+        if self.trace.may_choose and can_choose(slot.first, last):
+            chosen = chosen_before(self.trace, slot.first, last)
+            if chosen is not None:
+                slot.first, slot.types = chosen, None
+                raise Retry(self)
 
     # Iterations
 
@@ -193,7 +207,7 @@ class Loop:
         self.find_new(region)
         self.check_identity(region)
         if any([self.close(slot, region) for slot in self.slots]):
-            raise Retry
+            raise Retry(self)
         self.write(region.block, index)
 
     def find_new(self, region: Region) -> None:
@@ -229,7 +243,7 @@ class Loop:
                 slot.form = "late"
         self.slots += new
         if new:
-            raise Retry
+            raise Retry(self)
 
     def check_identity(self, region: Region) -> None:
         """Check slots that hold one object after an iteration: the loop would carry it as several.
@@ -296,7 +310,13 @@ class Loop:
                 slot.initial.append(trace.builder.zeros(kind.shape, kind.dtype) if kind.shape else zero)
                 slot.results.append(self.read(x, region))
             return False
+        if type(slot.first) is Choice:
+            with trace.builder.writing(region.block.operations):
+                found = chosen_after(trace, slot.general, last)
+            last = last if found is None else found
         if not same_form(slot.first, last):
+            trace.is_uneven = True
+            self.carry_choice(slot, last)
             slot.reason = (
                 f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
                 f"an iteration{remedy(slot.first, last, 'in both')}"
@@ -387,6 +407,7 @@ class Loop:
                 Array(Storage(next(values))) if isinstance(x, Array) else Scalar(next(values)) for x in numbers_in(form)
             ]
             after = rebuilt(form, iter(new), self.note)
+            note_bounds(trace, after)
             last = arrays_in(slot.last)
             for i, x in enumerate(arrays_in(after)):
                 forget(trace, x)

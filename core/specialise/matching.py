@@ -10,6 +10,7 @@ from typing import Any
 from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import python_type
+from .choices import distributed
 from .traced import Scalar, Traced
 
 
@@ -20,7 +21,8 @@ class Matching:
         self.trace = trace
 
     def run_Match(self, node: ast.Match) -> Jump | None:
-        return self.cases(node.cases, self.trace.expressions.expression(node.subject))
+        subject = self.trace.expressions.expression(node.subject)
+        return distributed(self.trace, subject, lambda x: self.cases(node.cases, x))
 
     def cases(self, cases: SequenceOf[ast.match_case], subject: Any) -> Jump | None:
         for i, case in enumerate(cases):

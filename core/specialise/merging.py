@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from typing import Any
-
-import numpy as np
 
 from ..errors import ENGINE
 from ..faults import kind_of
@@ -13,14 +11,13 @@ from ..ir.builder import Builder, result_dtype, text_of_shape
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import STACK, ArrayType
 from ..values.holders import blank
+from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
+from .forms import NUMBERS, of_entries, of_items, same_constant
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
-from .scopes import UNBOUND, Conflict, Late, Unread
+from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import After, value_after
-from .traced import Array, Scalar, Storage, Trace, Traced, current
-
-NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
-CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
+from .traced import Array, Scalar, Storage, Traced
 
 
 def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
@@ -40,17 +37,6 @@ def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
         return x
     x = builder.cast(x, kind.dtype)
     return Value(type=kind, constant=x.constant) if x.is_constant and kind.weak else x
-
-
-def same_constant(a: Any, b: Any) -> bool:
-    """Whether two objects are interchangeable: the same object, or equal immutable ones (zeros of one sign)."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same_constant, a, b))
-    return isinstance(a, CONSTANTS) and bool(a == b) and repr(a) == repr(b)
 
 
 class Merger:
@@ -100,6 +86,7 @@ class Merger:
             return a
         if a is True and b is False and self.condition.type.dtype.kind == "b":
             return Scalar(self.trace.builder.python_bool(self.condition) if is_constant else self.condition)
+        a, b = (self.chosen_on(x, side) for side, x in enumerate((a, b)))
         key = id(a), id(b)
         if key not in self.known:
             self.kept += [a, b]
@@ -120,6 +107,8 @@ class Merger:
             )
         if isinstance(a, Late) or isinstance(b, Late) or a is UNBOUND or b is UNBOUND:
             return self.late(a, b, name)
+        if type(a) is Choice or type(b) is Choice:
+            return self.choice(a, b, name)
         if isinstance(a, (Scalar, *NUMBERS)) and isinstance(b, (Scalar, *NUMBERS)):
             found = self.leaf(self.number(a, 0), self.number(b, 1), name)
             return Scalar(found) if found is not None else self.conflict(a, b, name)
@@ -251,6 +240,8 @@ class Merger:
 
     def new_zeros(self, x: Any, side: int, to: int) -> Any:
         trace = self.trace
+        if type(x) is Choice:
+            return Choice(0, [self.zeros(o, side, to) for o in x.options])
         if isinstance(x, Late):  # an attribute that is absent where the object is
             return UNBOUND
         if isinstance(x, Scalar):
@@ -283,8 +274,31 @@ class Merger:
         self.trace.note_made(made, self.regions[to])
         return made
 
-    def conflict(self, a: Any, b: Any, name: str) -> Conflict:
+    def chosen_on(self, x: Any, side: int) -> Any:
+        """Return the one option that a choice can be on a side, if the condition tells it."""
+        if type(x) is not Choice:
+            return x
+        with self.trace.builder.integers.assuming(self.condition, side == 0):
+            return narrowed(self.trace, x)
+
+    def choice(self, a: Any, b: Any, name: str) -> Any:
+        """Merge values of different kinds into a choice."""
+        options = list(options_of(a))
+        table = places(options, options_of(b))
+        of_a, of_b = dict(enumerate(options_of(a))), dict(zip(table, options_of(b)))
+        merged = []
+        for i in range(len(options)):
+            if i in of_a and i in of_b:
+                merged.append(self.merge(of_a[i], of_b[i], name))
+            else:
+                merged.append(self.one_side(of_a[i], 0) if i in of_a else self.one_side(of_b[i], 1))
+        which = self.merge(which_of(a), self.within(1, lambda: renumbered(self.trace, which_of(b), table)), name)
+        return Choice(which, merged) if len(merged) > 1 else merged[0]
+
+    def conflict(self, a: Any, b: Any, name: str) -> Any:
         self.trace.uneven()
+        if self.trace.may_choose and can_choose(a, b):
+            return self.choice(a, b, name)
         text = f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another"
         return Conflict(text + remedy(a, b, "on both"))
 
@@ -320,25 +334,3 @@ def describe(x: Any) -> str:
 def in_one_order(a: Any, b: Any) -> bool:
     """Whether the shorter dict's keys are the first keys of the longer, in the same order."""
     return all(x == y for x, y in zip(a, b))
-
-
-def of_items(x: Any, items: Any) -> Any:
-    """Return a list or deque like ``x`` with other items."""
-    return deque(items, x.maxlen) if type(x) is deque else type(x)(items)
-
-
-def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
-    """Return a dict like ``x`` with other entries."""
-    made = (
-        type(x)(x.default_factory)
-        if isinstance(x, defaultdict)
-        else type(x)()
-        if type(x) is OrderedDict
-        else blank(type(x))
-    )
-    (OrderedDict if isinstance(x, OrderedDict) else dict).update(made, entries)
-    if not isinstance(x, OrderedDict):
-        vars(made).update(vars(x)) if hasattr(x, "__dict__") else None
-    if Trace.stack and id(x) in current().disordered:  # type: ignore[attr-defined]
-        current().disordered[id(made)] = made  # type: ignore[attr-defined]
-    return made

@@ -16,8 +16,9 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from .builtin_functions import python_type, take_dict
+from .choices import distributed
 from .instances import Slots, is_instance
-from .scopes import UNBOUND, Late
+from .scopes import UNBOUND, Choice, Late
 from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Scalar, Traced, current
 
@@ -117,6 +118,8 @@ class Objects:
         return self.trace.outside.read(self.trace, [found], 0, found) if self.trace.outside.is_outside(x) else found
 
     def attribute(self, x: Any, name: str) -> Any:
+        if type(x) is Choice:
+            return distributed(self.trace, x, lambda o: self.attribute(o, name))
         if isinstance(x, Traced):
             if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
                 raise AttributeError(f"'{python_type(x).__name__}' object has no attribute '{name}'")
@@ -215,6 +218,8 @@ class Objects:
         return found
 
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
+        if type(x) is Choice:
+            return distributed(self.trace, x, lambda o: self.set_attribute(o, name, value))
         if isinstance(x, Traced):
             if name in ("real", "imag", "flat"):
                 self.trace.call(operator.setitem, self.attribute(x, name), ..., value)

@@ -34,6 +34,7 @@ from .identity import Candidates
 from .instances import is_instance
 from .loop_statements import LoopStatements
 from .matching import Matching
+from .merging import describe as describe_value
 from .numbers import Numbers
 from .objects import Objects
 from .outside import Outside, Source
@@ -41,7 +42,7 @@ from .raising import Ended, Raised
 from .recursion import Recursions
 from .result_arrays import Make
 from .results import Plan, Results
-from .scopes import UNBOUND, Conflict, Late
+from .scopes import UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
@@ -121,6 +122,7 @@ class Interpreter(Branches):
         self.called: list[Any] = []
         self.ways = None
         self.may_fork = False
+        self.may_choose = False
         self.forks = MOST
         self.is_uneven = False
 
@@ -164,6 +166,10 @@ class Interpreter(Branches):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
             raise BadInput(getattr(x, "text", "a value that is not assigned on every path"))
+        if type(x) is Choice:
+            raise BadInput(
+                f"a number or array is needed, but this is {' or '.join(map(describe_value, x.options))}; test it first"
+            )
         if isinstance(x, Text):
             raise BadInput(
                 "text made of numbers that are not known while compiling, where a number is needed; compute with the numbers"
@@ -314,12 +320,13 @@ def specialise(
 
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
-    set on the trace (``target``: the back end; ``may_fork``: see ``ways``).
+    set on the trace (``target``: the back end; ``may_fork``: see ``ways``;
+    ``may_choose``: see ``choices``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
         BadInput: the function cannot be compiled: what, where, and the remedy.
-            ``error.is_uneven``: it may be possible with forks.
+            ``error.is_uneven``: it may be possible with forks or choices.
     """
     trace = Interpreter(options.pop("is_numbered", False))
     vars(trace).update(options)

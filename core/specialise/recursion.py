@@ -14,11 +14,11 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
 from ..passes.inline import Copy
 from .branches import NotKnownYet
-from .forms import numbers_in, rebuilt
+from .forms import NUMBERS, numbers_in, rebuilt
 from .identity import forget
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator
-from .merging import NUMBERS, convert, join
+from .merging import convert, join
 from .scopes import Closure, Conflict
 from .state import content
 from .surface.memory_order import in_unknown_order

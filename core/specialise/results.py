@@ -16,13 +16,13 @@ from ..ir.traced_text import Text
 from ..values.holders import blank
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
+from .forms import of_entries
 from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
-from .merging import of_entries
 from .python_functions import python_function
 from .result_arrays import ResultArrays
-from .scopes import UNBOUND, Closure, Conflict, Late
+from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .sequences import Sequence as Walkable
 from .traced import Array, Trace, Traced
 
@@ -47,6 +47,8 @@ class Results:
 
     def plan(self, x: Any) -> Plan:
         """Return how ``x`` is made after a call."""
+        if type(x) is Choice:
+            return self.plan_of_choice(x)
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
             self.trace.value(x)
         if isinstance(x, Traced):
@@ -70,6 +72,8 @@ class Results:
             x = waiting.pop()
             if isinstance(x, Traced):
                 continue
+            if type(x) is Choice:
+                x = x.options
             if isinstance(x, (list, dict)) or is_instance(x):
                 if id(x) in seen:
                     self.shared.setdefault(id(x), _Shared())
@@ -134,6 +138,10 @@ class Results:
         if type(x) not in STATIC and _refers_to_traced(x, 3):
             raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
         return lambda results, leaves, objects: x
+
+    def plan_of_choice(self, x: Choice) -> Plan:
+        which, options = self.plan(x.which), [self.plan(o) for o in x.options]
+        return lambda results, leaves, objects: options[which(results, leaves, objects)](results, leaves, objects)
 
     def plan_of_dict(self, x: Any) -> Plan:
         """Return how a dict of a subclass is made."""
@@ -264,7 +272,7 @@ def _parts(x: Any) -> dict[Any, Any]:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, Choice)):
         return True
     if id(x) in seen:
         return False

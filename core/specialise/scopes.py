@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NoReturn
 
 from ..errors import BadInput
+from ..ir.traced_text import Text
 from ..source.definitions import owner_class, syntax_tree
 from ..source.private_names import PrivateNames
 from .traced import current
@@ -77,6 +79,30 @@ class Conflict:
 
 class Unread(Conflict):
     """The content, at the start of an iteration, of a variable that only earlier iterations have assigned."""
+
+
+class Choice:
+    """One of several values; the traced number ``which`` is its position among the ``options`` (see ``choices``)."""
+
+    __slots__ = ("options", "which")
+    __hash__ = object.__hash__
+
+    def __init__(self, which: Any, options: Iterable[Any]) -> None:
+        self.which = which
+        self.options = tuple(options)
+
+    def refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise BadInput(
+            "a value is of different kinds (None, a number, a text ...) by a condition that is not known while compiling, and is used "
+            "here as one of them; test it first (if x is None: ...)"
+        )
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
+
+
+REFUSALS = {Choice.refuse, Conflict.refuse, Text.refuse}
+"""The operators of these stand-ins, which are called as they are."""
 
 
 class Late:

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
 from .branches import Jump
+from .choices import distributed
 from .expressions import IN_PLACE
 from .raising import Ended, Region
 from .scopes import Closure
@@ -291,7 +292,7 @@ class StatementsOf:
         elif isinstance(target, ast.Attribute):
             self.trace.objects.set_attribute(self.trace.expressions.expression(target.value), target.attr, x)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            self.unpack(target.elts, x)
+            distributed(self.trace, x, lambda o: self.unpack(target.elts, o))
         else:
             raise BadInput(f"an assignment to {ast.unparse(target)}")
 

@@ -7,6 +7,7 @@ other values that it reads; ``passes.reverse`` makes its forward and backward sw
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,8 @@ from ..source.requirements import check_function, no_pair, no_scalar, out_of_ran
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
-from .scopes import Conflict
+from .merging import describe as describe_value
+from .scopes import Choice, Conflict
 from .traced import Array, Trace, Traced
 
 
@@ -63,6 +65,15 @@ class Pull:
             return
         if y is None:
             raise result_is_none()
+        if isinstance(y, Conflict):
+            y.refuse()
+        if type(y) is Choice:
+            if type(dy) is not Choice:
+                kinds = " or ".join(map(describe_value, y.options))
+                raise BadInput(
+                    f"the result is {kinds}, by a condition that is not known while compiling; it has no one cotangent"
+                )
+            y, dy = y.options, dy.options
         if isinstance(y, (list, tuple)):
             if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
                 raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too")
@@ -182,6 +193,8 @@ def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
 
 def _shown(y: Any) -> Any:
     """Return a result with new containers and the same entries."""
+    if type(y) is Choice:
+        return Choice(y.which, [_shown(o) for o in y.options])
     if isinstance(y, tuple):
         return getattr(y, "_make", type(y))([_shown(e) for e in y])
     if isinstance(y, list):
@@ -191,12 +204,23 @@ def _shown(y: Any) -> Any:
 
 def _leaves(y: Any) -> list[Any]:
     found = Describe(Traced)
-    found.describe(y)
+    found.describe(_with_options(y))
     return [x for x in found.leaves if isinstance(x, Traced)]
+
+
+def _with_options(y: Any) -> Any:
+    """Return a result with tuples of all options in the place of choices."""
+    if type(y) is Choice:
+        return (y.which, *map(_with_options, y.options))
+    if isinstance(y, (tuple, list)):
+        return tuple(map(_with_options, y))
+    return {k: _with_options(e) for k, e in y.items()} if isinstance(y, dict) else y
 
 
 def _without_views(trace: Any, y: Any) -> Any:
     """Return a result in which views are copied to arrays of their own."""
+    if type(y) is Choice:
+        return Choice(y.which, [_without_views(trace, o) for o in y.options])
     if isinstance(y, Array) and y.view is not None:
         return trace.wrap(trace.value(y))
     if isinstance(y, tuple):
@@ -217,6 +241,8 @@ def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
         return trace.wrap(constant_for_derivatives(trace.builder, trace.value(x), LEFT_BEHIND))
     if isinstance(x, tuple):
         return getattr(x, "_make", type(x))([_constant(trace, e, own) for e in x])
+    if type(x) is Choice:
+        return Choice(x.which, [_constant(trace, o, own) for o in x.options])
     if isinstance(x, list):
         return trace.new([_constant(trace, e, own) for e in x])
     return trace.new({k: _constant(trace, e, own) for k, e in x.items()}) if type(x) is dict else x
@@ -231,7 +257,7 @@ def trace_pullback(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any)
 
 def trace_gradient(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     y, back = differentiated(trace, f, args, kwargs, range(len(args)))
-    return back.pull(unit(trace, f, y))
+    return back.pull(scalar_and_unit(trace, f, y)[1])
 
 
 def trace_value_and_grad(
@@ -240,10 +266,12 @@ def trace_value_and_grad(
     """Return the value, and the gradients with respect to the arguments at some positions."""
     y, back = differentiated(trace, f, args, kwargs, positions(trace, f, argnums, args), has_aux)
     if not has_aux:
-        return y, back.pull(unit(trace, f, y))
+        y, dy = scalar_and_unit(trace, f, y)
+        return y, back.pull(dy)
     if not isinstance(y, tuple) or len(y) != 2:
         raise no_pair(f, y)
-    return y, back.pull((unit(trace, f, y[0]), None))
+    value, dy = scalar_and_unit(trace, f, y[0])
+    return (value, y[1]), back.pull((dy, None))
 
 
 def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int]:
@@ -256,6 +284,26 @@ def positions(trace: Any, f: Any, argnums: Sequence[int], args: Any) -> list[int
                 "inexact arrays, or containers and objects that hold them"
             )
     return [i % len(args) for i in argnums]
+
+
+def scalar_and_unit(trace: Any, f: Any, y: Any) -> tuple[Any, Any]:
+    """Return the real scalar that f returns, and the cotangent 1 of it; where f returns something else, raise."""
+    if type(y) is not Choice:
+        return y, unit(trace, f, y)
+    units: dict[int, Any] = {}
+    errors: dict[int, BadInput] = {}
+    for place, option in enumerate(y.options):
+        try:
+            units[place] = unit(trace, f, option)
+        except BadInput as error:
+            errors[place] = error
+    if len(units) != 1:
+        raise next(iter(errors.values()), no_scalar(f, y))
+    ((scalar, dy),) = units.items()
+    for place, error in errors.items():
+        is_it = trace.call(operator.eq, y.which, place)
+        trace.builder.raise_if(trace.value(is_it), BadInput, str(error))
+    return y.options[scalar], Choice(scalar, [dy if i == scalar else None for i in range(len(y.options))])
 
 
 def unit(trace: Any, f: Any, y: Any) -> Any:

@@ -28,16 +28,16 @@ def doubles(a):
     return a
 
 
-def begins_with_nothing(x, n):
-    best = None
+def begins_with_a_list(x, n):
+    best = []
     for i in range(n):
-        best = x if best is None else best + x
+        best = x if best == [] else best + x
     return best
 
 
 def two_kinds(x):
     if x > 0:
-        y = "positive"
+        y = [x]
     else:
         y = x
     return y
@@ -93,8 +93,8 @@ REFUSED = [
         "values is a list of 0 before a loop and a list of 1 after .* make an array of the final length",
     ),
     (doubles, (A,), r"a is an array of shape \(4,\) .* shape \(8,\) .* as long as it can get, and count what is used"),
-    (begins_with_nothing, (1.5, 3), "best is .*None.*; give it a value of the same kind"),
-    (two_kinds, (1.5,), "y is 'positive' on one path and a number .* on another; give it a value of the same kind"),
+    (begins_with_a_list, (1.5, 3), "best is .*a list of 0.*; give it a value of the same kind"),
+    (two_kinds, (1.5,), "y is a list of 1 on one path and a number .* on another; give it a value of the same kind"),
     (two_lengths, (1.5,), "a list is a list of 2 on one path and a list of 1 on another; give it one length"),
     (
         shape_from_data,

@@ -1,0 +1,176 @@
+"""Values of several kinds: None or a number, one text or another, by a condition that is known only at run time.
+
+Branches and loops can leave a value that has no single form.  If one of its kinds is a constant (None, a text, a class, a
+function), the place then holds a ``Choice``: the values that it may be, and a traced number that tells which.  It is
+stored, passed and returned as one object.  An operation on it is recorded once for each option, in a branch in which the
+value is that option (``distributed``); an error that Python raises for one option is raised in that branch.  In a branch
+that has tested the value (``if x is None``), the bounds of the number tell what it still may be (``narrowed``).
+
+Choices are made only if a program is refused without them: elsewhere a value that is not used costs nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, EllipsisType, FunctionType, NotImplementedType
+from typing import Any
+
+import numpy as np
+
+from ..ir.dynamic import Value
+from .forms import has_function, numbers_in, rebuilt, same_form
+from .instances import held_by_instance, is_instance
+from .scopes import UNBOUND, Choice, Conflict, Late
+from .traced import Array, Scalar, Storage, Traced
+
+CONSTANTS = (type(None), str, bytes, type, EllipsisType, NotImplementedType, np.dtype)
+
+
+def is_constant(x: Any) -> bool:
+    """Whether x is a constant that no number is made of: None, a text, a class, a function of a module."""
+    return isinstance(x, CONSTANTS) or isinstance(x, (FunctionType, BuiltinFunctionType)) and not has_function(x)
+
+
+def has_choices(values: Iterable[Any]) -> bool:
+    return any(type(x) is Choice for x in values)
+
+
+def can_choose(a: Any, b: Any) -> bool:
+    """Whether a place that holds one of two values can hold a ``Choice`` of them."""
+    if any(isinstance(x, (Conflict, Late)) or x is UNBOUND or has_function(x) for x in (a, b)):
+        return False
+    return any(is_constant(x) or type(x) is Choice for x in (a, b))
+
+
+def options_of(x: Any) -> tuple[Any, ...]:
+    return x.options if type(x) is Choice else (x,)
+
+
+def which_of(x: Any) -> Any:
+    return x.which if type(x) is Choice else 0
+
+
+def places(options: list[Any], others: tuple[Any, ...]) -> list[int]:
+    """Return where each of ``others`` stands among the options, to which those are appended that are not there."""
+    found = []
+    for x in others:
+        place = next((i for i, o in enumerate(options) if same_form(o, x)), len(options))
+        if place == len(options):
+            options.append(x)
+        found.append(place)
+    return found
+
+
+def renumbered(trace: Any, which: Any, table: list[int]) -> Any:
+    """Return the position that ``table`` gives for a position."""
+    if table == list(range(len(table))):
+        return which
+    if not isinstance(which, Scalar):
+        return table[which]
+    found = trace.call(operator.getitem, trace.constant_array(np.array(table)), which)
+    trace.builder.integers.atom(found.ir, (), (), (min(table), max(table)))
+    return found
+
+
+def note_bounds(trace: Any, x: Any) -> None:
+    """Note between which numbers the position of each choice in an object lies."""
+    if isinstance(x, Traced):
+        return
+    if type(x) is Choice:
+        if isinstance(x.which, Scalar):
+            trace.builder.integers.atom(x.which.ir, (), (), (0, len(x.options) - 1))
+        parts = x.options
+    elif isinstance(x, dict) or is_instance(x):
+        parts = (x if isinstance(x, dict) else held_by_instance(x)).values()
+    else:
+        parts = x if isinstance(x, (list, tuple, deque)) else ()
+    for e in parts:
+        note_bounds(trace, e)
+
+
+def narrowed(trace: Any, x: Any) -> Any:
+    """Return the one option that a choice still can be here, else the choice."""
+    if type(x) is not Choice:
+        return x
+    low, high = interval(trace, x)
+    return x.options[low] if low == high else x
+
+
+def interval(trace: Any, x: Choice) -> tuple[int, int]:
+    if not isinstance(x.which, Scalar):
+        return x.which, x.which
+    low, high = trace.builder.integers.interval(x.which.ir)
+    return max(low, 0), min(high, len(x.options) - 1)
+
+
+def distributed(trace: Any, x: Any, run: Callable[[Any], Any]) -> Any:
+    """Return ``run(option)`` of the option that x is at run time."""
+    if type(x) is not Choice:
+        return run(x)
+    low, high = interval(trace, x)
+
+    def from_(place: int) -> Any:
+        if place == high:
+            return run(x.options[place])
+        test: Value = trace.value(trace.call(operator.le, x.which, place))
+        return trace.branch(test, lambda: run(x.options[place]), lambda: from_(place + 1))
+
+    return from_(low)
+
+
+def distributed_over(trace: Any, values: list[Any], run: Callable[[list[Any]], Any]) -> Any:
+    """Return ``run(values)``, with the options in place of the choices among the values."""
+    i = next((i for i, x in enumerate(values) if type(x) is Choice), None)
+    if i is None:
+        return run(values)
+    rest = values[:i], values[i + 1 :]
+    return distributed(trace, values[i], lambda o: distributed_over(trace, [*rest[0], o, *rest[1]], run))
+
+
+def distributed_call(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function for each option of it and of its arguments."""
+
+    def run(values: list[Any]) -> Any:
+        function, *rest = values
+        return trace.call(function, *rest[: len(args)], **dict(zip(kwargs, rest[len(args) :])))
+
+    return distributed_over(trace, [function, *args, *kwargs.values()], run)
+
+
+def chosen_before(trace: Any, first: Any, last: Any) -> Choice | None:
+    """Return the choice that a loop carries in a place that holds ``first`` before it and ``last`` after an iteration.
+
+    The numbers and arrays of options that ``first`` is not are zeros.  None if an array's shape is not known there.
+    """
+    options = list(options_of(first))
+    count = len(options)
+    places(options, options_of(last))
+    for i in range(count, len(options)):
+        numbers = numbers_in(options[i])
+        if any(isinstance(x, Array) and not x.type.is_static for x in numbers):
+            return None
+        options[i] = rebuilt(options[i], iter([_zero(trace, x) for x in numbers]), lambda x: trace.new(x))
+    return Choice(which_of(first), options)
+
+
+def _zero(trace: Any, x: Any) -> Any:
+    if isinstance(x, Array):
+        return Array(Storage(trace.builder.zeros(x.type.shape, x.type.dtype)))
+    kind = trace.value(x).type
+    return kind.dtype.type(0).item() if kind.weak or kind.dtype.kind == "b" else kind.dtype.type(0)
+
+
+def chosen_after(trace: Any, general: Choice, last: Any) -> Choice | None:
+    """Return ``last``, the value after an iteration, as a choice among the options at its start; None if it has others.
+
+    An option that ``last`` is not keeps its numbers.
+    """
+    options = list(general.options)
+    table = places(options, options_of(last))
+    if len(options) > len(general.options):
+        return None
+    for place, x in zip(table, options_of(last)):
+        options[place] = x
+    return Choice(renumbered(trace, which_of(last), table), options)
