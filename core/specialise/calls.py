@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import dis
 import functools
 import itertools
@@ -11,11 +10,11 @@ import operator
 import types
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from ..errors import ENGINE, BadInput, MorulaError
+from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS
@@ -39,6 +38,7 @@ from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import started
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
+from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BINARY = {
@@ -58,7 +58,6 @@ _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions are assumed never to be replaced."""
 
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
-_OF_TRACES = f"{ENGINE}specialise."
 _UNARY = {
     operator.neg: "__neg__",
     operator.pos: "__pos__",
@@ -233,7 +232,7 @@ class Calls:
                 return self.trace.uninterpreted.call_real(function, args, kwargs)
         if function in ALWAYS:
             return ALWAYS[function](self.trace, *args, **kwargs)
-        if module.startswith(_OF_TRACES):
+        if module.startswith(OF_TRACES):
             return function(*args, **kwargs)
         return self.interpret(function, args, kwargs)
 
@@ -469,37 +468,6 @@ def _qualified(scope: Scope) -> str:
         if scope.name != names[-1]:  # a comprehension has its function's name
             names.append(scope.name)
     return ".<locals>.".join(reversed(names))
-
-
-def refuse_arguments(node: Any, name: str, args: Any, kwargs: Any) -> NoReturn:
-    """Raise Python's own error for arguments that do not fit a function's parameters."""
-    own = copy.deepcopy(node.args)
-    own.defaults = [ast.Constant(None) for _ in own.defaults]
-    own.kw_defaults = [d and ast.Constant(None) for d in own.kw_defaults]
-    for parameter in ast.walk(own):
-        if isinstance(parameter, ast.arg):
-            parameter.annotation = None
-    alike = eval(compile(ast.fix_missing_locations(ast.Expression(ast.Lambda(own, ast.Constant(None)))), "", "eval"))
-    alike.__qualname__ = name
-    alike(*args, **kwargs)
-    raise TypeError(f"{name}() does not take these arguments")
-
-
-def refuse_form(function: Any, error: TypeError) -> None:
-    """Refuse a call whose arguments NumPy's function accepts and its traced form does not.
-
-    Such a call raises Python's TypeError at the call itself, or one frame below in a body shared by several functions.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return
-    signs = ("unexpected keyword argument", "multiple values for", "positional argument", "required keyword-only")
-    inside = trace.tb_frame.f_globals.get("__name__", "").startswith(_OF_TRACES)
-    if inside and trace.tb_frame.f_code.co_name != "bind" and any(sign in str(error) for sign in signs):
-        given = str(error).partition("() ")[2] or str(error)
-        raise BadInput(f"{describe(function)} {given} when compiled; write the call without it") from None
 
 
 def _takes_choices(function: Any) -> bool:
