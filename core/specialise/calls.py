@@ -152,7 +152,8 @@ class Calls:
         if kind is Closure:
             return self.call_closure(function, args, kwargs)
         if kind is types.MethodType:
-            return self.call(function.__func__, function.__self__, *args, **kwargs)
+            owner = self.trace.uninterpreted.generators.own(function.__self__)
+            return self.call(function.__func__, owner, *args, **kwargs)
         if kind is TracedMethod:
             since, x = next(Storage.count), function.x
             return note_call(

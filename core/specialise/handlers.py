@@ -15,6 +15,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
+from .clocks import Clock
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
 
@@ -138,7 +139,7 @@ class Handlers:
         jump, raised = self.trace.attempted(lambda: self.trace.as_python(run))
         del self.trace.scopes[scopes:]
         for op in walk(Block([], out[start:])):
-            kind = _may_raise(op.callee) if op.kind == "call" else None
+            kind = _may_raise(op) if op.kind == "call" else None
             if kind is not None and self.trace.sees(kind):
                 name = getattr(op.callee, "__name__", "a callback")
                 raise BadInput(
@@ -300,9 +301,9 @@ def _is_plain(node: ast.AST) -> bool:
     return all(isinstance(n, _PLAIN) for n in ast.walk(node))
 
 
-def _may_raise(callee: Any) -> type[BaseException] | None:
+def _may_raise(op: Any) -> type[BaseException] | None:
     """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
-    if callee is callback:
-        return Exception
-    module = getattr(callee, "__module__", None) or ""
+    if op.callee is callback:
+        return None if isinstance(op.named["function"].constant, Clock) else Exception
+    module = getattr(op.callee, "__module__", None) or ""
     return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

@@ -1,7 +1,8 @@
 """Functions whose result does not depend only on their arguments: clocks, random numbers, input.
 
 Whatever does not depend on a traced value is computed once, while compiling.  These functions would put a single time
-or a single draw into the program, so they are refused.
+or a single draw into the program, so they are refused, except clocks (``clocks``) and generators with a known seed
+(``generators``).
 """
 
 from __future__ import annotations
