@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from .arguments import has_traced
+from .array_likes import ARRAYS
 from .as_numbers import conversions
 from .called_back import storing
 from .contents import opened
@@ -480,6 +481,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     enumerate: _enumerate,
     zip: _zip,
     reversed: _reversed,
+    **ARRAYS,
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
     **{function: _if_traced(definition) for function, definition in OF_MATH.items()},

@@ -199,6 +199,9 @@ class Interpreter(Branches):
             return value.constant.item()
         raise NeedsConcrete(value, what)
 
+    def is_parameter(self, value: Value) -> bool:
+        return value in self.positions or value in self.hidden_parameters
+
     def leaves_behind(self, value: Value) -> frozenset[int] | None:
         made_by = {r: op for operations, _ in self.builder.open for op in operations for r in op.results}
         found: set[int] = set()

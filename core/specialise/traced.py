@@ -268,6 +268,10 @@ class Trace:
     def iterate(self, x: Any) -> Any:
         raise NotImplementedError
 
+    def is_parameter(self, value: Value) -> bool:
+        """Whether a value is an argument of the program as it was given, or an array from outside of it."""
+        return False
+
     def where(self) -> str:
         """Return the user's function, file and line that is being traced."""
         raise NotImplementedError

@@ -223,7 +223,7 @@ LIBRARY = {
     "factors": lambda s, a: (np.linalg.cholesky(s), *np.linalg.eigh(s), *np.linalg.qr(a), np.linalg.pinv(a)),
     "svd": lambda s, a: (*np.linalg.svd(a, full_matrices=False), np.linalg.svd(a, compute_uv=False)),
     "fft": lambda s, a: (np.fft.fft(a), np.fft.rfft(a[0]), np.fft.irfft(np.fft.rfft(a)), np.fft.fft2(a)),
-    "numpy": lambda s, a: (np.convolve(a[0], [1.0, 2]), np.interp(a, X, X**2), np.unwrap(a), np.polyval([1.0, 2], a)),
+    "numpy": lambda s, a: (np.convolve(a[0], [1.0, 2]), np.interp(a, X, X**2), np.unwrap(a)),
     "scipy.linalg": lambda s, a: (
         call(scipy.linalg.cholesky, s, lower=True),
         call(scipy.linalg.expm, s),

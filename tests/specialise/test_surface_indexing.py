@@ -97,8 +97,46 @@ def test_masks_that_are_not_known_can_be_written_through():
         a[a[:, 0] < 0] = a[a[:, 0] < 0][:, ::-1]
 
     check(write, MATRIX, -1.0, VECTOR)
-    with pytest.raises(BadInput, match="np.newaxis"):
-        traced(lambda a: a[a[0, 0] > 1], MATRIX)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_bool_indexes_a_new_dimension_that_has_one_element_or_none(known):
+    rows = np.array([0, 1])
+
+    def read(a, i):
+        flag = i > 0
+        return (
+            *(a[flag], a[:, flag], a[0, flag], a[flag, :, 0], a[..., 0, flag], a[0, None, flag]),
+            *(a[known], a[:, known], a[0, known], a[known, :, 0], a[..., 0, known], a[0, None, known], a[flag, 1]),
+            *(a[np.array(known)], a[True, a[:, 0] > 0], a[True, rows], a[rows, :, True], a[True, ..., rows]),
+            *(a[0, 0][flag], a[None, a[:, 0] > 0], a[0, 0][known]),
+        )
+
+    def write(a, i):
+        flag, number = i > 0, a[0, :1].reshape(()).copy()
+        a[flag] += 1
+        a[known] *= 2
+        a[1:, known] = 7
+        a[0, flag] = a[1, flag] * 3
+        number[number > 1] = number[number > 1] ** 2
+        number[flag] = -1.0
+        return number
+
+    for i in (0, 1):
+        check(read, MATRIX, i)
+        check(write, MATRIX, i)
+
+
+def test_index_arrays_that_do_not_fit_each_other_raise():
+    for read in (lambda a: a[False, [0, 1]], lambda a: a[[0, 1], [0, 1, 2]], lambda a: a[[[0, 1]], ..., [0, 1, 2]]):
+        with pytest.raises(IndexError) as expected:
+            read(MATRIX)
+        with pytest.raises(IndexError) as found:
+            traced(read, MATRIX)
+        assert str(found.value) == str(expected.value)
+    raises_when_run(lambda a: a[a[:, 0] > 0, [0, 1, 2]], MATRIX, error=(IndexError, ValueError))
+    with pytest.raises(BadInput, match="then by the bool"):
+        traced(lambda a: a[a[0, 0] > 0, [0, 1]], MATRIX)
 
 
 def test_values_written_where_a_mask_holds_must_be_as_many():

@@ -10,10 +10,11 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     ufuncs            ufuncs and their methods
     elementwise       where, clip, isclose ...
     slices, indexing  a[...] and a[...] = v;  views: arrays that share another array's memory
+    segments          sums over groups: bincount, reduceat
     masks             a[a > 0], nonzero: parts whose length is known only when the program runs
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
-    methods           methods and attributes of arrays
+    methods           methods and attributes of arrays;  flags: .flags and .strides
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from . import (  # noqa: F401
     contractions,
     creation,
     elementwise,
+    flags,
     indexing,
     joining,
     library,
@@ -39,6 +41,7 @@ from . import (  # noqa: F401
     products,
     python_numbers,
     reductions,
+    segments,
     shapes,
     ufuncs,
     without_nan,

@@ -456,6 +456,6 @@ def _values_decide(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-@traces(np.histogram, np.bincount)
+@traces(np.histogram)
 def _counts(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     raise refuse("a count of values in bins", "use np.searchsorted and np.add.at")

@@ -12,10 +12,10 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.builder import Builder, Shape, part_shape, text_of_shape
 from ...ir.dynamic import Value
-from ...ir.typed import ArrayType
+from ...ir.typed import ArrayType, Dim
 from ..traced import Array, Scalar, Trace, Traced, traces
 from . import masks
-from .arguments import is_array_like, refuse, value
+from .arguments import is_array_like, new_array, refuse, value
 from .slices import element, elements, slice_entry
 from .views import Part, reshape, view_of
 
@@ -43,7 +43,6 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
 
     Raises:
         IndexError: there are too many indices, one is out of range, or one is not an index.
-        BadInput: an index is a bool or a mask without dimensions.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_item(trace, x) for x in items]
@@ -71,6 +70,10 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
         elif isinstance(x, tuple):  # the index arrays of a mask
             assert isinstance(x, _Mask)
             check_mask(trace, x.shape, shape, d)
+            if not x.shape:  # a bool indexes a new dimension of length 1
+                found.dims.append(-1)
+                found.entries.append(("a", x[0]))
+                continue
             for part in x:
                 found.dims.append(d)
                 found.entries.append(("a", elements(trace.builder, part, shape[d], d)))
@@ -79,15 +82,31 @@ def parse(trace: Trace, index: Any, shape: Shape) -> Index:
             found.dims.append(d)
             found.entries.append(_entry(trace, x, shape, d))
             d += 1
+    _check_together(trace, [e[1].type.shape for e in found.entries if e != ":" and e[0] in ("i", "a")])
     return found
+
+
+def _check_together(trace: Trace, shapes: list[Shape]) -> None:
+    """Raise IndexError, now or at run time, if index arrays of these shapes cannot be broadcast together."""
+    arrays = [shape for shape in shapes if shape]
+    if all(shape == arrays[0] for shape in arrays):
+        return
+    if any(isinstance(n, Dim) and n.bound == 1 for shape in arrays for n in shape):
+        raise refuse(
+            "a bool that is not known while compiling, in an index with other index arrays,",
+            "index by the arrays first, then by the bool",
+        )
+    try:
+        trace.builder.broadcast_shape(arrays)
+    except BadInput:
+        text = "shape mismatch: indexing arrays could not be broadcast together with shapes "
+        raise IndexError(text + "".join(f"{text_of_shape(shape)} " for shape in arrays)) from None
 
 
 def _item(trace: Trace, x: Any) -> Any:
     """Convert an index item to Ellipsis, None, a slice, a value of integers, or the index arrays of a mask."""
     if x is Ellipsis or x is None or isinstance(x, slice):
         return x
-    if isinstance(x, bool):
-        raise refuse("an array indexed by a bool", "use np.newaxis and a slice")
     if isinstance(x, Sequence) and not isinstance(x, (str, bytes)):
         x = list(x)
     if not is_array_like(x):
@@ -96,8 +115,11 @@ def _item(trace: Trace, x: Any) -> Any:
         )
     v = value(trace, np.asarray(x, np.int64) if isinstance(x, (list, tuple)) and not len(x) else x)
     if v.type.dtype.kind == "b":
-        if not v.type.shape:
-            raise refuse("an array indexed by a bool", "use np.newaxis and a slice")
+        if not v.type.shape:  # a mask of one element
+            one = (
+                trace.builder.constant(np.atleast_1d(v.constant)) if v.is_constant else reshape(trace.builder, v, (1,))
+            )
+            return _Mask(_item(trace, new_array(one)), ())
         if not v.is_constant:
             return _Mask(masks.index_arrays(trace, v), v.type.shape)
         return _Mask(map(trace.builder.constant, np.nonzero(v.constant)), v.type.shape)
@@ -139,7 +161,7 @@ def check_mask(trace: Trace, mask: Shape, shape: Shape, first: int) -> None:
 def _consumed(x: Any) -> int:
     if x is Ellipsis or x is None:
         return 0
-    return len(x) if isinstance(x, tuple) else 1
+    return len(x.shape) if isinstance(x, _Mask) else 1
 
 
 def _entry(trace: Trace, x: Any, shape: Shape, d: int) -> Any:

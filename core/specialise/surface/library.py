@@ -32,19 +32,7 @@ _FOURIER = (
 )
 _NUMPY = (
     *("lexsort", "isin", "unravel_index", "ravel_multi_index"),
-    *(
-        "convolve",
-        "correlate",
-        "interp",
-        "i0",
-        "unwrap",
-        "polyval",
-        "polyfit",
-        "polyadd",
-        "polymul",
-        "polyder",
-        "polyint",
-    ),
+    *("convolve", "correlate", "interp", "i0", "unwrap", "polymul", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
 _REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))

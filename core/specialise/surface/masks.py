@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
 from ..traced import Trace, length, traces
-from .arguments import axis_of, refuse_given, total, value
+from .arguments import axis_of, new_array, refuse_given, total, value
 from .reductions import truths
 from .views import reshape
 
@@ -85,17 +85,48 @@ def compress(trace: Trace, condition: Any, a: Any, axis: Any = None, out: Any = 
 
 
 @traces(np.unique)
-def unique(trace: Trace, ar: Any, return_index: Any = False, return_inverse: Any = False, **options: Any) -> Any:
-    refuse_given("np.unique", return_index=return_index or None, return_inverse=return_inverse or None, **options)
+def unique(
+    trace: Trace,
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    **options: Any,
+) -> Any:
+    v = value(trace, ar)
+    if v.is_constant:
+        found = np.unique(v.constant, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **options)
+        return tuple(map(_constant(trace), found)) if isinstance(found, tuple) else _constant(trace)(found)
+    refuse_given("np.unique", return_index=return_index or None, axis=axis, **options)
     call = trace.call
-    x = call(np.sort, ar, axis=None)
+    flat = call(np.ravel, call(np.asarray, ar))
+    order = call(np.argsort, flat)
+    x = call(operator.getitem, flat, order)
     later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
     differs = call(operator.ne, later, earlier)
-    if value(trace, x).type.is_inexact:  # all NaNs count as one value
+    if v.type.is_inexact and equal_nan:  # all NaNs count as one value
         both = call(operator.and_, call(np.isnan, later), call(np.isnan, earlier))
         differs = call(operator.and_, differs, call(np.logical_not, both))
     is_first = call(np.ones, 1, bool) if _has_elements(trace, x) else call(np.zeros, 0, bool)
-    return call(operator.getitem, x, call(np.concatenate, [is_first, differs]))
+    is_first = call(np.concatenate, [is_first, differs])
+    found = [call(operator.getitem, x, is_first)]
+    if return_inverse:
+        places = call(np.subtract, call(np.cumsum, is_first), 1)
+        inverse = call(np.zeros_like, order)
+        call(operator.setitem, inverse, order, places)
+        found.append(call(np.reshape, inverse, tuple(map(length, v.type.shape))))
+    if return_counts:
+        starts = flatnonzero(trace, is_first)
+        ends = call(np.concatenate, [starts, call(np.reshape, call(len, x), 1)])
+        found.append(call(np.diff, ends))
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _constant(trace: Trace) -> Any:
+    return lambda x: new_array(trace.builder.constant(x))
 
 
 def _has_elements(trace: Trace, x: Any) -> bool:

@@ -158,6 +158,15 @@ def view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @method
+def __array__(trace: Trace, x: Any, dtype: Any = None, /, *, copy: Any = None) -> Any:
+    if x.type.weak:
+        raise AttributeError(f"{str(x.type)!r} object has no attribute '__array__'")
+    if copy is False and dtype is not None and np.dtype(dtype) != x.type.dtype:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return trace.call(np.asarray, x, dtype, copy=copy or None)
+
+
+@method
 def itemset(trace: Trace, x: Any, *args: Any) -> None:
     raise refuse("itemset", "write a[i] = x")
 

@@ -194,14 +194,21 @@ def take(trace: Trace, a: Any, indices: Any, axis: Any = None, out: Any = None, 
 
 @traces(np.put)
 def put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    refuse_given("np.put", mode=None if mode == "raise" else mode)
+    n = trace.call(np.size, a)
+    if mode == "clip":
+        ind = trace.call(np.clip, ind, 0, trace.call(operator.sub, n, 1))
+    elif mode == "wrap":
+        ind = trace.call(np.remainder, ind, n)
     if isinstance(a, Array):
         a.check_writeable("put: output array is read-only")
     flat = trace.call(np.ravel, in_c_order(trace, a))
-    new, index = value(trace, v), value(trace, ind)
-    if new.type.shape and new.type.shape != index.type.shape:
-        raise refuse("np.put of values that are repeated", "give as many values as indices")
-    update(trace, flat, ind, new)
+    ind, v = trace.call(np.ravel, ind), trace.call(np.ravel, v)
+    count, given = (value(trace, x).type.shape[0] for x in (ind, v))
+    if count == 0 or given == 0:
+        return  # as NumPy does
+    if count != given and given != 1:
+        v = trace.call(np.resize, v, length(count))
+    update(trace, flat, ind, value(trace, v))
 
 
 def in_c_order(trace: Trace, a: Any) -> Array:

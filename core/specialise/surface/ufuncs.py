@@ -1,4 +1,4 @@
-"""Ufuncs of NumPy and SciPy (``out=``, ``where=``, ``dtype=``) and their methods reduce, accumulate, outer, at."""
+"""Ufuncs of NumPy and SciPy (``out=``, ``where=``, ``dtype=``) and their methods reduce, accumulate, reduceat, outer, at."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...ir.dynamic import Value
 from ..traced import FUNCTIONS, Array, Trace, traces
 from .arguments import as_numpy, axis_of, reduced_axes, refuse, value
 from .operators import numpy_power, share_memory, stored
+from .segments import reduceat_trace
 
 _REDUCTIONS = {
     np.add: np.sum,
@@ -238,6 +239,7 @@ def _register() -> None:
                 traces(ufunc.reduce)(reduce_trace(ufunc))
                 traces(ufunc.accumulate)(accumulate_trace(ufunc))
                 traces(ufunc.at)(at_trace(ufunc))
+                traces(ufunc.reduceat)(reduceat_trace(ufunc))
 
 
 _register()
@@ -247,6 +249,7 @@ _METHODS = {
     "accumulate": accumulate_trace,
     "outer": outer_trace,
     "at": at_trace,
+    "reduceat": reduceat_trace,
 }
 
 
