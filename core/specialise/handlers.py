@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
@@ -18,6 +19,7 @@ from .branches import Jump
 from .clocks import Clock
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
+from .warned import Warned
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
@@ -286,6 +288,15 @@ class Handlers:
         self, stack: ExitStack, manager: Any, items: list[ast.withitem], body: list[ast.stmt]
     ) -> Jump | None:
         """Enter a context manager of NumPy or Python while compiling; it catches nothing."""
+        if isinstance(manager, warnings.catch_warnings):
+            if manager._record:  # type: ignore[attr-defined]
+                raise BadInput(
+                    "compiled code cannot record warnings: put the catch_warnings(record=True) around its call"
+                )
+            self.trace.filters.append(list(warnings.filters))
+            self.trace.filter_regions.append(self.trace.region)
+            stack.callback(self.trace.filters.pop)
+            stack.callback(self.trace.filter_regions.pop)
         entered = stack.enter_context(manager)
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
@@ -304,6 +315,6 @@ def _is_plain(node: ast.AST) -> bool:
 def _may_raise(op: Any) -> type[BaseException] | None:
     """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
     if op.callee is callback:
-        return None if isinstance(op.named["function"].constant, Clock) else Exception
+        return None if isinstance(op.named["function"].constant, (Clock, Warned)) else Exception
     module = getattr(op.callee, "__module__", None) or ""
     return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

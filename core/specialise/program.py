@@ -115,6 +115,8 @@ class Interpreter(Branches):
         self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.filters: list[Any] = []  # those of warnings, before each context that sets some
+        self.filter_regions: list[Any] = []
         self.differentiates = False
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)

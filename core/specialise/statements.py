@@ -18,6 +18,7 @@ from .choices import distributed
 from .expressions import IN_PLACE
 from .raising import Ended, Region
 from .scopes import Closure
+from .warned import without_warnings
 from .ways import Fork, Ways, shows
 
 _LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
@@ -96,6 +97,7 @@ class StatementsOf:
         roots: Callable[[], list[Any]],
     ) -> Jump | None:
         """Run the rest of a body in both branches of the condition up to which ``region`` has run."""
+        without_warnings(region.block)
         if shows(region.block):
             raise BadInput("a callback, or mo.debug.print, stands before a condition at which the program would fork")
         self.trace.builder.out += region.block.operations

@@ -24,6 +24,7 @@ import numpy as np
 from ..ir.dynamic import Block, Function, Operation, Value, walk
 from ..ir.typed import callback, debug_print
 from ..values.numbers import PROXIES
+from .clocks import Clock
 from .state import After
 from .traced import Trace
 
@@ -67,7 +68,11 @@ class Ways:
 def shows(block: Block) -> bool:
     """Whether a block has visible effects, which must not be repeated."""
     return any(
-        op.callee in (callback, debug_print) or isinstance(op.callee, Function) and shows(op.callee.block)
+        op.callee is debug_print
+        or op.callee is callback
+        and not isinstance(op.named["function"].constant, Clock)
+        or isinstance(op.callee, Function)
+        and shows(op.callee.block)
         for op in walk(block)
     )
 
