@@ -11,7 +11,7 @@ Operations are ``if``, ``while``, ``range`` (see ``ir``; loops have ``checkpoint
  - ``np.imag(z)`` of a complex operand, like a ufunc; its real part is a ``cast``.
  - a **reduction**: ``np.sum prod max min any all`` (x, axis=tuple of ints, none negative; those axes are gone in the result),
    ``np.argmax argmin`` (x, axis=int), ``np.cumsum cumprod``, ``np.maximum.accumulate`` ... (x, axis=int),
-   ``np.sort argsort`` (x, axis=int).
+   ``np.sort argsort`` (x, axis=int); ``argsort`` also with stable=True.
  - ``np.matmul(a, b)`` of arrays with 2 or more dimensions, batch dimensions equal, or of two of one dimension (dot).
  - a **Primitive** below, whose NumPy body says what it means.
  - an ``ir.Function``: a typed function that calls itself (recursion on traced values).

@@ -25,10 +25,10 @@ from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
-from .items import is_index, item_at, put_at
+from .items import are_alike, is_index, item_at, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
-from .lists_in_python import BISECTIONS, in_order, largest, smallest
+from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
 from .math_in_python import DEFINITIONS as OF_MATH
 from .scopes import Late
 from .sequences import Sequence, traced_range
@@ -203,6 +203,8 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
         return NotImplemented
     if len(items) <= _SORTED_BY_INSERTION:
         return trace.calls.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
+    if all(isinstance(k, (Scalar, int, float)) for k in keys) and are_alike(items):
+        return trace.calls.interpret(by_numbers, (trace.new(items), trace.new(list(keys)), bool(reverse)), {})
     raise BadInput(
         "the order of objects by numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
     )

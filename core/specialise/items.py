@@ -31,7 +31,7 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
         return trace.branch(i, lambda: trace.call(operator.getitem, x, 1), lambda: trace.call(operator.getitem, x, 0))
     trace.outside.read_whole(x)
     items = [trace.outside.read(trace, x, k, e) for k, e in enumerate(x)] if trace.outside.is_outside(x) else list(x)
-    if not _are_alike(items):
+    if not are_alike(items):
         raise NeedsConcrete(i, f"an index into a {kind_of(x)}, which is not known while compiling")
     i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")
     return _one_of(trace, items, i)
@@ -50,13 +50,13 @@ def _are_numbers(items: list[Any]) -> bool:
     return all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
 
 
-def _are_alike(items: list[Any]) -> bool:
+def are_alike(items: list[Any]) -> bool:
     """Whether items are numbers, arrays of one type, or tuples of such, so that the choice can be made at run time."""
     if _are_numbers(items):
         return True
     if isinstance(items[0], tuple):
         is_one_kind = len({(type(e), len(e) if isinstance(e, tuple) else -1) for e in items}) == 1
-        return is_one_kind and all(map(_are_alike, map(list, zip(*items))))
+        return is_one_kind and all(map(are_alike, map(list, zip(*items))))
     if not all(isinstance(e, (Array, np.ndarray)) for e in items):
         return False
     return len({(e.dtype, e.type.shape if isinstance(e, Array) else e.shape) for e in items}) == 1

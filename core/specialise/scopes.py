@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NoReturn
@@ -45,6 +46,20 @@ class Closure:
         self.defaults = defaults
         self.keyword_defaults = keyword_defaults
         self.__name__ = getattr(node, "name", "<lambda>")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        a, kind = self.node.args, inspect.Parameter
+        positional = [(p, kind.POSITIONAL_ONLY) for p in a.posonlyargs] + [
+            (p, kind.POSITIONAL_OR_KEYWORD) for p in a.args
+        ]
+        defaults = [kind.empty] * (len(positional) - len(self.defaults)) + list(self.defaults)
+        found = [kind(p.arg, k, default=x) for (p, k), x in zip(positional, defaults)]
+        found += [kind(a.vararg.arg, kind.VAR_POSITIONAL)] if a.vararg else []
+        by_name = self.keyword_defaults
+        found += [kind(p.arg, kind.KEYWORD_ONLY, default=by_name.get(p.arg, kind.empty)) for p in a.kwonlyargs]
+        found += [kind(a.kwarg.arg, kind.VAR_KEYWORD)] if a.kwarg else []
+        return inspect.Signature(found)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return current().call(self, *args, **kwargs)

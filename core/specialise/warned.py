@@ -41,7 +41,8 @@ class Warned:
             warnings.warn_explicit(message, None, *self.place, module, registry)  # type: ignore[arg-type]
         else:
             with warnings.catch_warnings():
-                warnings.filters[:0] = self.filters
+                present: Any = warnings.filters
+                present[:0] = self.filters
                 warnings._filters_mutated()  # type: ignore[attr-defined]
                 warnings.warn_explicit(message, None, *self.place, module, registry)  # type: ignore[arg-type]
         return np.asarray(0)
@@ -62,10 +63,10 @@ def warn(trace: Any, message: Any, category: Any = None, stacklevel: int = 1, so
     if _is_ignored(kind, filters):
         return
     calls = calls_to(trace.builder.line)
-    filename, _, line = calls[-stacklevel] if 0 < stacklevel <= len(calls) else ("sys", "", 1)
-    spaces = [scope.globals for scope in trace.scopes if scope.filename == filename]
+    place = calls[-stacklevel] if 0 < stacklevel <= len(calls) else ("sys", "", 1)  # as Python says
+    spaces = [scope.globals for scope in trace.scopes if scope.filename == place[0]]
     text = told if isinstance(told, Text) else Text(braced(told), [])
-    function = Warned(text, category, (filename, line), filters, spaces[-1] if spaces else {})
+    function = Warned(text, category, (place[0], place[2]), filters, spaces[-1] if spaces else {})
     trace.builder.call(callback, [trace.value(x) for x in text.values], [_DONE], function=function)
 
 

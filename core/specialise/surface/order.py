@@ -31,7 +31,9 @@ def partition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: Any = None, 
 @traces(np.argsort)
 def argsort(trace: Trace, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     x, i = one_axis(trace, a, axis, "np.argsort")
-    return trace.wrap(trace.builder.call(np.argsort, [x], [ArrayType(np.dtype(np.intp), x.type.shape)], axis=i)[0])
+    options = {"stable": True} if stable or kind in ("stable", "mergesort") else {}
+    result = ArrayType(np.dtype(np.intp), x.type.shape)
+    return trace.wrap(trace.builder.call(np.argsort, [x], [result], axis=i, **options)[0])
 
 
 @traces(np.argpartition)
