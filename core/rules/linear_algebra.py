@@ -196,8 +196,17 @@ def lstsq_pullback(dy: Any, y: Any, a: Any, b: Any, rcond: Any = None) -> tuple[
     return da + np.zeros_like(a), np.reshape(db + np.zeros_like(columns), b.shape)
 
 
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
+    """``np.linalg.lstsq`` with residuals of one shape for every rank: zeros where NumPy gives none."""
+    x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
+    if np.shape(a)[0] > np.shape(a)[1] and not residuals.size:
+        residuals = np.zeros(np.shape(x)[1:] or (1,), s.dtype)
+    return x, residuals, rank, s
+
+
 vjp(np.linalg.pinv, pinv_pullback)
 joint(np.linalg.lstsq, lstsq_pullback)
+joint(lstsq, lstsq_pullback)
 zero(np.linalg.matrix_rank)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, two_arguments
-from ..ir.builder import text_of_shape
+from ..ir.builder import Builder, Shape, text_of_shape
 from ..ir.dynamic import Function, Operation, Value
 from ..ir.typed import STACK, custom, type_of
 from ..passes.columns import by_rows
@@ -87,11 +87,22 @@ class Pull:
         elif isinstance(y, Traced) and y.type.is_inexact:
             value, builder = self.trace.value(y), self.trace.builder
             g = self.trace.value(dy)
-            if g.type.shape != y.type.shape:
-                shapes = text_of_shape(y.type.shape), text_of_shape(g.type.shape)
-                raise BadInput("the result has shape {}, but its cotangent has shape {}".format(*shapes))
-            g = builder.cast(g, y.type.dtype)
+            g = builder.cast(_of_shape(builder, g, y.type.shape), y.type.dtype)
             seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
+
+
+def _of_shape(builder: Builder, g: Value, shape: Shape) -> Value:
+    """Return a cotangent with its result's shape; lengths known only at run time are compared when the program runs."""
+    if g.type.shape == shape:
+        return g
+    pairs = list(zip(shape, g.type.shape))
+    if g.type.ndim != len(shape) or any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs):
+        shapes = text_of_shape(shape), text_of_shape(g.type.shape)
+        raise BadInput("the result has shape {}, but its cotangent has shape {}".format(*shapes))
+    for n, m in pairs:
+        if n != m:
+            builder.same_length(n, m)
+    return builder.getitem(g, [builder.constant(0, np.int64)] * len(shape), (("s", 1),) * len(shape), list(shape))
 
 
 class OfOneArgument:

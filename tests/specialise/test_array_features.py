@@ -108,7 +108,33 @@ def twice_differentiated(x):
     return np.sum(mo.grad(lambda y: np.sum(np.bincount([0, 1, 0, 1, 1], y) ** 3) + np.polyval(y, y[0]))(x))
 
 
+def fitted(x):
+    a = np.stack([x, np.arange(5.0) * x[1]], 1)
+    found, residuals, rank, s = np.linalg.lstsq(a, x**2, rcond=None)
+    flat = np.linalg.lstsq(a[:2].T @ a[:2] + np.eye(2), x[:2], rcond=None)
+    return np.sum(found**2) + np.sum(residuals) * rank + s[0] + np.sum(flat[0] ** 2) + len(flat[1])
+
+
+def as_floats(x):
+    z = np.stack([x + 2j * x, x**2 * 1j])
+    whole, left = z.view(float), z[:, :1].view(np.float64)
+    z[0] *= x
+    ints = np.arange(-2, 3).view(np.uint64).astype(float) * 1e-19
+    return (
+        np.sum(whole[:, 1::2] ** 2) + np.sum(whole[1, ::2] * left[0, 1]) + np.sum(x.view() * x.view(np.ndarray) * ints)
+    )
+
+
+def in_common(x):
+    both = np.broadcast(x[:2], np.ones((3, 1)))
+    total = x[0] * both.size + both.nd + both.numiter
+    for a, b in np.broadcast(x[:3], x[3:4]):
+        total = total + a * b * both.shape[0]
+    return total
+
+
 PROGRAMS = (
+    *(fitted, as_floats, in_common),
     *(of_objects, put_in_turn, of_iterator, counted, distinct, over_segments, of_polynomials, by_flags, by_bools),
     *(on_one_path, in_a_loop, twice_differentiated),
 )
@@ -181,7 +207,57 @@ def outcome(f, *args):
         return type(error), str(error)
 
 
+def residuals_of(a, b):
+    found, residuals, rank, s = np.linalg.lstsq(a, b, rcond=None)
+    return found, residuals, residuals.size, rank, s, 2 * residuals
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3)])
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_residuals_exist_where_the_matrix_has_full_rank(shape, rank, columns, target):
+    numbers = np.random.default_rng(0)
+    a = numbers.normal(size=shape) if rank > 1 else np.outer(np.arange(shape[0]) + 1.0, np.arange(shape[1]) + 1.0)
+    check_value(target, residuals_of, a, numbers.normal(size=(shape[0], *columns)), rtol=1e-7)
+
+
+def test_views_that_compiled_code_has_no_form_of_are_refused(target):
+    class Own(np.ndarray):
+        pass
+
+    def written(x):
+        z = x + 1j * x
+        z.view(float)[0] = 1.0
+        return z
+
+    for program, text in (
+        (lambda x: x.view(Own), "Own, a subclass of ndarray"),
+        (lambda x: x.view(np.int64), "float64 as int64"),
+        (lambda x: x.view(complex), "float64 as complex128"),
+        (written, "write to .real and .imag"),
+    ):
+        with pytest.raises(BadInput, match=text):
+            mo.jit(program, target=target)(V)
+
+
+def pulled(x):
+    y, back = mo.vjp(lambda a: a[a > 2] ** 2, x)
+    return back(np.array([1.0, 2.0, 3.0]))
+
+
+def test_a_cotangent_of_known_length_fits_a_result_whose_length_is_known_only_at_run_time(path):
+    check_value(path, pulled, V)
+    if path != "eager":
+        with pytest.raises(ValueError, match="lengths 2 and 3"):
+            mo.jit(pulled, target=path)(V - 1.5)
+        with pytest.raises(BadInput, match="its cotangent has shape"):
+            mo.jit(lambda x: mo.vjp(lambda a: a[a > 2], x)[1](np.ones((3, 1))), target=path)(V)
+
+
 ERRORS = {
+    "shapes that do not fit": lambda x: np.broadcast(x, x[:2]).shape,
+    "a view of every other": lambda x: (x + 1j * x)[::2].view(float),
+    "a view of a single number": lambda x: np.asarray(x[0] * 1j).view(float),
     "too few items": lambda x: np.fromiter((a for a in x), float, count=9),
     "negative bins": lambda x: np.bincount([0, -1, 2, 3, 1], x),
     "weights of another length": lambda x: np.bincount([0, 1], x),

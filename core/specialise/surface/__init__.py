@@ -12,9 +12,10 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     slices, indexing  a[...] and a[...] = v;  views: arrays that share another array's memory
     segments          sums over groups: bincount, reduceat
     masks             a[a > 0], nonzero: parts whose length is known only when the program runs
+    broadcasts        np.broadcast
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
-    methods           methods and attributes of arrays;  flags: .flags and .strides
+    methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import (  # noqa: F401
+    broadcasts,
     calculus,
     contractions,
     creation,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...errors import BadInput
 from ..traced import ATTRIBUTES, METHODS, Array, Trace, Traced
 from .arguments import refuse
@@ -25,10 +27,12 @@ def is_in_order(trace: Trace, x: Traced, order: str) -> bool:
     note_dependence(trace, x.storage)
     if is_c_array(trace, x) and (order == "C" or x.type.ndim < 2):
         return True
-    return bool(_layout(trace, x, f".flags.{order.lower()}_contiguous").flags[f"{order}_CONTIGUOUS"])
+    flags = layout_of(trace, x, f".flags.{order.lower()}_contiguous").flags
+    return flags.c_contiguous if order == "C" else flags.f_contiguous
 
 
-def _layout(trace: Trace, x: Array, what: str) -> Any:
+def layout_of(trace: Trace, x: Array, what: str) -> np.ndarray:
+    """Return an array with the strides that NumPy would give this one; ``what`` needs them."""
     note_dependence(trace, x.storage)
     try:
         if not x.type.is_static:
@@ -125,7 +129,7 @@ def _setflags(trace: Trace, x: Any, write: Any = None, align: Any = None, uic: A
 def _strides(trace: Trace, x: Any) -> Any:
     if x.type.weak:
         raise AttributeError(f"{str(x.type)!r} object has no attribute 'strides'")
-    return _layout(trace, x, ".strides").strides if isinstance(x, Array) else ()
+    return layout_of(trace, x, ".strides").strides if isinstance(x, Array) else ()
 
 
 def _flags(trace: Trace, x: Any) -> Flags:

@@ -19,11 +19,12 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType
+from ...rules import linear_algebra as rules
 from ..traced import Array, Trace, traces
 from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
 
 _LINEAR_ALGEBRA = (
-    *("solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv", "lstsq"),
+    *("solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "pinv"),
     *("cond", "matrix_rank", "tensorsolve", "tensorinv", "matrix_norm", "vector_norm"),
 )
 _FOURIER = (
@@ -187,6 +188,17 @@ for _module, _names in (
     for _name in _names:
         if hasattr(_module, _name):
             traces(getattr(_module, _name))(library_trace(getattr(_module, _name)))
+
+
+@traces(np.linalg.lstsq)
+def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
+    x, residuals, rank, s = call(trace, rules.lstsq, (a, b, rcond), {})
+    rows, columns = value(trace, a).type.bounds
+    if rows > columns:  # residuals exist if the matrix has full rank
+        is_whole = trace.call(int, trace.call(operator.eq, rank, columns))
+        count = trace.call(operator.mul, residuals.type.bounds[0], is_whole)
+        residuals = trace.call(operator.getitem, residuals, slice(None, count))
+    return x, residuals, rank, s
 
 
 def find(function: Any) -> Callable[..., Any] | None:

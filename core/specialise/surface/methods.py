@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from typing import Any
@@ -12,6 +13,7 @@ from ...errors import BadInput
 from ...ir.typed import ArrayType
 from ..traced import ATTRIBUTES, METHODS, Array, Scalar, Trace, Traced, length
 from .arguments import is_number, number_of, refuse, total, value, weak
+from .dtype_views import as_dtype
 from .elementwise import part
 from .shapes import astype, flatten, reshape as np_reshape, stands_in_order
 
@@ -151,10 +153,18 @@ def tolist(trace: Trace, x: Any) -> Any:
 
 
 @method
-def view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
-    if args or kwargs:
-        raise refuse("view with another dtype", "use astype")
-    return trace.call(operator.getitem, x, ...)
+def view(trace: Trace, x: Any, dtype: Any = None, type: Any = None) -> Any:
+    if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
+        dtype, type = None, dtype
+    if type not in (None, np.ndarray):
+        raise refuse(
+            f"a view of an array as {type.__name__}, a subclass of ndarray,", "use plain arrays, or mo.callback"
+        )
+    if dtype is None or np.dtype(dtype) == x.type.dtype:
+        return trace.call(operator.getitem, x, ...)
+    if not isinstance(x, Array):
+        raise refuse("a view of a number as another dtype", "use astype")
+    return as_dtype(trace, x, np.dtype(dtype))
 
 
 @method
