@@ -133,7 +133,14 @@ def in_common(x):
     return total
 
 
+def first_of_each(x):
+    found, first, counts = np.unique(np.stack([x, x[::-1]]), return_index=True, return_counts=True)
+    whole = np.unique_all(x)
+    return np.sum(found * first * counts) + np.sum(whole.values[whole.inverse_indices] * x[whole.indices] ** 2)
+
+
 PROGRAMS = (
+    first_of_each,
     *(fitted, as_floats, in_common),
     *(of_objects, put_in_turn, of_iterator, counted, distinct, over_segments, of_polynomials, by_flags, by_bools),
     *(on_one_path, in_a_loop, twice_differentiated),

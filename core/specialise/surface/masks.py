@@ -100,10 +100,10 @@ def unique(
     if v.is_constant:
         found = np.unique(v.constant, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **options)
         return tuple(map(_constant(trace), found)) if isinstance(found, tuple) else _constant(trace)(found)
-    refuse_given("np.unique", return_index=return_index or None, axis=axis, **options)
+    refuse_given("np.unique", axis=axis, **options)
     call = trace.call
     flat = call(np.ravel, call(np.asarray, ar))
-    order = call(np.argsort, flat)
+    order = call(np.argsort, flat, stable=return_index or None)
     x = call(operator.getitem, flat, order)
     later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
     differs = call(operator.ne, later, earlier)
@@ -113,6 +113,8 @@ def unique(
     is_first = call(np.ones, 1, bool) if _has_elements(trace, x) else call(np.zeros, 0, bool)
     is_first = call(np.concatenate, [is_first, differs])
     found = [call(operator.getitem, x, is_first)]
+    if return_index:
+        found.append(call(operator.getitem, order, is_first))
     if return_inverse:
         places = call(np.subtract, call(np.cumsum, is_first), 1)
         inverse = call(np.zeros_like, order)
