@@ -218,8 +218,8 @@ def _specialised(
     while True:
         try:
             forms = {
-                "may_fork": len(refusals) > 0,
-                "may_choose": len(refusals) > 1,
+                "may_choose": len(refusals) > 0,
+                "may_fork": len(refusals) > 1,
                 "is_numbered": is_numbered,
                 **options,
             }
@@ -232,7 +232,7 @@ def _specialised(
                 if len(refusals) == 1 and not error.is_uneven:  # type: ignore[attr-defined]
                     raise
                 if len(refusals) == 3 or not error.is_uneven:  # type: ignore[attr-defined]
-                    raise refusals[0] from refusals[0].__cause__
+                    raise refusals[1] from refusals[1].__cause__  # forks may stop at what the user would not
             static |= why.keys()
             continue
         except Needed:

@@ -25,7 +25,7 @@ from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
-from .items import are_alike, is_index, item_at, put_at
+from .items import are_alike, insert_missing, is_index, item_at, present_or_missing, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
@@ -346,23 +346,15 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         refuse_as_key(trace, index)
         if trace.outside.is_outside(x) and not dict.__contains__(x, index):
             trace.outside.miss(x, index)
+        late = dict.get(x, index)
+        if isinstance(late, Late) and getattr(type(x), "__missing__", None) is not None:
+            return present_or_missing(trace, x, index, late)
         if dict.__contains__(x, index):
             found = trace.expressions.settled(x, index, KeyError)
+        elif isinstance(getattr(type(x), "__missing__", None), types.FunctionType):
+            return trace.call(getattr(type(x), "__missing__"), x, index)  # noqa: B009
         else:
-            missing = getattr(type(x), "__missing__", None)
-            if isinstance(missing, types.FunctionType):
-                return trace.call(missing, x, index)
-            if missing is not None:  # a defaultdict adds a new entry
-                trace.touch(x)
-                factory = getattr(x, "default_factory", None)
-                if factory is None and id(x) in trace.given_objects:
-                    raise BadInput(
-                        f"compiled code reads the entry {index!r} of a {type(x).__name__} that is an argument and does not have it; put it "
-                        "in before the call"
-                    )
-                if factory is None:
-                    raise KeyError(index)
-                dict.__setitem__(x, index, trace.call(factory))
+            insert_missing(trace, x, index)
             found = x[index]
     elif not isinstance(x, type) and not hasattr(type(x), "__getitem__"):
         raise TypeError(f"'{kind_of(x)}' object is not subscriptable")

@@ -119,7 +119,7 @@ class Expressions:
             self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
             self.trace.touch(holder)
             holder[key] = x.x
-            return x.x
+            return narrowed(self.trace, x.x)
         return x
 
     def store(self, name: str, x: Any) -> None:

@@ -1,4 +1,4 @@
-"""Items of lists and tuples at a traced index: one operation for all items."""
+"""Items of lists and tuples at a traced index: one operation for all items; entries of dicts that may be missing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from .forms import NUMBERS
 from .merging import join
+from .scopes import Late
 from .surface.arguments import weak
 from .surface.slices import element, int64
 from .traced import Array, NeedsConcrete, Scalar
@@ -99,3 +101,34 @@ def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
         kind: Any = join(parts[0].type, parts[1].type)
         is_here = builder.ufunc(np.equal, int64(builder, i), builder.constant(k))
         x[k] = Scalar(_of_kind(builder, builder.where(is_here, *(builder.cast(p, kind.dtype) for p in parts)), kind))
+
+
+def insert_missing(trace: Any, x: Any, index: Any) -> None:
+    """Insert the entry that a defaultdict makes for a key that it does not have."""
+    if hasattr(type(x), "__missing__"):
+        trace.touch(x)
+        factory = getattr(x, "default_factory", None)
+        if factory is None and id(x) in trace.given_objects:
+            raise BadInput(
+                f"compiled code reads the entry {index!r} of a {type(x).__name__} that is an argument and does not have it; put it "
+                "in before the call"
+            )
+        if factory is None:
+            raise KeyError(index)
+        dict.__setitem__(x, index, trace.call(factory))
+
+
+def present_or_missing(trace: Any, x: Any, index: Any, late: Late) -> Any:
+    """Read an entry that is there on some paths only, of a dict that gives or makes another where it is not."""
+
+    def missing() -> Any:
+        trace.touch(x)
+        dict.__delitem__(x, index)
+        return trace.call(operator.getitem, x, index)
+
+    def present() -> Any:
+        trace.touch(x)
+        dict.__setitem__(x, index, late.x)
+        return late.x
+
+    return trace.branch(trace.value(late.absent), missing, present)

@@ -224,7 +224,7 @@ class Merger:
         is_absent = self.merge(*absent)
         found = self.merge(*held, name)
         before = next((x.before for x in (a, b) if isinstance(x, Late) and x.before), "")
-        return found if is_absent is False else Late(found, is_absent, unread, before)
+        return found if is_absent is False or isinstance(found, Conflict) else Late(found, is_absent, unread, before)
 
     def one_side(self, x: Any, side: int) -> Any:
         """Merge ``x`` of one side with zeros: the other side's value is never used."""

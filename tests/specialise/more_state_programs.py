@@ -1266,3 +1266,42 @@ def str_keys_building(x):
         d.setdefault(k, []).append(x)
     d["b"] += [1.0]
     return d, [len(v) for v in d.values()]
+
+
+class Five(dict):
+    def __missing__(self, key):
+        return 5.0
+
+
+@of(*S)
+def counter_entry_of_one_path(x):
+    c = Counter()
+    if x > 0:
+        c["a"] = x
+    return c["a"] * 10.0 + x, len(c)
+
+
+@of(*S)
+def default_of_an_entry_of_one_path(x):
+    d = defaultdict(float)
+    if x > 0:
+        d["a"] = x
+    return d["a"] * 10.0 + x, len(d), d["a"]
+
+
+@of(*S)
+def missing_entry_of_one_path(x):
+    d = Five()
+    if x > 0:
+        d["a"] = x
+    y = d["a"]
+    d["a"] = 2.0
+    return y * 10.0 + x, len(d), d["a"]
+
+
+@of(*S)
+def missing_entry_in_a_loop(x):
+    d = defaultdict(list)
+    for i in range(4):
+        d["high" if x * i > 2.0 else "low"].append(x)
+    return len(d["high"]) + 10.0 * len(d["low"]), x

@@ -347,7 +347,7 @@ def test_a_cotangent_of_two_kinds_is_refused(f, target):
         return x
 
     with pytest.raises(
-        mo.BadInput, match=r"a value is .* on one path and .*; give it a value of the same kind on both"
+        mo.BadInput, match=r"it has no one cotangent|on one path and a list of 1 on|a list of 1 on one path and"
     ):
         mo.jit(pulled, target=target)(0.25, 5)
 
@@ -360,5 +360,5 @@ def test_an_array_of_two_kinds_is_refused():
             a[i % 2] = np.sum([kept, x])
         return a
 
-    with pytest.raises(mo.BadInput, match=r"None on one path and .text. on another; give it a value of the same kind"):
+    with pytest.raises(mo.BadInput, match=r"a number or array is needed, but this is None or 'text'; test it first"):
         mo.jit(f)(0.25)
