@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):  # the thread that holds the lock does not e
 
 @contextmanager
 def given_up() -> Iterator[None]:
-    """Release the lock for the duration of the block, for a worker thread on which this thread waits."""
+    """Release the lock for the duration of the block, at any depth of re-entry, while this thread waits for a worker."""
     lock: Any = one_at_a_time
     if not lock._is_owned():
         yield

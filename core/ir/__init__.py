@@ -1,7 +1,7 @@
 """The intermediate representation: structured SSA, in two dialects.
 
-``dynamic`` is the IR itself, whose values have no types; ``typed`` gives each value a dtype and a shape, and says which
-operations there are.  ``builder`` writes typed IR, ``evaluate`` runs it with NumPy: what every pass and back end is tested
-against.  Imports ``values``.  A new operation is declared in ``typed`` and interpreted in ``evaluate``; then it needs an
-adjoint (``passes/reverse``) and a form in each back end (``emit``).
+``dynamic`` defines the data structure, with untyped values; ``typed`` gives each value a dtype and a shape and lists
+the operations.  ``builder`` writes typed IR.  ``evaluate`` interprets it with NumPy, the reference for testing every
+pass and back end.  Imports ``values``.  To add an operation, declare it in ``typed`` and interpret it in ``evaluate``,
+then add its adjoint (``passes/reverse``) and its form in each back end (``emit``).
 """

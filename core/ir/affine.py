@@ -36,7 +36,7 @@ class Affine:
 
 
 def limits(kind: Any) -> Interval:
-    """The least and greatest number of an integer type."""
+    """Return the least and greatest value of an integer or bool type."""
     if isinstance(kind, ArrayType) and kind.dtype.kind in "iu":
         found = np.iinfo(kind.dtype)
         return int(found.min), int(found.max)

@@ -1,4 +1,4 @@
-"""Writes typed IR: one method for each kind of operation, which finds the type of the result and puts casts where needed."""
+"""Writes typed IR: one method per kind of operation, which infers the result's type and inserts casts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 
 
 class Builder:
-    """Appends operations to the block that is open; ``line`` is the user's line that they come from.
+    """Appends operations to the open block; ``line`` is the user's line that they come from.
 
-    Operations whose operands are all small constants are computed at once, and integer arithmetic that gives what a value
-    in scope already holds gives that value.  ``integers`` is what is known of the program's integers so far.
-    ``check(condition, exception, text, values)`` may take a check over, and says whether it has.
-    ``is_differentiated`` tells rules that a derivative will be taken of what they write.
+    Ufuncs of small constants are folded.  Integer arithmetic is deduplicated: a result that equals a value in scope
+    is that value.  ``integers`` holds the affine forms and bounds of the integers so far.
+    ``check(condition, exception, text, values)`` may handle a run-time check itself; it then returns True.
+    ``is_differentiated`` tells rules that the operations they write will be differentiated.
     """
 
     def __init__(self, is_differentiated: bool = False) -> None:
@@ -40,7 +40,7 @@ class Builder:
 
     @property
     def out(self) -> list[Operation]:
-        """The operations of the block that is open.  Setting it opens another, or closes those opened since it was."""
+        """The operations of the open block.  Setting a new list opens a block; setting an open one closes those within."""
         return self.open[-1][0]
 
     @out.setter
@@ -54,7 +54,7 @@ class Builder:
         self.open.append((operations, len(self.integers.trail)))
 
     def once(self, key: Any, make: Callable[[], Value]) -> Value:
-        """The value made before for this key, if it is in scope, else a new one; only for what has no effect."""
+        """Return the value made before for this key if it is in scope, else a new one; for operations without effects."""
         value, where = self.made.get(key, (None, None))
         if value is None or not any(where is opened for opened, _ in self.open):
             value = make()
@@ -65,14 +65,14 @@ class Builder:
 
     @contextmanager
     def block(self, parameters: Sequence[Value] = ()) -> Iterator[Block]:
-        """Open a block; set its results before it is closed."""
+        """Open a block; the caller sets its results before it closes."""
         made = Block(list(parameters))
         with self.writing(made.operations):
             yield made
 
     @contextmanager
     def writing(self, operations: list[Operation]) -> Iterator[None]:
-        """Append to these operations, as to those of a block that was closed."""
+        """Append to these operations, e.g. those of a closed block."""
         outer, self.out = self.out, operations
         try:
             yield
@@ -88,7 +88,7 @@ class Builder:
         names: Sequence[str] = (),
         **more: Any,
     ) -> list[Value]:
-        """Append an operation with one result for each of ``types``; ``names`` are the results' names."""
+        """Append an operation and return its results, one per type; ``more`` holds constants and its fields."""
         results = [Value(n, t) for n, t in zip([*names, *[""] * len(types)], types)]
         constants = {k: more.pop(k) for k in list(more) if k not in ("blocks", "may_raise")}
         values = [*operands, *(Value(constant=_now(c)) for c in constants.values())]
@@ -102,13 +102,13 @@ class Builder:
         self.integers.define(operation)
 
     def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
-        """A call with results of the given types; constants are passed by keyword."""
+        """Append a call with results of the given types; constants are passed by keyword."""
         return self.operation("call", callee, operands, types, **constants)
 
     def if_(
         self, condition: Value, then: Callable[[], Sequence[Value]], other: Callable[[], Sequence[Value]]
     ) -> list[Value]:
-        """Both functions write their block and return its results, which have the same types in the same order."""
+        """Append an ``if``: each function writes a block and returns its results, of the same types in the same order."""
         blocks = []
         for branch, holds in ((then, True), (other, False)):
             with self.block() as block:
@@ -123,7 +123,7 @@ class Builder:
         body: Callable[..., Sequence[Value]],
         initial: Sequence[Value],
     ) -> list[Value]:
-        """Both functions take the carried values; the condition returns a bool, the body what is carried on, of the same types."""
+        """Append a ``while``: both functions take the carried values; the body returns the new ones, of the same types."""
         with self.block([Value(v.name, v.type) for v in initial]) as test:
             test.results = [condition(*test.parameters)]
         with self.block([Value(v.name, v.type) for v in initial]) as loop:
@@ -133,7 +133,7 @@ class Builder:
     def range_(
         self, start: Value, stop: Value, step: Value, body: Callable[..., Sequence[Value]], initial: Sequence[Value]
     ) -> list[Value]:
-        """The body takes the index and the carried values, and returns what is carried on, of the same types."""
+        """Append a ``range``: the body takes the index and the carried values and returns new ones of the same types."""
         with self.block([Value("i", INT64), *(Value(v.name, v.type) for v in initial)]) as loop:
             self.integers.index(loop.parameters[0], start, stop, step)
             loop.results = list(body(*loop.parameters))
@@ -143,7 +143,7 @@ class Builder:
     # Values
 
     def constant(self, x: Any, dtype: Any = None) -> Value:
-        """A constant; a Python number is weak, unless a dtype is given."""
+        """Return a constant; a Python number is weak unless a dtype is given."""
         if dtype is None and type(x) in (bool, int, float, complex):
             dtype = np.dtype(type(x) if type(x) is not int else np.int64)
             return Value(type=ArrayType(dtype, (), True), constant=dtype.type(x))
@@ -153,11 +153,11 @@ class Builder:
         )
 
     def length(self, n: int | Dim) -> Value:
-        """The length of a dimension, as an int64."""
+        """Return the length of a dimension as an int64."""
         return n.value if isinstance(n, Dim) else self.constant(n, np.int64)
 
     def cast(self, x: Value, dtype: Any) -> Value:
-        """x with elements of this dtype, no longer weak; x itself if that is what it is."""
+        """Return x converted to this dtype, not weak; x itself if it already is."""
         dtype = np.dtype(dtype)
         if x.type.dtype == dtype and not x.type.weak:
             return x
@@ -178,7 +178,7 @@ class Builder:
         return self.call(typed.cast, [x], [ArrayType(dtype, x.type.shape)], dtype=dtype)[0]
 
     def fits(self, x: Value, dtype: np.dtype) -> None:
-        """Raise if a Python int is beyond the range of a dtype that is given it."""
+        """Raise OverflowError, now or at run time, if a Python int is out of the range of a dtype."""
         if self.is_within(x, dtype):
             return
         text = f"Python integer {{}} out of bounds for {dtype}"
@@ -194,19 +194,19 @@ class Builder:
         self.raise_if(parts[0] if len(parts) == 1 else self.ufunc(np.logical_or, *parts), OverflowError, text, x)
 
     def is_within(self, x: Value, dtype: np.dtype) -> bool:
-        """Whether an int is proved to be within the range of a dtype."""
+        """Return whether an int is proved to be in the range of a dtype."""
         (least, greatest), (low, high) = limits(ArrayType(dtype)), self.integers.interval(x)
         return low >= least and high <= greatest
 
     def python_int(self, x: Value) -> Value:
-        """An int64 as a Python int."""
+        """Return an int64 as a Python int."""
         if x.is_constant or x.type.weak:
             return self.constant(int(x.constant)) if x.is_constant else x
         atom = self.integers.only_atom(x, INT)
         return atom or self.once((INT, x), lambda: self.call(typed.cast, [x], [INT], dtype=np.dtype(np.int64))[0])
 
     def python_bool(self, x: Value) -> Value:
-        """A bool as Python's."""
+        """Return a bool as a Python bool."""
         if x.is_constant or x.type.weak:
             return self.constant(bool(x.constant)) if x.is_constant else x
         return self.once((PYTHON_BOOL, x), lambda: self.call(typed.cast, [x], [PYTHON_BOOL], dtype=BOOL.dtype)[0])
@@ -214,13 +214,13 @@ class Builder:
     # Element by element
 
     def ufunc(self, function: np.ufunc, *operands: Value) -> Any:
-        """A ufunc of one result (a value) or several (a list), with NumPy's promotion."""
+        """Append a ufunc, with NumPy's promotion; return its result, or a list of several results."""
         operands_ = [typed_ if typed_.type is not None else self.constant(typed_.constant) for typed_ in operands]
         dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
         weak = all(v.type.weak for v in operands_)
         shape = self.broadcast_shape([v.type.shape for v in operands_])
         if function in _COMPARISONS and dtypes[0].kind in "iu" and dtypes[0] not in (np.int64, np.uint64):
-            # A Python int that is beyond the range of the other dtype is compared by its value.
+            # A Python int out of the range of the other dtype is compared by its value.
             if any(_is_python_int(v) and not self.is_within(v, dtypes[0]) for v in operands_):
                 dtypes = (np.dtype(np.int64),) * 2
         values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
@@ -247,7 +247,7 @@ class Builder:
         return self.once(key, lambda: self.call(function, operands, [kind])[0])
 
     def where(self, condition: Value, x: Value, y: Value) -> Value:
-        """x where the condition holds, else y, in their common dtype."""
+        """Append ``np.where``: x where the condition holds, else y, in their common dtype."""
         dtype = result_dtype(x.type, y.type)
         shape = self.broadcast_shape([v.type.shape for v in (condition, x, y)])
         weak = x.type.weak and y.type.weak and not shape
@@ -258,7 +258,7 @@ class Builder:
         return self.once((kind, np.where, *map(_identity, values)), lambda: self.call(np.where, values, [kind])[0])
 
     def broadcast_shape(self, shapes: Sequence[Shape]) -> Shape:
-        """The common shape.  Lengths known only at run time must agree with what they meet: that is checked then.
+        """Return the broadcast shape.  Lengths known only at run time are checked at run time to agree with the others.
 
         Raises:
             BadInput: lengths differ and neither is 1.
@@ -286,7 +286,7 @@ class Builder:
         return tuple(found)
 
     def same_length(self, n: int | Dim, m: int | Dim) -> None:
-        """Raise ValueError when the program runs if two lengths differ."""
+        """Raise ValueError at run time if two lengths differ."""
         values = [self.length(n), self.length(m)]
         differ = self.ufunc(np.not_equal, *values)
         text = "operands could not be broadcast together: lengths {} and {}"
@@ -295,7 +295,7 @@ class Builder:
     # Arrays
 
     def full(self, shape: Shape, x: Value) -> Value:
-        """An array of which every element is the number x."""
+        """Return an array whose elements are all the number x."""
         return self.call(typed.full, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
 
     def zeros(self, shape: Shape, dtype: Any) -> Value:
@@ -323,7 +323,7 @@ class Builder:
         return self.call(typed.iota, [], [ArrayType(np.dtype(np.int64), (n,))])[0]
 
     def reduce(self, function: Callable[..., Any], x: Value, axes: Sequence[int], dtype: Any = None) -> Value:
-        """``np.sum prod max min any all`` over axes that are not negative and go; ``dtype``: of the result, if not NumPy's."""
+        """Append ``np.sum prod max min any all`` over non-negative axes; ``dtype``: of a sum or product."""
         natural = np.dtype(bool) if function in (np.any, np.all) else x.type.dtype
         if function in (np.sum, np.prod):
             natural = np.dtype(dtype) if dtype is not None else function(np.zeros(0, x.type.dtype)).dtype
@@ -334,12 +334,12 @@ class Builder:
         return self.call(function, [x], [ArrayType(natural, shape)], axis=tuple(axes))[0]
 
     def matmul(self, a: Value, b: Value) -> Value:
-        """``np.matmul`` of two vectors, or of two stacks of matrices with the same batch dimensions; dtypes equal."""
+        """Append ``np.matmul`` of vectors, or of stacks of matrices with equal batch dimensions, of one dtype."""
         shape = () if a.type.ndim == 1 else (*a.type.shape[:-1], b.type.shape[-1])
         return self.call(np.matmul, [a, b], [ArrayType(a.type.dtype, shape)])[0]
 
     def concatenate(self, parts: Sequence[Value], axis: int, length: int | Dim) -> Value:
-        """Parts of one dtype joined along an axis that is not negative; ``length`` is the sum of their lengths there."""
+        """Join parts of one dtype along a non-negative axis; ``length`` is the sum of their lengths along it."""
         shape = list(parts[0].type.shape)
         shape[axis] = length
         return self.call(typed.concatenate, parts, [ArrayType(parts[0].type.dtype, tuple(shape))], axis=axis)[0]
@@ -347,16 +347,16 @@ class Builder:
     # Parts of arrays (``typed.Spec``)
 
     def getitem(self, x: Value, index: Sequence[Value], spec: Spec, lengths: Sequence[int | Dim]) -> Value:
-        """The part; ``lengths`` are those of the slices, in order, whole dimensions (``":"``) left out."""
+        """Return the indexed part of x; ``lengths`` are the slices', in order, without whole dimensions (``":"``)."""
         shape = part_shape(x.type.shape, [v.type.shape for v in index], spec, lengths)
         return self.call(typed.getitem, [x, *index], [ArrayType(x.type.dtype, shape)], spec=spec)[0]
 
     def setitem(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
-        """x with the part replaced by v, which has the part's shape and the dtype of x."""
+        """Return x with the part replaced by v, which has the part's shape and the dtype of x."""
         return self.call(typed.setitem, [x, *index, v], [x.type], spec=spec)[0]
 
     def add_at(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
-        """x with v added to the part."""
+        """Return x with v added to the part."""
         return self.call(typed.add_at, [x, *index, v], [x.type], spec=spec)[0]
 
     # Stacks and effects
@@ -365,18 +365,18 @@ class Builder:
         return self.call(typed.stack_push, [stack, *values], [STACK])[0]
 
     def pop(self, stack: Value, types: Sequence[Any]) -> list[Value]:
-        """The values last pushed, in the order in which they were pushed, and then the stack."""
+        """Return the values pushed last, in the order of the pushes, and then the remaining stack."""
         return self.call(typed.stack_pop, [stack], [*types, STACK], n=len(types))
 
     def raise_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
-        """Raise when the program runs what Python would raise; braces in the text stand for values."""
+        """Raise at run time, as Python would, where the condition holds; braces in the text stand for values."""
         if condition.type.dtype != BOOL.dtype:
             condition = self.ufunc(np.not_equal, condition, self.constant(0, condition.type.dtype))
         if self.integers.truth(condition) is not False and not self.check(condition, exception, text, values):
             self.end_if(condition, exception, text, *values)
 
     def end_if(self, condition: Value, exception: type[BaseException], text: str, *values: Value) -> None:
-        """Raise what no handler of the program catches: compiled code cannot go on as Python would."""
+        """End the program with an exception that no handler catches: compiled code cannot continue as Python would."""
         if self.integers.truth(condition) is False:
             return
         self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
@@ -384,14 +384,14 @@ class Builder:
 
 
 def _now(constant: Any) -> Any:
-    """A constant as it is now: the program that is traced may change a list afterwards."""
+    """Return a copy of the lists in a constant: the traced program may change them afterwards."""
     if type(constant) is list:
         return [_now(c) for c in constant]
     return tuple(map(_now, constant)) if type(constant) is tuple else constant
 
 
 def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths: Sequence[int | Dim]) -> Shape:
-    """The shape of the part of an array that a spec names."""
+    """Return the shape of the part of an array that a spec selects."""
     arrays = [s for e, s in zip([e for e in spec if e != ":"], index_shapes) if e == "a"]
     advanced: Shape = ()
     for s in arrays:
@@ -410,7 +410,7 @@ def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths:
 
 
 def result_dtype(*types: ArrayType) -> np.dtype:
-    """The dtype in which values of these types meet (NEP 50)."""
+    """Return the promoted dtype of values of these types (NEP 50)."""
     if all(t.weak for t in types):
         return np.result_type(*(t.dtype for t in types))
     return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak and t.dtype.kind != "b" else t.dtype for t in types))
@@ -418,8 +418,8 @@ def result_dtype(*types: ArrayType) -> np.dtype:
 
 @lru_cache(maxsize=4096)
 def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
-    """The dtypes of a ufunc's operands and results for operands of these dtypes, Python's types for weak ones."""
-    if all(isinstance(a, type) for a in asked):  # Python numbers among themselves are NumPy's default dtypes
+    """Return the dtypes of the operands and results of the ufunc's loop for these operands; weak ones are Python types."""
+    if all(isinstance(a, type) for a in asked):  # Python numbers only: NumPy's default dtypes
         asked = tuple(np.dtype(a) for a in asked)
     try:
         found = function.resolve_dtypes((*asked, *[None] * function.nout))
@@ -445,6 +445,6 @@ def _is_one(n: int | Dim) -> bool:
 
 
 def text_of_shape(shape: Shape) -> str:
-    """A shape as in NumPy's messages."""
+    """Return a shape as NumPy's messages write it."""
     inner = ",".join(map(str, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"

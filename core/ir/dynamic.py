@@ -4,12 +4,12 @@ A ``Function`` has parameters and a ``Block``; a block has parameters, operation
 or the name of a control structure, operands, nested blocks and results.  Constants are values that carry their object.
 
     call     callee(*operands), the last ``len(keywords)`` of them by name
-    if       operand: condition; blocks: then, else; results: what the branch taken gives
+    if       operand: condition; blocks: then, else; results: those of the branch taken
     while    operands: initial values; blocks: condition and body, both with the carried values as parameters
     for      operands: iterable, initial values; block: body, with ``items`` parameters for the element, then the carried
     range    operands: start, stop, step, initial values; block: body, with the index and the carried values as parameters
 
-Everything else is a call: ``a * b`` of ``operator.mul``, ``x.y`` of ``getattr``, ``a[i] = v`` of ``operator.setitem``.
+Everything else is a call: ``a * b`` calls ``operator.mul``, ``x.y`` ``getattr``, ``a[i] = v`` ``operator.setitem``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..errors import InvalidIR
 
 
 class Missing:
-    """The constant of a value that is none."""
+    """Marks a value that is not a constant."""
 
     def __repr__(self) -> str:
         return "missing"
@@ -35,7 +35,7 @@ MISSING = Missing()
 
 @dataclass(eq=False)
 class Value:
-    """What one operation or parameter produces: assigned once, used any number of times."""
+    """A constant, a parameter or the result of an operation: assigned once, used any number of times."""
 
     name: str = ""
     type: Any = None
@@ -56,7 +56,7 @@ class Operation:
     results: list[Value] = field(default_factory=list)
     items: int = 1
     line: int = 0
-    may_raise: bool = False  # one of the program's own: it is run even if nothing uses its result
+    may_raise: bool = False  # a call of the user's program: not removed as dead code
 
     @property
     def positional(self) -> list[Value]:
@@ -68,12 +68,12 @@ class Operation:
 
     @property
     def initial(self) -> list[Value]:
-        """The values with which a loop starts its carried variables; a range has start, stop and step before them."""
+        """The initial values of a loop's carried variables; in a range, start, stop and step precede them."""
         return self.operands[3 if self.kind == "range" else 0 :]
 
     @property
     def carried(self) -> list[tuple[Value, Value, Value, Value]]:
-        """For each carried variable of a loop: initial value, parameter of the body, value after the body, result."""
+        """For each carried variable of a loop: initial value, parameter of the body, body result, loop result."""
         body = self.blocks[-1]
         parameters = body.parameters[len(body.parameters) - len(self.results) :]
         return list(zip(self.initial, parameters, body.results, self.results))
@@ -115,7 +115,7 @@ class Method:
 
 
 def walk(block: Block) -> Iterator[Operation]:
-    """Every operation of a block, those of nested blocks after the one that holds them."""
+    """Yield every operation of a block, nested ones after the operation that contains them."""
     for operation in block.operations:
         yield operation
         for inner in operation.blocks:
@@ -123,7 +123,7 @@ def walk(block: Block) -> Iterator[Operation]:
 
 
 def operands(block: Block) -> Iterator[Value]:
-    """Every use of a value in a block, its results included."""
+    """Yield every use of a value in a block and in nested blocks, also as a result."""
     for operation in block.operations:
         yield from operation.operands
         for inner in operation.blocks:
@@ -132,7 +132,7 @@ def operands(block: Block) -> Iterator[Value]:
 
 
 def definitions(block: Block) -> list[Value]:
-    """The values that a block itself defines, those of nested blocks left out."""
+    """Return the values that a block itself defines, without those of nested blocks."""
     return [*block.parameters, *(r for operation in block.operations for r in operation.results)]
 
 
@@ -146,7 +146,7 @@ def callee_name(callee: Any) -> str:
 
 
 def constant_text(x: Any) -> str:
-    """A constant as it is read: numbers as they are, arrays by their dtype and shape."""
+    """Return the text of a constant: the value of a number, the dtype and shape of an array."""
     if isinstance(x, np.ndarray):
         return str(x) if not x.shape else f"<{x.dtype}[{', '.join(map(str, x.shape))}]>"
     if isinstance(x, np.generic):
@@ -160,7 +160,7 @@ def constant_text(x: Any) -> str:
 
 
 def print_function(function: Function) -> str:
-    """The function as text."""
+    """Return the function as text."""
     names: dict[Value, str] = {}
     taken: set[str] = set()
 
@@ -209,7 +209,7 @@ def print_function(function: Function) -> str:
 
 
 def verify(function: Function) -> Function:
-    """Check that every value is defined once, before its uses and in scope, and that blocks fit their operation.
+    """Check that every value is defined once and in scope at its uses, and that blocks fit their operation.
 
     Raises:
         InvalidIR: naming the function and what is wrong.
@@ -290,7 +290,7 @@ _SHAPES: dict[str, Callable[[Operation], bool]] = {
 
 
 class Link:
-    """A sweep of a compiled function, as the callee of an operation; it may still be in the making (recursion)."""
+    """A sweep of a compiled function as a callee; the function may still be compiling (recursion)."""
 
     def __init__(self, compiled: Any, name: str) -> None:
         self.compiled, self.attribute = compiled, name

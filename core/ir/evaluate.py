@@ -1,4 +1,4 @@
-"""Typed IR run in NumPy, operation by operation: slow, simple, and what every pass and back end is tested against."""
+"""A NumPy interpreter for typed IR: slow, simple, and the reference for testing every pass and back end."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .typed import STACK, ArrayType, Dim, Primitive
 
 
 def evaluate(function: Function, arguments: Sequence[Any]) -> list[Any]:
-    """The results of a typed function, as arrays of the types that it declares.
+    """Return the results of a typed function, as arrays of their declared types.
 
     Raises:
-        TypeError: an operation gave another dtype or shape than its type says.
+        TypeError: a value's dtype or shape differs from its declared type.
     """
     return _Run().call(function, arguments)
 
@@ -85,5 +85,5 @@ class _Run:
                 found = op.callee(*values, **constants)
         if not op.results:
             return []
-        is_stack = len(op.results) == 1 and op.results[0].type is STACK  # a stack is a tuple of what was pushed
+        is_stack = len(op.results) == 1 and op.results[0].type is STACK  # a stack is itself a tuple
         return list(found) if isinstance(found, tuple) and not is_stack else [found]

@@ -1,7 +1,7 @@
-"""Exceptions of compiled programs: what a program keeps of one, and how it is made when the program has raised it.
+"""Exceptions of compiled programs: recipes stored at compile time, and the exceptions built from them at run time.
 
-Most are a class and a text, in which braces stand for numbers of the program.  Any other (several arguments, none, a number,
-attributes, a cause or a context) is written as a tuple, whose parts take the program's numbers one after the other.
+Most recipes are a class and a text, in which braces stand for run-time numbers.  All others (several arguments, none, a
+number, attributes, a cause or a context) are nested tuples, whose parts consume the run-time numbers in order.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..values.attributes import attributes
 from .traced_text import Text
 
 Contexts = dict[int, tuple[BaseException, BaseException | None]]
-"""By the identity of an exception: what was being handled when it was raised."""
+"""By the ``id`` of an exception: the exception itself, and the one being handled when it was raised."""
 
 
 class Recipe:
-    """How an exception is made: ``exception`` is its class or a tuple that describes it; ``values`` are the numbers in it."""
+    """How to build an exception: ``exception`` is its class or a nested tuple; ``values`` are its traced numbers."""
 
     def __init__(self, error: BaseException, contexts: Contexts, is_traced: Callable[[Any], bool]) -> None:
         self.values: list[Any] = []
@@ -35,7 +35,7 @@ class Recipe:
             self.exception = self.whole(error, ())
 
     def chain(self, error: BaseException) -> tuple[Any, ...]:
-        """The cause, the context and whether that is not shown; empty if there is none of them."""
+        """Return the cause, the context and whether the context is suppressed; empty if there is none of these."""
         context = self.contexts.get(id(error), (error, error.__context__))[1]
         if error.__cause__ is None and context is None and not error.__suppress_context__:
             return ()
@@ -83,7 +83,7 @@ def _is_in(error: BaseException, around: tuple[BaseException, ...]) -> bool:
 
 
 def _holds(x: Any, is_traced: Callable[[Any], bool], seen: set[int]) -> bool:
-    """Whether something traced is in an object."""
+    """Return whether an object contains a traced value."""
     if id(x) in seen or isinstance(x, type):
         return False
     seen.add(id(x))
@@ -92,7 +92,7 @@ def _holds(x: Any, is_traced: Callable[[Any], bool], seen: set[int]) -> bool:
 
 
 class Held:
-    """An object that is part of an exception as it is."""
+    """A compile-time object in an exception, compared by identity."""
 
     def __init__(self, x: Any) -> None:
         self.x = x
@@ -105,14 +105,14 @@ class Held:
 
 
 def exception_of(exception: Any, text: str, values: Sequence[Any]) -> BaseException:
-    """The exception that a program has raised, for the numbers in it."""
+    """Build the exception that a program raised from its recipe and run-time numbers."""
     if isinstance(exception, type):
         return exception(text.format(*values) if values else text)
     return _whole(exception, iter(values))
 
 
 def _new(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
-    if isinstance(kind.__init__, type(_new)):  # the class's own, which was run while compiling
+    if isinstance(kind.__init__, type(_new)):  # a Python ``__init__`` has already run at compile time
         made = kind.__new__(kind, *args)
         made.args = args
         return made

@@ -1,13 +1,12 @@
-"""What is known of a program's integers: affine forms and bounds, which prove that an index is within its array.
+"""Value-range analysis of a program's integers: affine forms and bounds, which prove that an index is within its array.
 
-Every int is an *affine form*, a constant plus multiples of *atoms*: values that no rule takes apart (parameters, loop
-indices, the smaller of two numbers, elements of arrays).  An atom has an interval of numbers, and bounds that are affine in
-other atoms: the index of ``range(i)`` is at most i - 1.  A form is proved not to be negative by putting bounds in the
-place of its atoms, the one defined last first.  A form holds only where no step of it can overflow; else the result is an
-atom.  Conditions add bounds while they hold: ``assume(c, True)``, undone by ``undo``.
+Every int is an *affine form*, a constant plus multiples of *atoms*: values that no rule decomposes (parameters, loop
+indices, the smaller of two numbers, elements of arrays).  An atom has an interval, and bounds that are affine in other
+atoms: the index of ``range(i)`` is at most i - 1.  A form is proved non-negative by substituting bounds for its atoms,
+the last defined first.  A form is used only if no step of it can overflow; otherwise the result is a new atom.
+Conditions add bounds while they hold: ``assume(c, True)``, undone by ``undo``.
 
-While a program is written, ``Builder.integers`` is such an object, told of every operation. ``index_proofs`` does so for a
-finished function.
+``Builder.integers`` analyses a program while it is written, ``index_proofs`` a finished function.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _LARGEST = 8  # bounds kept for an atom: proofs stay short
 
 
 class Bounds:
-    """What is known of the integers seen so far."""
+    """Forms and bounds of the integers seen so far."""
 
     def __init__(self) -> None:
         self.forms: dict[Value, Affine] = {}
@@ -38,16 +37,16 @@ class Bounds:
         self.high: dict[Value, list[Affine]] = {}
         self.order: dict[Value, int] = {}
         self.conditions: dict[Value, Operation] = {}
-        self.known: dict[Value, bool] = {}  # conditions that were assumed
+        self.known: dict[Value, bool] = {}  # assumed conditions
         self.raw: dict[Value, Affine] = {}
-        self.exact: dict[Any, bool] = {}  # functions and operands that were checked not to overflow
-        self.dimensions: set[Value] = set()  # lengths that are known only at run time
+        self.exact: dict[Any, bool] = {}  # (function, *operands) checked not to overflow
+        self.dimensions: set[Value] = set()  # lengths known only at run time
         self.trail: list[tuple[Any, Any, Any]] = []
 
     # Questions
 
     def form(self, x: Value) -> Affine:
-        """The affine form of an int of no dimensions."""
+        """Return the affine form of a scalar int."""
         if x.is_constant:
             return Affine(int(x.constant))
         found = self.forms.get(x)
@@ -57,11 +56,11 @@ class Bounds:
         return found
 
     def unchecked(self, x: Value) -> Affine:
-        """The affine form as if ints had no largest: for what stays right if the program's ints do overflow."""
+        """Return the affine form as if ints were unbounded, for uses that remain correct on overflow."""
         return self.raw.get(x) or self.form(x)
 
     def interval(self, x: Value) -> Interval:
-        """Numbers between which an int, or every element of an array of ints, lies."""
+        """Return the interval of an int, or of the elements of an int array."""
         if x.is_constant:
             if not np.size(x.constant):
                 return 0, 0
@@ -72,7 +71,7 @@ class Bounds:
         return max(self.lower(form), low), min(self.upper(form), high)
 
     def lower(self, form: Affine, enough: int | None = None) -> int:
-        """A number that the form is never less than: the best that is found, or the first that is ``enough``."""
+        """Return a lower bound of the form: the best one found, or the first that reaches ``enough``."""
         return self._lower(form, enough, _DEPTH)
 
     def upper(self, form: Affine) -> int:
@@ -88,7 +87,7 @@ class Bounds:
     def _is_below(self, a: Affine, b: Affine, gap: int) -> bool:
         if a.terms == b.terms:
             return b.constant - a.constant >= gap
-        apart = b.constant - a.constant  # by the intervals of the atoms alone, which is quick and mostly enough
+        apart = b.constant - a.constant  # from the atoms' intervals only: fast, and usually sufficient
         for terms, sign in ((b.terms, 1), (a.terms, -1)):
             for atom, k in terms:
                 apart += sign * k * self._numbers(atom)[0 if sign * k > 0 else 1]
@@ -112,7 +111,7 @@ class Bounds:
         return self.intervals.get(atom) or limits(atom.type)
 
     def truth(self, condition: Value) -> bool | None:
-        """Whether a condition always or never holds; None if neither is proved."""
+        """Return True if a condition is proved always to hold, False if never; None if neither is proved."""
         if condition.is_constant:
             return bool(np.all(condition.constant)) if np.ndim(condition.constant) == 0 else None
         if condition in self.known:
@@ -145,7 +144,7 @@ class Bounds:
         return False if low <= least and most <= high else None
 
     def result_of(self, callee: Any, operands: Sequence[Value], kind: ArrayType) -> Affine | None:
-        """The form of a sum, difference or multiple of ints that cannot overflow, or of a smaller or larger one if it is known."""
+        """Return the form of a sum, difference or multiple without overflow, or of a decided min or max; else None."""
         if callee in (np.minimum, np.maximum) and is_int(kind):
             a, b = map(self.form, operands)
             if self.is_at_most(a, b):
@@ -161,21 +160,21 @@ class Bounds:
         return form if len(form.terms) <= _LARGEST and self.is_exact(callee, operands) else None
 
     def is_exact(self, callee: Any, operands: Sequence[Value]) -> bool:
-        """Whether the program has checked that this cannot overflow."""
+        """Return whether a run-time check has excluded an overflow of this operation."""
         return (callee, *map(_identity, operands)) in self.exact
 
     def only_atom(self, x: Value, kind: ArrayType) -> Value | None:
-        """The atom of this type that an int is equal to, if it is nothing but that."""
+        """Return the atom of this type that equals an int, else None."""
         form = self.form(x)
         if form.constant == 0 and len(form.terms) == 1:
             ((atom, k),) = form.terms
             return atom if k == 1 and atom.type == kind else None
         return None
 
-    # What operations tell
+    # Facts from operations
 
     def define(self, op: Operation) -> None:
-        """Take note of an operation, when all before it have been."""
+        """Derive forms and bounds of an operation's results; operations come in program order."""
         for result in op.results:
             if isinstance(result.type, ArrayType):
                 self.lengths(result.type)
@@ -200,7 +199,7 @@ class Bounds:
                 self._number(op, result)
 
     def index(self, i: Value, start: Value, stop: Value, step: Value) -> None:
-        """The index of a ``range``."""
+        """Bound the index of a ``range``."""
         if not step.is_constant or not int(step.constant):
             return
         k, first, last = int(step.constant), self.form(start), self.form(stop)
@@ -208,7 +207,7 @@ class Bounds:
         self.atom(i, [low], [high])
 
     def length(self, n: int | Dim) -> Affine:
-        """The form of the length of a dimension."""
+        """Return the form of a dimension's length."""
         if not isinstance(n, Dim):
             return Affine(n)
         self._dim(n)
@@ -242,7 +241,7 @@ class Bounds:
         self.form(x)
 
     def _either(self, result: Value, values: Sequence[Value]) -> None:
-        """``result`` is one of the values, which may be of blocks that have ended."""
+        """Bound ``result``, which equals one of the values; they may belong to closed blocks."""
         if result.type.shape:
             found = [self.interval(v) for v in values]
             self.intervals[result] = min(a for a, _ in found), max(b for _, b in found)
@@ -257,7 +256,7 @@ class Bounds:
         self.atom(result, [forms[0] + Affine(min(least, 0))], [forms[0] + Affine(max(most, 0))], numbers)
 
     def _number(self, op: Operation, result: Value) -> None:
-        """A call that gives an int."""
+        """Bound the result of a call that returns an int."""
         rule = RULES.get(op.callee)
         operands = op.positional
         are_ints = all(is_int(v.type) or is_bool(v.type) for v in operands)
@@ -299,7 +298,7 @@ class Bounds:
             self.atom(result, (), (), (min(low, low_), max(high, high_)))
 
     def _array(self, op: Operation, result: Value) -> None:
-        """A call that gives an array of ints."""
+        """Bound the result of a call that returns an int array."""
         operands = op.positional
         if op.callee is typed.iota:
             self.intervals[result] = 0, max(result.type.bounds[0] - 1, 0)
@@ -325,7 +324,7 @@ class Bounds:
     # Conditions
 
     def assume(self, condition: Value, holds: bool) -> None:
-        """A condition that holds (or does not), until ``undo(mark)``; ``mark = len(trail)`` before."""
+        """Assume that a condition holds (or does not) until ``undo(mark)``; ``mark`` is ``len(trail)`` before."""
         if condition.is_constant:
             return
         self.trail.append((self.known, condition, self.known.get(condition)))
@@ -350,7 +349,7 @@ class Bounds:
                 self._at_least(large - small, gap)
 
     def _at_least(self, form: Affine, gap: int) -> None:
-        """The form is ``gap`` or more: a bound for each of its atoms with coefficient 1 or -1."""
+        """Note that the form is at least ``gap``: a bound for each of its atoms with coefficient 1 or -1."""
         for atom, k in form.terms:
             if abs(k) != 1:
                 continue

@@ -1,4 +1,4 @@
-"""What single operations tell of the integers that they give, as ``integer_bounds`` keeps it."""
+"""Transfer functions of ``integer_bounds``: the forms and bounds of single operations' integer results."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ CONDITIONS = {*PROOFS, *NEGATIONS, *ALL, *ANY, typed.overflows}
 
 
 def facts(callee: Any, holds: bool, a: Affine, b: Affine) -> list[tuple[Affine, Affine, int]]:
-    """What a comparison says: (small, large, gap) for ``small + gap <= large``."""
+    """Return the inequalities that a comparison implies: (small, large, gap) for ``small + gap <= large``."""
     if callee in (np.equal, np.not_equal):
         return [(a, b, 0), (b, a, 0)] if holds == (callee is np.equal) else []
     if callee in (np.greater, np.greater_equal):

@@ -1,8 +1,8 @@
-"""Where in the user's program an operation comes from, and the traceback of what a compiled program raises there.
+"""Source locations of operations, and tracebacks of exceptions that compiled programs raise.
 
-The line of an operation is a number that also knows its file, its function and the call that led to it, since a program holds
-the functions that are called in it.  A compiled program keeps, for each place that may raise, the place's number only: where
-that is follows from the typed function, so that a program from the cache tells the lines of today's source.
+An operation's line is an int that also knows its file, function and call site, because calls are inlined.  A compiled
+program stores only a number for each place that may raise; the typed function maps it to the location, so that a
+program from the cache reports the lines of the current source.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..errors import FOLDER
 from .dynamic import Block, Function, walk
 
 Calls = tuple[tuple[str, str, int], ...]
-"""File, function and line of each call that is open at a place, the outermost first."""
+"""File, function and line of each frame of the call stack at a place, outermost first."""
 
 
 class Line(int):
-    """The number of a line of a function, which was called at the line ``caller``."""
+    """A line number in a function that was called at the line ``caller``."""
 
     filename: str
     function: str
@@ -40,12 +40,12 @@ class Line(int):
 
 
 def calls_to(line: int) -> Calls:
-    """The calls that are open at an operation's line; none, if it is only a number."""
+    """Return the call stack at an operation's line; empty for a plain int."""
     return line.calls if isinstance(line, Line) else ()
 
 
 def numbered(function: Function) -> dict[Calls, int]:
-    """A number for each place of a typed function, and of those that it calls."""
+    """Number the places of a typed function and of the functions that it calls."""
     found: dict[Calls, int] = {}
     seen = {function}
 
@@ -62,7 +62,7 @@ def numbered(function: Function) -> dict[Calls, int]:
 
 @cache
 def _giving_its_frame() -> CodeType:
-    """Code on line 1 without columns, so that a traceback marks none."""
+    """Return code that returns its own frame; it has no columns, so that a traceback underlines nothing."""
     tree = ast.parse("frame()", mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.expr):
@@ -71,7 +71,7 @@ def _giving_its_frame() -> CodeType:
 
 
 def raised_at(error: BaseException, calls: Calls) -> BaseException:
-    """An exception with a traceback through these calls, before the one that it has."""
+    """Prepend these calls to the traceback of an exception, and return it."""
     made = error.__traceback__
     for filename, name, line in reversed(calls):
         code = _giving_its_frame().replace(co_filename=filename, co_name=name, co_qualname=name, co_firstlineno=line)

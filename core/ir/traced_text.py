@@ -1,6 +1,6 @@
-"""Texts with numbers that are not known while compiling: what an f-string of traced values gives.
+"""Texts that contain run-time numbers: the results of f-strings of traced values.
 
-They can be printed, and be the message of an exception; anything else that depends on what they say is refused.
+They can be printed or be the message of an exception; any other use of their characters is an error.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..errors import BadInput
 
 
 class Text:
-    """``template.format(*values)`` when the program runs."""
+    """``template.format(*values)``, evaluated at run time."""
 
     __slots__ = ("template", "values")
 
@@ -21,7 +21,7 @@ class Text:
 
     @classmethod
     def joined(cls, parts: list[Any]) -> Any:
-        """One text of texts and strings; a string if all are."""
+        """Concatenate texts and strings; a string if all are strings."""
         if all(isinstance(p, str) for p in parts):
             return "".join(parts)
         template = "".join(p.template if isinstance(p, Text) else braced(p) for p in parts)
@@ -55,5 +55,5 @@ Text.__name__ = "str"  # in Python's messages
 
 
 def braced(text: str) -> str:
-    """A text as a template that gives it."""
+    """Escape the braces of a text, for ``str.format``."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -1,24 +1,26 @@
-"""Typed IR: what ``specialise`` writes, ``reverse_typed`` and ``simplify`` transform, and ``emit`` compiles.
+"""Typed IR: ``specialise`` writes it, the passes (``reverse``, ``simplify``) transform it, ``emit`` compiles it.
 
-The data structure is that of ``ir``; here every value has a type, and there are only numbers and arrays, no containers,
-closures or objects, and no mutation: a write gives a new array (the back ends find out that it can be done in place).
+The data structure is that of ``dynamic``, with a type for every value.  Values are numbers and arrays; there are no
+containers, closures or objects, and no mutation: a write returns a new array (the back ends detect where it can be done
+in place).
 
-Operations are ``if``, ``while``, ``range`` (see ``ir``; loops have ``checkpointed`` as callee, or none) and calls.  The callee of a call is
+Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is ``checkpointed`` or None) and calls.  The
+callee of a call is
 
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
-   since ``Builder.ufunc`` puts ``cast`` before it.  Python's operators and ``math`` are written as ufuncs too.
+   because ``Builder.ufunc`` inserts casts.  Python's operators and ``math`` are written as ufuncs too.
  - ``np.where(c, x, y)``: like a ufunc; x and y have the result's dtype, c is bool.
  - ``np.imag(z)`` of a complex operand, like a ufunc; its real part is a ``cast``.
- - a **reduction**: ``np.sum prod max min any all`` (x, axis=tuple of ints, none negative; those axes are gone in the result),
+ - a **reduction**: ``np.sum prod max min any all`` (x, axis=tuple of ints, none negative; these axes are removed),
    ``np.argmax argmin`` (x, axis=int), ``np.cumsum cumprod``, ``np.maximum.accumulate`` ... (x, axis=int),
    ``np.sort argsort`` (x, axis=int); ``argsort`` also with stable=True.
  - ``np.matmul(a, b)`` of arrays with 2 or more dimensions, batch dimensions equal, or of two of one dimension (dot).
- - a **Primitive** below, whose NumPy body says what it means.
- - an ``ir.Function``: a typed function that calls itself (recursion on traced values).
+ - a **Primitive** below, whose NumPy body defines its meaning.
+ - a ``dynamic.Function``: a typed function that calls itself (recursion on traced values).
  - **any other NumPy or SciPy function**, given arrays as operands and constants by keyword: a *library call*
    (``np.linalg.solve``, ``np.fft.fft``, ``scipy.special`` that is no ufunc).  Several results: one value for each.
 
-Operands that are named by keywords are constants, except where said otherwise.
+Keyword operands are constants unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -36,10 +38,10 @@ from .exceptions import exception_of
 
 @dataclass(frozen=True)
 class Dim:
-    """A length that is known only when the program runs, as that of ``a[:k]``: never more than ``bound``.
+    """A length known only at run time, e.g. that of ``a[:k]``; at most ``bound``.
 
-    Two lengths are the same if they are the same value; values inside of a block are not in scope outside, so what leaves
-    a block (results of ``if``, carried values of loops) never has one of the block's own in its type.
+    Two lengths are equal if they are the same SSA value.  Values of a block are not in scope outside, so the types of a
+    block's results (of ``if``, of loops) never contain a length defined in the block.
     """
 
     value: Value  # int64, not negative
@@ -53,7 +55,7 @@ class Dim:
 class ArrayType:
     """A number (``shape == ()``) or an array.
 
-    ``weak`` marks a Python number, whose dtype gives way to that of what it meets: NEP 50.  A weak value is bool, int64,
+    ``weak`` marks a Python number, whose dtype yields to the other operand's (NEP 50).  A weak value is bool, int64,
     float64 or complex128 and has no dimensions.
     """
 
@@ -71,7 +73,7 @@ class ArrayType:
 
     @property
     def bounds(self) -> tuple[int, ...]:
-        """The shape that is large enough whatever the lengths are."""
+        """The shape with each run-time length replaced by its upper bound."""
         return tuple(d.bound if isinstance(d, Dim) else d for d in self.shape)
 
     @property
@@ -93,7 +95,7 @@ _PYTHON = {"b": "python bool", "i": "int", "f": "float", "c": "complex"}
 
 
 class StackType:
-    """A stack of values of any types, last in, first out: what a sweep saves for the way back."""
+    """A stack of values of any types: the residuals that a forward sweep saves for the backward sweep."""
 
     def __str__(self) -> str:
         return "stack"
@@ -110,9 +112,9 @@ FLOAT64 = ArrayType(np.dtype(np.float64))
 
 @dataclass(frozen=True)
 class Primitive:
-    """An operation that NumPy has no function for, or whose result's shape is not told by its operands.
+    """An operation without a NumPy function, or whose result shape does not follow from its operands.
 
-    ``body(shape, *operands, **constants)`` is its meaning in NumPy; ``shape`` is that of the (first) result.
+    ``body(shape, *operands, **constants)`` defines it in NumPy; ``shape`` is that of the (first) result.
     """
 
     name: str
@@ -126,19 +128,19 @@ class Primitive:
     __module__ = "builtins"
 
 
-# Indexing. An index is written once for reading, writing and adding: ``spec`` has an entry for each dimension of the array,
-# and the operands that the entries ask for follow in order.
-#     "i"        one int64 operand, 0 <= i < n: the dimension is gone
-#     ("s", k)   one int64 operand, the start (of the result's first element); the step is k, which may be negative; the
-#                length is that of the result: every element is within the array
+# Indexing. Reading, writing and adding share one form of index: ``spec`` has an entry for each dimension of the array,
+# and the operands of the entries follow in order.
+#     "i"        one int64 operand, 0 <= i < n: the dimension is removed
+#     ("s", k)   one int64 operand, the index of the first element; the step is k, which may be negative; the length is
+#                that of the result, and every element is within the array
 #     ":"        the whole dimension
-#     "a"        one integer array operand, 0 <= entries < n; several of them broadcast against each other, and their
+#     "a"        one integer array operand, 0 <= entries < n; several broadcast against each other, and their
 #                dimensions stand where NumPy puts them
 Spec = tuple[Any, ...]
 
 
 def index_of(spec: Spec, operands: Sequence[Any], shape: Sequence[int]) -> tuple[Any, ...]:
-    """NumPy's index for a spec; ``shape`` is that of the part, whose dimensions the slices take in order."""
+    """Return NumPy's index for a spec; ``shape`` is the part's, which gives the lengths of the slices."""
     found: list[Any] = []
     operands = list(operands)
     arrays = [np.ndim(o) for e, o in zip([e for e in spec if e != ":"], operands) if e == "a"]
@@ -156,7 +158,7 @@ def index_of(spec: Spec, operands: Sequence[Any], shape: Sequence[int]) -> tuple
 
 
 def part_dimensions(spec: Spec, array_ndim: int) -> dict[int, int]:
-    """The dimension of the part in which each slice of a spec ends up; NumPy's rule for where index arrays go."""
+    """Map each slice of a spec to its dimension in the part, by NumPy's rule for the placement of index arrays."""
     advanced = [i for i, e in enumerate(spec) if e in ("i", "a")] if "a" in spec else []
     together = bool(advanced) and advanced == list(range(advanced[0], advanced[-1] + 1))
     places: dict[int, int] = {}
@@ -194,10 +196,10 @@ def _cast(shape, x, dtype):
 
 
 cast = Primitive("cast", _cast)
-"""x with its elements converted to ``dtype``; the real part of a complex x for a real dtype."""
+"""x converted to ``dtype``; the real part of a complex x for a real dtype."""
 
 full = Primitive("full", lambda shape, x: np.full(shape, x, np.asarray(x).dtype))
-"""An array of the result's shape of which every element is the number x."""
+"""An array of the result's shape whose elements are all the number x."""
 
 broadcast_to = Primitive("broadcast_to", lambda shape, x: np.array(np.broadcast_to(x, shape)))
 """The array x repeated along dimensions of length 1 and new leading ones; right-aligned."""
@@ -219,7 +221,7 @@ setitem = Primitive("setitem", _setitem)
 """setitem(x, *index, v, spec=): x with the part replaced by v, which has exactly the part's shape and dtype."""
 
 add_at = Primitive("add_at", _add_at)
-"""add_at(x, *index, v, spec=): x with v added to the part; what is named twice is added twice."""
+"""add_at(x, *index, v, spec=): x with v added to the part; repeated indices accumulate."""
 
 # Stacks
 
@@ -233,12 +235,12 @@ stack_push = Primitive("stack_push", _push)
 """stack_push(stack, *values) -> stack"""
 
 stack_pop = Primitive("stack_pop", lambda shape, stack, n: (*stack[-n:], stack[:-n]))
-"""stack_pop(stack, n=) -> (*values, stack): the n values last pushed, in the order in which they were pushed."""
+"""stack_pop(stack, n=) -> (*values, stack): the n values pushed last, in the order of the pushes."""
 
 checkpointed = Primitive("checkpointed", lambda shape: None)
-"""The callee of a ``while`` or ``range`` whose adjoint keeps few states, and runs iterations again from them."""
+"""The callee of a ``while`` or ``range`` whose adjoint stores few states and recomputes iterations from them."""
 
-# Effects: kept, in their order, whether or not their results are used
+# Effects: never removed or reordered, even if their results are unused
 
 
 def _raise_if(shape, condition, *values, exception, text):
@@ -247,15 +249,15 @@ def _raise_if(shape, condition, *values, exception, text):
 
 
 raise_if = Primitive("raise_if", _raise_if, effect=True)
-"""raise_if(condition, *values, exception=, text=str): no result; ends the program where the condition holds.
+"""raise_if(condition, *values, exception=, text=str): no result; raises where the condition holds.
 
-``exceptions`` says what the exception may be: a class, or a tuple that describes more than a class and a text.
+The exception is a class or a recipe in the form of a tuple (see ``exceptions``).
 """
 
 debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.format(*values)), effect=True)
 
 callback = Primitive("callback", lambda shape, *values, function: function(*values), effect=True)
-"""callback(*values, function=): the Python function's arrays, one for each result of the operation."""
+"""callback(*values, function=): calls a Python function, which returns one array per result."""
 
 # Python's ints
 
@@ -275,21 +277,22 @@ EXACT: dict[Any, Callable[[int, int], int]] = {
     np.power: operator.pow,
 }
 overflows = Primitive("overflows", _overflows)
-"""overflows(a, b, function=np.add): whether a sum (difference, product, power with b >= 0) of two int64 is out of their range."""
+"""overflows(a, b, function=np.add): whether a sum (difference, product, power with b >= 0) of two int64 overflows."""
 
-# Derivatives given by hand
+# User-defined derivatives
 
 custom = Primitive("custom", lambda shape, *values, n, m, backward: values[:n] if n > 1 else values[0])
-"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=ir.Function): the n values y as they are.
+"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function): returns the n values y unchanged.
 
-On the way back their cotangents reach x and nothing else: ``backward(*residuals, *dy)`` gives those of x, with one dy for
-each inexact y and one result for each inexact x, of its type.  An operation is of the innermost derivative that is taken
-of it: the forward sweep has y itself in its place.  What is not differentiated has none (``transforms.without_custom``).
+In the backward sweep their cotangents propagate to x only: ``backward(*residuals, *dy)`` returns the cotangents of x,
+with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the operation:
+its forward sweep has y itself instead.  A pass removes it from code that is not differentiated
+(``passes.custom_derivatives.without_custom``).
 """
 
 
 def type_of(x: Any) -> ArrayType:
-    """The type of a leaf: an array, a number of NumPy's, or one of Python's, which is weak."""
+    """Return the type of a leaf: an array, a NumPy scalar or a Python number (which is weak)."""
     if isinstance(x, (np.ndarray, np.generic)):
         return ArrayType(x.dtype, x.shape)
     return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)

@@ -1,4 +1,4 @@
-"""What lowered code says that Python has no function for: displays, unpacking, and where it leaves its structured form."""
+"""Callees of lowered code for constructs without a Python function: displays, unpacking, exits from structured code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import MorulaError
 
 
 class Unstructured(MorulaError):
-    """A construct that the structured form does not have."""
+    """A construct that structured IR cannot express."""
 
 
 def make_tuple(*elements: Any) -> tuple[Any, ...]:
@@ -29,19 +29,19 @@ def UNPACK(value: Any) -> Any:
 
 
 def leave_unless(condition: Any) -> None:
-    """Where Python would raise: the run is recorded instead, and raises there, on the user's line."""
+    """Leave structured code where Python would raise: a recorded run then raises on the user's line."""
     if not condition:
         raise Unstructured("an exception")
 
 
 def leave_if(condition: Any) -> None:
-    """``leave_unless`` of the contrary."""
+    """Leave structured code where the condition holds; see ``leave_unless``."""
     if condition:
         raise Unstructured("an exception")
 
 
 class Defaults:
-    """A namespace for guards: the defaults that were filled in for arguments of a call."""
+    """A namespace for guards: the default arguments that a call relied on."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
@@ -51,15 +51,15 @@ class Defaults:
 
 
 def hold(guards: Iterable[tuple[Any, str, Any]]) -> bool:
-    """Whether each name is still bound to the object that was found, in (namespace, name, object)."""
+    """Return whether all guards (namespace, name, object) hold: each name is still bound to its object."""
     for namespace, name, found in guards:
         if namespace.get(name) is not found:
             return False
     return True
 
 
-# Equal numbers share the cotangent of the result, which is therefore an object of its own: a tape tells numbers apart by
-# identity.  A product with 1 keeps the sign of zero.
+# Equal numbers share the cotangent.  The result must therefore be a new object, because a tape identifies numbers by
+# identity; multiplying by 1 makes one and keeps the sign of zero.
 
 
 def larger(a: Any, b: Any) -> Any:

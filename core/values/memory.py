@@ -36,9 +36,9 @@ def owner(x: np.ndarray) -> Any:
 
 
 def is_known(holder: Any) -> bool:
-    """Return whether no array outside ``holder`` and its views can alias the holder's memory.
+    """Return whether every array that aliases the memory of ``holder`` has it as its ``owner``.
 
-    A capsule with one reference is memory that C code allocated for one array.
+    The base of an array that C code made is a capsule, which other arrays may share; with one reference, none does.
     """
     if not isinstance(holder, np.ndarray) or holder.base is None:
         return True
@@ -94,7 +94,8 @@ def is_about_memory(function: Any, values: Iterable[Any]) -> bool:
 def pinned(y: np.ndarray) -> np.ndarray:
     """Return ``y``, made by ``np.ndarray(buffer=...)``, as a view that locks the buffer of its memory's holder.
 
-    NumPy does not tell the holder (an mmap, a bytearray) about such an array, so it could move or free the memory.
+    NumPy does not lock the buffer of the holder (an mmap, a bytearray) for such an array, so the memory could move or
+    be freed.  Return ``y`` itself if its memory belongs to an array.
     """
     base = exporter(y.base) if isinstance(y.base, memoryview) else y.base
     whole = None if base is None or isinstance(base, np.ndarray) else _buffer(base)
