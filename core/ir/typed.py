@@ -285,9 +285,9 @@ custom = Primitive("custom", lambda shape, *values, n, m, backward: values[:n] i
 """custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function): returns the n values y unchanged.
 
 In the backward sweep their cotangents propagate to x only: ``backward(*residuals, *dy)`` returns the cotangents of x,
-with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the operation:
-its forward sweep has y itself instead.  A pass removes it from code that is not differentiated
-(``passes.custom_derivatives.without_custom``).
+with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the
+operation: its forward sweep has y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code that
+is not differentiated.
 """
 
 

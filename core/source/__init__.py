@@ -1,5 +1,5 @@
-"""The user's Python, read: finding the source of a function, its syntax tree, its bytecode, its statements and expressions.
+"""Reads the user's Python: finds a function's source, syntax tree and bytecode, and lowers it to IR.
 
-``statements`` and ``expressions`` lower a syntax tree to dynamic IR, for the functions that both wings compile: those of rules,
-and those of numbers.  Imports ``values``, ``ir`` and the tables of ``rules``.
+``statements`` and ``expressions`` lower a syntax tree to dynamic IR, for functions of rules and functions of numbers.
+Imports ``values``, ``ir`` and the tables of ``rules``.
 """

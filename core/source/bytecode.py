@@ -1,8 +1,8 @@
-"""The syntax tree of a function that has no source, read from its bytecode: formulas that a package makes by ``eval``.
+"""Decompiles a function without source, such as a formula that a package makes by ``eval``, to a syntax tree.
 
-The bytecode is run on a stack of expressions.  What is read so is compiled again, and taken only if that gives the same
-bytecode: so assignments, expressions and branches are understood on every version of Python that compiles them in a
-known way, and anything else (loops, ``try``, generators) is left as a function without source.
+The bytecode is executed symbolically on a stack of expressions.  The resulting tree is compiled again and accepted only
+if this reproduces the bytecode, so an unknown version of Python cannot cause a wrong tree.  Assignments, expressions and
+branches are supported; a function with anything else (loops, ``try``, generators) counts as one without source.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ OPERATORS = {
 COMPARISONS = {"<": ast.Lt, "<=": ast.LtE, "==": ast.Eq, "!=": ast.NotEq, ">": ast.Gt, ">=": ast.GtE}
 UNARY = {"UNARY_NEGATIVE": ast.USub, "UNARY_POSITIVE": ast.UAdd, "UNARY_INVERT": ast.Invert, "UNARY_NOT": ast.Not}
 SKIPPED = {"RESUME", "NOP", "PRECALL", "CACHE", "COPY_FREE_VARS", "TO_BOOL", "NOT_TAKEN"}
-MOST_INSTRUCTIONS = 2000  # a branch is read once for each way that leads to it
+MOST_INSTRUCTIONS = 2000  # code after a branch is read once per path
 MOVE = re.compile("(?:LOAD|STORE)_FAST(?:_BORROW)?")
 JUMPS = {*dis.hasjrel, *dis.hasjabs}
-NULL = object()  # what Python pushes beside a callable that is not bound
+NULL = object()  # pushed beside a callable that is no bound method
 
 
 def instructions(code: CodeType) -> Iterator[dis.Instruction]:
-    """The instructions of a piece of code; those that move two variables at once, since Python 3.13, as two."""
+    """Yield the instructions of a code object; those that move two variables (since Python 3.13) as two."""
     for i in dis.get_instructions(code):
         if i.opname in ("CACHE", "EXTENDED_ARG"):
             continue
@@ -38,15 +38,15 @@ def instructions(code: CodeType) -> Iterator[dis.Instruction]:
             continue
         for move, name in zip(MOVE.findall(i.opname), i.argval):
             yield i._replace(opname=move, argval=name, argrepr=name)
-            i = i._replace(label=None)  # the second is no target of a jump
+            i = i._replace(label=None)  # the second is no jump target
 
 
 class Unread(Exception):
-    """Something that is not an assignment, an expression or a branch."""
+    """The bytecode has something other than assignments, expressions and branches."""
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """The definition that compiles to ``code``, or None."""
+    """Return the definition that compiles to ``code``, or None."""
     kinds = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     if code.co_flags & kinds or code.co_exceptiontable:
         return None
@@ -67,7 +67,7 @@ def _definition(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> as
 
 
 def _compiled(definition: ast.FunctionDef, code: CodeType) -> CodeType:
-    """The code of a definition, with the closure that ``code`` has."""
+    """Compile a definition with the free variables of ``code``."""
     cells = [ast.arg(name) for name in code.co_freevars]
     factory = _definition("factory", ast.arguments([], cells, None, [], [], None, []), [definition])
     for node in ast.walk(factory):
@@ -81,7 +81,7 @@ def _compiled(definition: ast.FunctionDef, code: CodeType) -> CodeType:
 
 
 def _as_one_expression(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Branches that only return, as the conditional expressions that compile almost alike."""
+    """Replace branches that only return by conditional expressions, which compile to almost the same bytecode."""
     *before, last = body
     if not isinstance(last, ast.If):
         return body
@@ -92,9 +92,9 @@ def _as_one_expression(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _instructions(code: CodeType) -> list[tuple[str, Any]]:
-    """What tells two pieces of code apart: operations with their arguments, a constant with its type.
+    """Return the instructions of a code object for comparison: operations with their arguments, constants with type.
 
-    Which moves are fused to one instruction depends on the lines of the source, so they are taken apart.
+    Fused moves are split, because their fusion depends on the line numbers of the source.
     """
     result: list[tuple[str, Any]] = []
     places: dict[int, int] = {}
@@ -124,12 +124,12 @@ def _name(name: str) -> ast.Name:
 
 
 def _bound(node: ast.expr) -> ast.expr | None:
-    """A bound of a slice: what is left out is None in the bytecode."""
+    """Return a bound of a slice; an omitted one is None in the bytecode."""
     return None if isinstance(node, ast.Constant) and node.value is None else node
 
 
 class Reader:
-    """Runs a function's bytecode on a stack of expressions."""
+    """Executes a function's bytecode symbolically, on a stack of expressions."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
@@ -138,7 +138,7 @@ class Reader:
         self.left = MOST_INSTRUCTIONS
 
     def block(self, place: int, stack: list[Any]) -> list[ast.stmt]:
-        """The statements from an instruction on to the return."""
+        """Return the statements from an instruction to the return."""
         stack, keywords = list(stack), ()
         statements: list[ast.stmt] = []
         while place < len(self.instructions):
@@ -166,7 +166,7 @@ class Reader:
             if name == "JUMP_FORWARD":
                 place = self.places[value]
             elif name in ("STORE_FAST", "STORE_FAST_LOAD_FAST"):
-                # An expression that waits on the stack was evaluated before the assignment, and cannot stand after it.
+                # An expression still on the stack was evaluated before the assignment and cannot be moved after it.
                 result = self.pop(stack)
                 if stack:
                     raise Unread(name)
@@ -185,7 +185,7 @@ class Reader:
         raise Unread("no return")
 
     def keeping(self, place: int) -> tuple[ast.boolop, int, int] | None:
-        """``and`` and ``or``: a jump that keeps what it looks at; where to, and where the other operand begins."""
+        """Recognise ``and`` and ``or``, a jump that keeps the tested value: the operator, its target, the other operand."""
         names = [i.opname for i in self.instructions[place : place + 4]]
         if names[0].endswith("_OR_POP"):  # until Python 3.11
             jump, rest = place, place + 1
@@ -202,7 +202,7 @@ class Reader:
         return kind, self.places[self.instructions[jump].argval], rest
 
     def returned(self, kind: ast.boolop, rest: list[ast.stmt], kept: list[ast.stmt], stack: list[Any]) -> ast.Return:
-        """The return of ``and`` or ``or``, from what is returned on the two ways."""
+        """Return the ``return`` of an ``and`` or ``or``, from the statements of its two paths."""
         if (
             len(rest) != 1
             or len(kept) != 1
@@ -232,7 +232,7 @@ class Reader:
         stack.append(ast.Call(functions[0], plain, named))
 
     def step(self, name: str, instruction: dis.Instruction, stack: list[Any]) -> None:
-        """One instruction that only moves the stack."""
+        """Execute an instruction that affects only the stack."""
         value = instruction.argval
         if name in SKIPPED:
             return

@@ -1,4 +1,4 @@
-"""The syntax tree of a function, found from its code object."""
+"""Finds a function's syntax tree from its code object."""
 
 from __future__ import annotations
 import __future__
@@ -23,7 +23,7 @@ from .bytecode import definition_of
 
 try:
     STARTED = os.stat("/proc/self").st_ctime
-except OSError:  # not on this system: the time of this import is close to it
+except OSError:  # no /proc: the time of this import is close
     STARTED = time.time()
 
 
@@ -32,7 +32,7 @@ class NoSource(BadInput):
 
 
 class InIntegers(NoSource, NoDerivative):
-    """A function computes in integers what it gives as a real number."""
+    """A function computes a real result in integers, so its derivative cannot be followed."""
 
 
 def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
@@ -52,7 +52,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
             "in it; reload the module"
         )
     if code.co_name == "<lambda>":
-        # The trees of lambdas are kept, and the caller may change what it is given.
+        # The trees of lambdas are cached, and the caller may modify its tree.
         node = copy.deepcopy(_find_lambda(code, "".join(lines)))
     else:
         node = _parse_definition(code, lines)
@@ -81,7 +81,7 @@ def _formula(function: FunctionType) -> ast.FunctionDef:
 
 
 def owner_class(function: FunctionType) -> str | None:
-    """The innermost class in whose body ``function`` was written, for the mangling of private names."""
+    """Return the innermost class whose body defines ``function``, for mangling private names."""
     parts = function.__code__.co_qualname.split(".")  # ``functools.wraps`` gives the function another name
     while len(parts) > 2 and parts[-2] == "<locals>":  # a function within a function
         parts = parts[:-2]
@@ -89,7 +89,7 @@ def owner_class(function: FunctionType) -> str | None:
 
 
 def describe(function: object) -> str:
-    """A function's name with the user's file and line, for messages."""
+    """Return a function's name with the user's file and line, for messages."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
     module = getattr(function, "__module__", None)
     code = getattr(function, "__code__", None)
@@ -99,7 +99,7 @@ def describe(function: object) -> str:
 
 
 def name_of(x: object, f: object) -> str | None:
-    """The name by which ``x``, made of the function ``f``, is found in the module of that: pickle keeps it by name."""
+    """Return the name under which ``x``, made from ``f``, is found in the module of ``f``, so that pickle can refer to it."""
     found: Any = sys.modules.get(getattr(f, "__module__", None) or "")
     name = getattr(f, "__qualname__", "")
     for part in name.split("."):
@@ -108,7 +108,7 @@ def name_of(x: object, f: object) -> str | None:
 
 
 def user_frame() -> tuple[str, int]:
-    """File and line of the innermost frame that is neither morula's nor a library's; of a library's if all others are."""
+    """Return file and line of the innermost frame outside morula and libraries; of a library if there is none."""
     innermost = frame = program_frame(sys._getframe(1)) or sys._getframe(1)
     while frame is not None and is_of_library(frame.f_code.co_filename):
         frame = program_frame(frame.f_back)
@@ -118,29 +118,29 @@ def user_frame() -> tuple[str, int]:
 
 @lru_cache(maxsize=4096)
 def is_of_library(filename: str) -> bool:
-    """Whether a file belongs to Python's standard library or to an installed package."""
+    """Return whether a file belongs to Python's standard library or to an installed package."""
     return filename.startswith((*_LIBRARIES, "<frozen ")) or any(part in filename for part in _INSTALLED)
 
 
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
-"""Folders of packages; there are several where a user's own, or those of another environment, are on the path."""
+"""Parts of paths of installed packages; the path may contain folders of the user or of other environments."""
 _LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")})
 
 
 def user_module() -> str:
-    """The name of the module in which that frame runs."""
+    """Return the name of the module of the innermost frame outside morula."""
     return (program_frame(sys._getframe(1)) or sys._getframe(1)).f_globals.get("__name__", "")
 
 
 def program_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame from ``frame`` on that is not the engine's own."""
+    """Return the innermost frame, from ``frame`` outwards, that is not the engine's."""
     while frame is not None and frame.f_globals.get("__name__", "").startswith(ENGINE):
         frame = frame.f_back
     return frame
 
 
 def example(name: str) -> str:
-    """The lines that give a function a derivative, for messages."""
+    """Return example code that defines a function's derivative, for messages."""
     return (
         f"    @morula.adjoint({name})\n"
         "    def _(*args):\n"
@@ -159,7 +159,7 @@ def _no_source(function: FunctionType) -> NoSource:
 
 def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
     if filename.startswith("<frozen "):
-        # The parts of the standard library that are built into the interpreter have their files all the same.
+        # Frozen modules of the standard library also have files.
         filename = str(module_globals.get("__file__") or filename)
     linecache.checkcache(filename)  # a module may have been reloaded
     lines = linecache.getlines(filename, module_globals)
@@ -170,7 +170,7 @@ def _lines(filename: str, module_globals: dict[str, object]) -> list[str]:
 
 
 def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-    """Whether a definition, compiled where it stands, gives the code of ``function``."""
+    """Return whether a definition, compiled in its context, gives the code of ``function``."""
     code = function.__code__
     arguments = node.args
     bare = ast.arguments(
@@ -215,7 +215,7 @@ def _plain_constants(code: CodeType) -> list[object]:
 
 
 def _is_in_module(function: FunctionType, node: ast.AST, text: str) -> bool:
-    """Whether the module of ``function`` has its code, as an import hook may have compiled it from other text."""
+    """Return whether the module contains the code of ``function``; an import hook may have compiled other text."""
     code = function.__code__
     if any(_does_the_same(code, c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())):
         return True
@@ -240,7 +240,7 @@ def future_flags(code: CodeType) -> int:
 
 
 def _is_of_now(code: CodeType, text: str) -> bool:
-    """Whether a file still has the code that was compiled from it: asked where it was written to after Python started."""
+    """Return whether a file still contains this code; a file not modified since Python started does."""
     try:
         changed = os.stat(code.co_filename).st_mtime
     except OSError:
@@ -251,7 +251,7 @@ def _is_of_now(code: CodeType, text: str) -> bool:
 
 
 def _instructions(code: CodeType) -> list[tuple[str, object]]:
-    """What a function does; how a method is loaded and called depends on whether the module's text has its import."""
+    """Return the instructions for comparison, without those that depend on whether the module imports the callee."""
     return [
         ("LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname, _exactly(i.argval))
         for i in get_instructions(code)
@@ -261,13 +261,13 @@ def _instructions(code: CodeType) -> list[tuple[str, object]]:
 
 
 def _exactly(x: object) -> object:
-    """What tells a constant apart from those that are equal to it."""
+    """Return a key that distinguishes a constant from equal ones of other types or signs."""
     return x if isinstance(x, (str, frozenset)) else (type(x), repr(x))
 
 
 @lru_cache(maxsize=8)
 def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
-    """The functions of a file, by first line and name."""
+    """Return the code objects in a file, by first line and name."""
     try:
         waiting = [compile(text, "<file>", "exec", dont_inherit=True)]
     except SyntaxError:
@@ -281,7 +281,7 @@ def _code_of(text: str) -> dict[tuple[int, str], list[CodeType]]:
 
 
 def parse(text: str) -> ast.Module:
-    """``ast.parse``, by one thread at a time: CPython counts the depth of what it builds for all threads together."""
+    """Call ``ast.parse`` under the lock: CPython counts the nesting depth for all threads together."""
     with one_at_a_time:
         return ast.parse(text)
 
@@ -289,11 +289,11 @@ def parse(text: str) -> ast.Module:
 def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     first = code.co_firstlineno
     indented = lines[first - 1][:1] in " \t"
-    # A wrapper keeps the indentation as it is: dedenting would change multi-line strings.
+    # Wrap instead of dedenting, which would change multi-line strings.
     prefix = "if True:\n" if indented else ""
     try:
         tree = parse(prefix + "".join(_block_by_indentation(lines[first - 1 :])))
-    except SyntaxError:  # a string or a bracket that goes on at the left margin
+    except SyntaxError:  # a string or bracket continues at the left margin
         try:
             tree = parse(prefix + "".join(inspect.getblock(lines[first - 1 :])))
         except SyntaxError:
@@ -304,13 +304,13 @@ def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
         return None
     if not _takes_the_same(node.args, code):
-        return None  # generated code that claims to be from here
+        return None  # generated code with this file name
     ast.increment_lineno(node, first - (2 if indented else 1))
     return node
 
 
 def _takes_the_same(arguments: ast.arguments, code: CodeType) -> bool:
-    """Whether a definition has the parameters of a piece of code; names of a class may have its name before them."""
+    """Return whether a definition has the parameters of a code object; private names may be mangled."""
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
     stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
@@ -319,7 +319,7 @@ def _takes_the_same(arguments: ast.arguments, code: CodeType) -> bool:
 
 
 def _block_by_indentation(lines: list[str]) -> list[str]:
-    """The lines of a definition: up to the first one that is indented no more than it (no tokenizer to wait for)."""
+    """Return the lines of a definition by indentation alone, which is faster than a tokenizer."""
     margin = len(lines[0]) - len(lines[0].lstrip())
     inside = False
     for i, line in enumerate(lines):
@@ -351,7 +351,7 @@ def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:
     if len(candidates) <= 1:
         return candidates[0] if candidates else None
     spans = {p for p in code.co_positions() if None not in p and p[2] != p[3]}
-    if not spans:  # Python 3.12 gives no position to a constant that is returned
+    if not spans:  # Python 3.12 records no position for a returned constant
         return next((node for node in candidates if repr(_constants(node)) == repr(code.co_consts)), None)
     for node in candidates:
         body = node.body

@@ -1,9 +1,9 @@
-"""What a piece of Python code may store by itself, read from its bytecode.
+"""Side effects of a code object, read from its bytecode.
 
-Code that only computes, and assigns to its own variables and to attributes of its arguments, need not be searched for what
-it has changed.  A function in Python that it calls has code of its own, and a profile function is told of the functions in C
-that it calls.  Calls that no profile function is told of (of classes in C, universal functions, slots) count as
-storing, unless they are known; so does every instruction that is not listed here.
+If code only computes, and assigns only local variables and attributes of its arguments, a run need not search for other
+changes.  Callees count separately: those in Python have code of their own, and a profile function observes those in C.
+Calls that no profile function observes (of classes in C, ufuncs, slots) count as storing unless they are known not to;
+so does every instruction that is not listed here.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ COMPUTING = set(
     RETURN_CONST END_FOR TO_BOOL NOT_TAKEN POP_ITER FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE
     """.split()  # noqa: SIM905
 ) | {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
-"""Instructions that store nothing but variables of the frame; calls, attributes and in-place operators are looked at more closely.
+"""Instructions that store only variables of the frame; calls, attributes and in-place operators are examined further.
 
-Not among them is subscription by anything but a position that is written there: a ``defaultdict`` stores what its factory gives.
+Subscription is not listed, except by a constant int (see ``_is_quiet``): a ``defaultdict`` stores its factory's result.
 """
 INTRINSICS = {"INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE"}
-"""Those of the instruction that calls a function of the interpreter, since Python 3.12, which only compute."""
+"""Arguments of CALL_INTRINSIC_1 (since Python 3.12) that only compute."""
 
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"}
 
@@ -68,11 +68,11 @@ FUNCTIONS = {
     ).split()
 }
 FUNCTIONS |= {f for m in (math, cmath) for f in vars(m).values() if isinstance(f, BuiltinFunctionType)}
-"""Functions in C that change nothing."""
+"""C functions without side effects."""
 
 UNCHANGING = {str, bytes, int, float, complex, bool, tuple, frozenset, range, type(None), slice, MappingProxyType}
 UNCHANGING |= {type({}.keys()), type({}.values()), type({}.items()), type(threading.Lock()), type(threading.RLock())}
-"""Classes whose methods change nothing that can be reached."""
+"""Classes whose methods have no visible side effects."""
 
 CONTAINERS = (list, dict, set, deque, OrderedDict, np.ndarray)
 READING = set(
@@ -82,32 +82,32 @@ READING = set(
     __getattribute__ __array_finalize__ __add__ __sub__ __mul__ __truediv__ __neg__ __abs__ __float__
     """.split()  # noqa: SIM905
 )
-"""Methods of containers, arrays and numbers that change nothing."""
+"""Methods of containers, arrays and numbers without side effects."""
 
 WITH_SLOTS = {*CONTAINERS, *UNCHANGING, object}
-"""Classes in C of which the slots named in ``READING`` change nothing."""
+"""C classes whose slots named in ``READING`` have no side effects."""
 
 OF_TEXT = {name for kind in (str, int, float) for name in vars(kind) if not name.startswith("_")}
 MADE = {object, tuple, int, float, complex, str, bytes, bool, frozenset, list, dict, set, range, slice, type, super}
 MADE |= {enumerate, zip, reversed, map, filter, np.ndarray}
-"""Classes in C that make an object, and call nothing that they are given but what ``map`` and ``filter`` do."""
+"""C classes that only make an object; of these only ``map`` and ``filter`` call an argument."""
 
 CALLED_OR_WRITTEN = {"key", "out"}
-"""Keywords by which functions in C are given what they call, or write into."""
+"""Keyword arguments that C functions call or write into."""
 
 
 class Effects:
-    """What code may store by itself: only some attributes of its arguments, but on its ``loud`` lines."""
+    """Side effects of a code object: on its ``loud`` lines any, elsewhere only stores to attributes of its arguments."""
 
     def __init__(self, code: CodeType) -> None:
-        self.attributes: list[tuple[str, str]] = []  # of which argument which
+        self.attributes: list[tuple[str, str]] = []  # stored: (argument, attribute)
         self.functions: list[
             tuple[str, ...]
-        ] = []  # global variables that are called, or what modules hold, by its path
-        self.mapped: list[tuple[str, ...]] = []  # those that map and filter call
-        self.methods: set[tuple[str, str]] = set()  # of which argument, or global variable, which is called
-        self.is_path = False  # whether an attribute that is loaded now belongs to the path of the last of the functions
-        self.is_read = bool(code.co_flags & inspect.CO_OPTIMIZED)  # else a body of a class, or text that is run
+        ] = []  # called globals, or attributes of modules, as paths
+        self.mapped: list[tuple[str, ...]] = []  # those called by map and filter
+        self.methods: set[tuple[str, str]] = set()  # called: (argument or global variable, method)
+        self.is_path = False  # whether a loaded attribute extends the last path in ``functions``
+        self.is_read = bool(code.co_flags & inspect.CO_OPTIMIZED)  # else a class body or code run by exec
         self.loud = {*self._loud(code)} if self.is_read else set()
         self.called = [(name, tuple(rest), False) for name, *rest in {*self.functions} - {*self.mapped}]
         self.called += [(name, tuple(rest), True) for name, *rest in {*self.mapped}]
@@ -125,7 +125,7 @@ class Effects:
             before = i
 
     def _is_quiet(self, code: CodeType, i: Instruction, before: Instruction | None, fixed: set[str]) -> bool:
-        """Whether an instruction stores at most what is entered here; ``fixed`` are the arguments that stay."""
+        """Return whether an instruction stores nothing but the attributes noted here; ``fixed``: arguments never rebound."""
         name = i.opname
         of = before.argval if before is not None and not i.is_jump_target else None
         of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
@@ -162,8 +162,8 @@ class Effects:
         return name in COMPUTING or name == "CALL_INTRINSIC_1" and i.argrepr in INTRINSICS
 
     def are_known(self, frame: FrameType, local: Mapping[str, Any]) -> bool:
-        """Whether a frame that starts now, with these variables, stores in no more than those attributes, and a profile
-        function sees its calls."""
+        """Return whether a frame that starts with these variables stores only to ``attributes``, and all its calls are
+        known or observed by a profile function."""
         space, outside = frame.f_globals, frame.f_builtins
         for name, path, is_mapped in self.called:
             function = space[name] if name in space else outside.get(name)
@@ -186,9 +186,9 @@ CACHED_PROPERTY = functools.cached_property.__get__.__code__
 
 
 def attributes_stored(frame: FrameType, by_lines: bool = False) -> list[tuple[Any, str]] | None:
-    """The attributes that a frame which starts now may store, with their objects; None if it may store anything else.
+    """Return the (object, attribute) pairs that a starting frame may store; None if it may store anything else.
 
-    ``by_lines``: on lines other than those that ``loud_lines`` gives.
+    ``by_lines``: ignore the lines in ``loud_lines``.
     """
     code, variables = frame.f_code, frame.f_locals
     if code is CACHED_PROPERTY:
@@ -201,12 +201,12 @@ def attributes_stored(frame: FrameType, by_lines: bool = False) -> list[tuple[An
 
 
 def loud_lines(frame: FrameType) -> set[int | None]:
-    """The lines on which a frame may store anything, and by which it is not there yet; with None, it may be anywhere."""
+    """Return the lines of a frame with arbitrary side effects; None among them stands for an unknown line."""
     return set() if frame.f_code is CACHED_PROPERTY else effects_of(frame.f_code).loud
 
 
 def _method(x: Any, name: str) -> Any:
-    """The attribute of an object, looked up without running code of its class."""
+    """Look up an attribute without running code of the object's class."""
     if isinstance(x, ModuleType):
         return vars(x).get(name)
     own = dict_of(x) if not isinstance(x, type) else {}
@@ -216,13 +216,13 @@ def _method(x: Any, name: str) -> Any:
 
 
 def shows(function: Any) -> bool:
-    """Whether a call of a function shows: it runs code in Python, or a profile function is told of it, or it only makes an object."""
+    """Return whether a call is observable (it runs Python code or a profile function sees it) or only makes an object."""
     kind = type(function)
     if kind in (FunctionType, BuiltinFunctionType, MethodDescriptorType):
         return True
     if kind in (staticmethod, classmethod, MethodType):
         return shows(function.__func__)
-    if kind is CACHED:  # a run has caches of its own: it never sees what is kept here
+    if kind is CACHED:  # a run has its own caches and never sees this one
         return type(getattr(function, "__wrapped__", None)) is FunctionType
     if kind is WrapperDescriptorType:
         return function.__objclass__ in WITH_SLOTS and function.__name__ in READING
@@ -236,7 +236,7 @@ def shows(function: Any) -> bool:
 
 
 def changes_nothing(function: Any) -> bool:
-    """Whether a function in C, of which a profile function is told, leaves everything as it is."""
+    """Return whether a C function that a profile function observes has no side effects."""
     if function in FUNCTIONS:
         return True
     bound = getattr(function, "__self__", None)
@@ -249,7 +249,7 @@ def changes_nothing(function: Any) -> bool:
 
 
 def _is_stored_in(x: Any, name: str) -> bool:
-    """Whether an assignment to an attribute of an object is one to its ``__dict__`` or a slot, or runs code in Python."""
+    """Return whether assigning an attribute stores into ``__dict__`` or a slot, or runs Python code."""
     if isinstance(x, (type, ModuleType)):
         return False
     if slot_of(type(x), name) is not None:
@@ -259,7 +259,7 @@ def _is_stored_in(x: Any, name: str) -> bool:
 
 
 def attribute(x: Any, name: str) -> Any:
-    """What an object holds in an attribute of its own, or ``MISSING``; no code of its class is run."""
+    """Return an instance attribute, or ``MISSING``, without running code of the object's class."""
     own = dict_of(x)
     if name in own:
         return own[name]
@@ -277,7 +277,7 @@ MOST_CODES = 4096
 
 
 def effects_of(code: CodeType) -> Effects:
-    """The effects of a piece of code, read once."""
+    """Return the cached effects of a code object."""
     entry = _found.get(id(code))
     if entry is None:
         if len(_found) >= MOST_CODES:
@@ -287,7 +287,7 @@ def effects_of(code: CodeType) -> Effects:
 
 
 class Stored:
-    """The names that a piece of code stores in."""
+    """The names that a code object stores to."""
 
     def __init__(self, code: CodeType) -> None:
         found = [*instructions(code)]

@@ -1,4 +1,4 @@
-"""The expressions of a function -> operations of the IR."""
+"""Lowers the expressions of a function to operations of the IR."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNDEFINED = Value("undefined")
 
 
 STATIC = (str, type(None))
-"""Classes of arguments for whose very value a function is compiled: names of methods, and what is left out."""
+"""Classes of arguments whose value is a compile-time constant: method names and omitted arguments."""
 
 FOLDED = {operator.is_, operator.is_not, operator.eq, operator.ne, operator.not_, operator.lt, operator.gt}
 FOLDED |= {operator.le, operator.ge}
@@ -40,7 +40,7 @@ PLAIN = (*STATIC, bool, int, float)
 
 
 class Expressions:
-    """What lowers expressions; ``frontend`` adds the statements."""
+    """Lowers expressions; ``statements`` adds the statements."""
 
     python: FunctionType
     guards: list[tuple[Any, str, Any]]
@@ -54,18 +54,18 @@ class Expressions:
         raise Unstructured(f"{what} in {describe(self.python)}, line {line}, has no structured form")
 
     def decided(self, condition: Value) -> bool | None:
-        """Which way a condition goes that is known already."""
+        """Return the truth of a constant condition, else None."""
         return bool(condition.constant) if condition.is_constant and isinstance(condition.constant, PLAIN) else None
 
     def display(self, value: Value) -> list[Value] | None:
-        """The elements of a tuple or list that was just written down, so that unpacking it costs nothing."""
+        """Return the elements of a tuple or list display of this block, so that unpacking it needs no operation."""
         for op in self.block.operations:
             if value in op.results and op.kind == "call" and op.callee in (make_tuple, make_list):
                 return op.operands
         return None
 
     def nested(self, run: Any, env: Environment, names: list[str] | None = None) -> Block:
-        """A nested block: ``run`` lowers into it, from an environment of its own, and gives its results."""
+        """Return a nested block; ``run`` lowers into it from a copy of the environment and returns its results."""
         outer, self.block = self.block, Block()
         inner = dict(env)
         for name in names or ():
@@ -77,7 +77,7 @@ class Expressions:
         return block
 
     def part(self, run: Any, env: Environment, names: list[str] | None = None) -> Block:
-        """A nested block that gives one value; a name assigned in it would not be known outside."""
+        """Return a nested block with one result; it may not assign names, which would be unknown outside."""
 
         def value(inner: Environment) -> list[Value]:
             before = dict(inner)
@@ -156,7 +156,7 @@ class Expressions:
         return self.emit("if", None, [first], blocks=[later, Block(results=[first])])
 
     def membership(self, left: Value, op: Any, container: Any, node: Any, env: Environment) -> Value:
-        """``x in (...)``, where both are known."""
+        """Fold ``x in (...)`` of constants."""
         found = self.expression(container, env)
         made = self.display(found)
         if made is not None and all(v.is_constant for v in made):
@@ -241,7 +241,7 @@ class Expressions:
         return self.emit("call", callee, operands, keywords=tuple(names))
 
     def bound(self, callee: FunctionType, operands: list[Value], names: list[str]) -> tuple[list[Value], list[str]]:
-        """The arguments of a call in the order of the parameters, defaults filled in, if these are all positional."""
+        """Return a call's arguments in parameter order with defaults filled in, if all parameters are positional."""
 
         code = callee.__code__
         parameters = code.co_varnames[: code.co_argcount]

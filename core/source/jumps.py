@@ -1,4 +1,4 @@
-"""Jumps out of statements, normalised on the syntax tree before it is lowered: ``break``, ``continue``, early ``return``."""
+"""Normalises ``break``, ``continue`` and early ``return`` on the syntax tree, before it is lowered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def assigned(body: list[Any]) -> set[str]:
 
 
 def jumps_out(node: Any, kind: type) -> bool:
-    """Whether a statement holds a ``return``, ``break`` or ``continue`` that leaves it."""
+    """Return whether a statement contains a ``return``, ``break`` or ``continue`` that leaves it."""
     inner = [*getattr(node, "body", []), *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
     for part in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
         inner += part.body
@@ -49,7 +49,7 @@ def always_returns(body: list[Any]) -> bool:
 
 
 def always_raises(body: list[Any]) -> bool:
-    """Whether a body ends in an exception whatever happens, and nothing jumps out of it before."""
+    """Return whether a body certainly raises: every path does, and no jump leaves it before."""
     whole = ast.If(ast.Constant(True), body, [])
     if any(jumps_out(whole, kind) for kind in (ast.Return, ast.Break, ast.Continue)):
         return False
@@ -60,7 +60,7 @@ def always_raises(body: list[Any]) -> bool:
 
 
 def without_continue(body: list[Any]) -> list[Any]:
-    """``if c: ...; continue`` followed by more: the rest goes into the other branch."""
+    """Remove ``continue``: the statements after ``if c: ...; continue`` move into the other branch."""
     for i, statement in enumerate(body):
         if isinstance(statement, ast.Continue):
             return body[:i] or [ast.Pass(lineno=statement.lineno)]
@@ -77,7 +77,7 @@ def _ends(body: list[Any], kind: type) -> bool:
 
 
 def without_break(body: list[Any], flag: str) -> list[Any]:
-    """``break`` sets a flag and continues; the loop's condition reads the flag."""
+    """Replace ``break`` by setting a flag and ``continue``; the loop's condition reads the flag."""
 
     class Replace(ast.NodeTransformer):
         def visit_Break(self, node: ast.Break) -> Any:

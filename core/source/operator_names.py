@@ -1,4 +1,4 @@
-"""The operators of Python's syntax and the functions of the module ``operator`` that compute them."""
+"""Maps Python's operators to functions of the module ``operator``."""
 
 from __future__ import annotations
 

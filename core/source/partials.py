@@ -1,4 +1,4 @@
-"""What the functions of a rule are made of: their IR where they are one expression, and which arguments they read."""
+"""Analyses the functions of a rule: their IR if they are one expression, and the arguments that they read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .statements import lower
 
 
 def fold(block: Block) -> None:
-    """Compute now what depends on constants only, as ``2 - 1`` in the exponent of ``2 * x ** (2 - 1)``."""
+    """Fold constants, as ``2 - 1`` in the exponent of ``2 * x ** (2 - 1)``."""
     kept: list[Operation] = []
     known: dict[Value, Value] = {}
     for op in block.operations:
@@ -39,7 +39,7 @@ def fold(block: Block) -> None:
 
 @lru_cache(maxsize=1024)
 def expression_of(partial: Any) -> Function | None:
-    """The IR of a partial derivative that is one expression."""
+    """Return the IR of a partial derivative that is one expression, else None."""
     if partial.__name__ != "<lambda>" or partial.__defaults__ or partial.__closure__:
         return None
     try:
@@ -51,7 +51,7 @@ def expression_of(partial: Any) -> Function | None:
 
 @lru_cache(maxsize=1024)
 def used_parameters(function: Any) -> frozenset[int]:
-    """Which parameters a function reads; every other one need not be saved for it."""
+    """Return the positions of the parameters that a function reads; the others need not be saved for it."""
     if not isinstance(function, FunctionType) or function.__code__.co_flags & 0x0C:
         return frozenset(range(64))
     code = function.__code__

@@ -1,4 +1,4 @@
-"""Private names of a class in the functions within its methods: ``__x`` as ``_Class__x``, as Python compiles them."""
+"""Mangles private names in functions nested in methods, as Python does: ``__x`` becomes ``_Class__x``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class PrivateNames(ast.NodeTransformer):
-    """Replaces the names in a nested function; a class in it has private names of its own."""
+    """Mangles the names in a nested function, except within a class in it, which mangles its own."""
 
     def __init__(self, mangle: Callable[[str], str]) -> None:
         self.mangle = mangle

@@ -1,4 +1,4 @@
-"""What a derivative needs of a function, its arguments and its result, and the errors that say what is missing."""
+"""Checks that a function, its arguments and its result can be differentiated, and the errors if not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def kind_of(x: Any) -> str:
 
 
 def out_of_range(f: Any, position: int, args: tuple[Any, ...]) -> BadInput:
-    """The error for an ``argnums`` that names no argument of a call."""
+    """Return the error for an ``argnums`` out of range."""
     n = len(args)
     return BadInput(
         f"argnums {position} is out of range: {describe(f)} was called with {n} positional argument{'' if n == 1 else 's'}; what is "
@@ -32,7 +32,7 @@ def out_of_range(f: Any, position: int, args: tuple[Any, ...]) -> BadInput:
 
 
 def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
-    """The error for a function that is to be differentiated and does not return a real scalar."""
+    """Return the error for a differentiated function that does not return a real scalar."""
     if y is None:
         return nothing_returned(f)
     if isinstance(y, tuple):
@@ -47,7 +47,7 @@ def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
 
 
 def no_pair(f: Any, y: Any) -> BadInput:
-    """The error for a function that does not return ``(value, aux)``."""
+    """Return the error for a function that does not return ``(value, aux)``."""
     if y is None:
         return nothing_returned(f)
     return BadInput(f"with has_aux, {describe(f)} must return a pair (value, aux), not {kind_of(y)}")

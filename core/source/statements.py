@@ -1,7 +1,7 @@
-"""A Python function -> IR, from its syntax tree.
+"""Lowers the syntax tree of a Python function to IR.
 
-Names become SSA values: a branch gives the names that it assigns, a loop carries those that its body assigns.  Early
-returns and ``continue`` are normalised by moving what follows into the other branch.  What has no structured form here
+Names become SSA values: an ``if`` returns the names that its branches assign, a loop carries those that its body
+assigns.  Early returns and ``continue`` are normalised by moving the rest into the other branch.  Other constructs
 (exceptions, generators, nested functions, ``with``) raises ``Unstructured``, and the recorded tier takes the function.
 """
 
@@ -23,10 +23,10 @@ NEVER = Value("never")  # the result of statements that end in an exception
 
 
 def lower(function: FunctionType, static: dict[int, Any] | None = None) -> tuple[Function, list[tuple[Any, str, Any]]]:
-    """The IR of ``function`` and its guards: the globals that were read, as (namespace, name, object).
+    """Return the IR of ``function`` and its guards: the globals that it reads, as (namespace, name, object).
 
-    The free variables of a closure are parameters after the function's own.  ``static`` gives the values of parameters,
-    by their position, that are known: branches that they decide are not read.
+    Free variables of a closure become parameters after the function's own.  ``static`` maps positions of parameters to
+    compile-time constants; branches that these exclude are not lowered.
     """
     return _Lowering(function, static or {}).function()
 
@@ -60,7 +60,7 @@ class _Lowering(Expressions):
         name = code.co_name.strip("<>")
         return Function(name, parameters, self.block, code.co_filename), self.guards
 
-    # Statements: each sequence gives the value that it returns, or None if it runs off its end.
+    # Statements: lowering a sequence returns its return value, or None if control reaches its end.
 
     def statements(self, body: list[Any], env: Environment) -> Value | None:
         for i, statement in enumerate(body):
@@ -69,7 +69,7 @@ class _Lowering(Expressions):
             if isinstance(statement, ast.Raise):
                 return NEVER
             if isinstance(statement, ast.Try) and not statement.finalbody:
-                # If it raises, the run is recorded instead, and what is caught there is caught by Python.
+                # If it raises, the call is recorded instead, where Python handles the exception.
                 return self.statements([*statement.body, *statement.orelse, *rest], env)
             if isinstance(statement, ast.Return):
                 return Value(constant=None) if statement.value is None else self.expression(statement.value, env)
@@ -113,7 +113,7 @@ class _Lowering(Expressions):
         return self.emit("if", None, [condition], blocks=blocks)
 
     def surviving(self, condition: Value, blocks: list[Block], ends: list[Value]) -> Value:
-        """What follows a condition of which one way, or both, ends in an exception."""
+        """Lower an ``if`` with a branch that always raises: check the condition and continue with the other branch."""
         first = ends[0] is NEVER
         if ends[first] is NEVER:
             return NEVER
@@ -177,7 +177,7 @@ class _Lowering(Expressions):
         self.emit("call", leave_unless, [self.expression(node.test, env)], results=0)
 
     def branch(self, node: ast.If, condition: Value, env: Environment) -> bool:
-        """An ``if`` without a return; True if both ways end in an exception."""
+        """Lower an ``if`` without a return; True if both branches always raise."""
         names = sorted(assigned(node.body) | assigned(node.orelse))
         ends: list[Environment] = []
 
@@ -239,7 +239,7 @@ class _Lowering(Expressions):
         self.after_loop(names, results, node, env)
 
     def carried(self, node: Any, env: Environment) -> tuple[list[str], list[Any], Any]:
-        """The names that a loop carries, its body and its test, with ``break`` made into a condition."""
+        """Return a loop's carried names, body and test, with ``break`` turned into a condition."""
         body, test = list(node.body), getattr(node, "test", None)
         if jumps_out(node, ast.Break):
             flag = f"_break{node.lineno}"
