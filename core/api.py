@@ -143,7 +143,19 @@ def _pullback(
 
 
 def gradient(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """Return the gradient of the real scalar ``f(*args, **kwargs)``: a tuple with one entry per positional argument.
+    """Return the gradient of the real scalar ``f(*args, **kwargs)``, by reverse mode.
+
+    Args:
+        f: returns a real scalar.
+        *args: numbers, arrays, and lists, tuples, dicts or objects of these.
+        **kwargs: passed on, not differentiated.
+
+    Returns:
+        A tuple with one gradient per positional argument, each in its argument's structure.
+
+    Raises:
+        BadInput: ``f`` is not callable, its source cannot be read, or its result is not a real scalar.
+        NoDerivative: a cotangent reaches a call that has neither rule nor source.
 
     >>> gradient(lambda x, y: x * y**2, 2.0, 3.0)
     (9.0, 12.0)
@@ -188,7 +200,18 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
-    """Return a function like ``grad``'s for ``(value, gradient)``, or ``((value, aux), gradient)`` with ``has_aux``.
+    """Return a function that computes the value and the gradient of the real scalar function ``f``.
+
+    Args:
+        f: returns a real scalar; with ``has_aux``, a pair of a real scalar and any other value.
+        argnums: the position of the argument to differentiate, or several (the gradient is then a tuple).
+        has_aux: return ``aux`` as well.
+
+    Returns:
+        A function of the arguments of ``f`` that returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+
+    Raises:
+        BadInput: as for ``grad``.
 
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
@@ -344,6 +367,9 @@ def hessian(f: Function, argnums: int = 0) -> Function:
     Returns:
         The Jacobian of the gradient: for an array x an array of shape ``x.shape + x.shape``.
 
+    Raises:
+        BadInput: ``f`` does not return a real scalar, or a number in the argument is complex.
+
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
     [[6.0, 4.0], [4.0, 0.0]]
     """
@@ -391,8 +417,12 @@ def _(f: Function, x: Any) -> Any:
 def show(f: Function, *args: Any) -> None:
     """Print the code that runs when ``f`` is differentiated.
 
-    For a function of the structured tier, this is its forward and backward sweep for the types of ``args`` (floats, if
-    none are given); for any other function, its instrumented source.
+    For a function of the structured tier, this is its forward and backward sweep; for any other, its instrumented
+    source.
+
+    Args:
+        f: the function.
+        *args: arguments whose types the sweeps are written for; floats if none are given.
 
     >>> show(lambda x: x * x)
     def lambda_forward(x):

@@ -96,39 +96,43 @@ class Generator:
         return np.concatenate(parts)[:n].reshape(shape)
 
     def random(self, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Uniform in [0, 1): multiples of 2^-53, of 2^-24 for float32."""
+        """Return numbers uniform in [0, 1): multiples of 2^-53, or of 2^-24 for float32.
+
+        >>> 0 <= Generator(1).random() < 1
+        True
+        """
         if _is_single(dtype):
             return (self.bits(size, 32) >> np.uint64(8)).astype(np.float32) * np.float32(2**-24)
         return (self.bits(size) >> np.uint64(11)).astype(np.float64) * 2**-53
 
     def _inside(self, size: Shape, dtype: Any) -> Any:
-        """Uniform in (0, 1), symmetric about 1/2: neither 0 nor 1."""
+        """Return numbers uniform in (0, 1), symmetric about 1/2."""
         if _is_single(dtype):
             return ((self.bits(size, 32) >> np.uint64(9)).astype(np.float32) + np.float32(0.5)) * np.float32(2**-23)
         return ((self.bits(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2**-52
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Uniform in [low, high); differentiable in both."""
+        """Return numbers uniform in [low, high); differentiable in both."""
         return low + (high - low) * self.random(_common(size, low, high), dtype)
 
     def standard_normal(self, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Normal with mean 0 and variance 1, by the inverse of the distribution function."""
+        """Return normal numbers of mean 0 and variance 1, by inversion of the distribution function."""
         return ndtri(self._inside(size, dtype))
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Normal with mean ``loc`` and standard deviation ``scale``; differentiable in both."""
+        """Return normal numbers of mean ``loc`` and standard deviation ``scale``; differentiable in both."""
         return loc + scale * self.standard_normal(_common(size, loc, scale), dtype)
 
     def exponential(self, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Exponential with mean ``scale``; differentiable in it."""
+        """Return exponentially distributed numbers of mean ``scale``; differentiable in it."""
         return -np.log1p(-self.random(_common(size, scale), dtype)) * scale
 
     def bernoulli(self, p: Any = 0.5, size: Shape = None) -> Any:
-        """True with probability p."""
+        """Return bools that are True with probability ``p``."""
         return self.random(_common(size, p)) < p
 
     def integers(self, low: Any, high: Any = None, size: Shape = None) -> Any:
-        """Equally likely integers in [low, high), or in [0, low) without ``high``, as int64.
+        """Return integers uniform in [low, high), or in [0, low) without ``high``, as int64.
 
         Raises:
             BadInput: the interval is empty.
@@ -148,7 +152,7 @@ class Generator:
         return low + (drawn % n).astype(np.int64)
 
     def permutation(self, x: Any) -> Any:
-        """The integers 0 to x - 1, or the rows of an array x, in random order."""
+        """Return the integers 0 to x - 1, or a copy of an array x with its rows, in random order."""
         if np.ndim(x) == 0:
             return np.argsort(self.bits(x), kind="stable")
         x = np.asarray(x)
@@ -159,9 +163,9 @@ class Generator:
         x[...] = self.permutation(x)
 
     def choice(self, a: Any, size: Shape = None, replace: bool = True, p: Any = None) -> Any:
-        """Integers below ``a``, or rows of an array ``a``, equally likely or with probabilities ``p``.
+        """Return integers below ``a``, or rows of an array ``a``, drawn uniformly or with probabilities ``p``.
 
-        Without replacement and with ``p``, each is drawn among the remaining ones in proportion to p
+        Without replacement and with ``p``, each is drawn from the remaining ones in proportion to p
         (P. S. Efraimidis and P. G. Spirakis, Weighted random sampling with a reservoir, Inf. Process. Lett. 97, 2006).
 
         Raises:

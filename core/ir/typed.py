@@ -286,8 +286,8 @@ custom = Primitive("custom", lambda shape, *values, n, m, backward: values[:n] i
 
 In the backward sweep their cotangents propagate to x only: ``backward(*residuals, *dy)`` returns the cotangents of x,
 with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the
-operation: its forward sweep has y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code that
-is not differentiated.
+operation: its forward sweep has y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code
+that is not differentiated.
 """
 
 

@@ -1,6 +1,6 @@
 """Reading parts of arrays: the transpose of reading is adding to zeros, ``scatter``.
 
-Also what chooses between arrays (``where``, ``select``, ``choose``), which passes exactly nothing to what is not taken.
+Also selection between arrays (``where``, ``select``, ``choose``): entries not selected get an exact zero.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def matmul_right(dy, y, a, b, **kwargs):
 
 
 def on_usual_axes(pullback: Any, dy: Any, a: Any, b: Any, axes: Any, operand: int) -> Any:
-    """The cotangent of an operand, for a call that was told where in each array the vectors and matrices lie."""
+    """The cotangent of an operand of a call with ``axes``, which place the vectors and matrices in each array."""
     places = [(place,) if np.ndim(place) == 0 else tuple(place) for place in axes]
     arrays = [np.moveaxis(x, place, last(place)) for x, place in zip((a, b), places)]
     if len(places) > 2:
@@ -145,7 +145,7 @@ def contracted_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     return [int(i) % rows for i in np.ravel(of_a)], [int(i) % columns for i in np.ravel(of_b)]
 
 
-# The axes of each product are those that stay free, and the contracted ones in the order of the other factor.
+# Each product has the free axes, then the contracted ones in the order of the other factor.
 
 
 def tensordot_left(dy, y, a, b, axes=2):
@@ -201,7 +201,7 @@ def kron_right(dy, y, a, b):
 vjp(np.kron, kron_left, kron_right)
 
 
-# cross: the cotangents are b x dy and dy x a, in space; vectors of the plane are put into it
+# cross: the cotangents are b x dy and dy x a in three dimensions; vectors of two are embedded
 
 
 def cross_left(dy, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
@@ -221,7 +221,7 @@ def cross_right(dy, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 
 def in_space(x: Any) -> Any:
-    """Vectors of the plane as vectors of space."""
+    """Embed vectors of two dimensions in three."""
     return x if x.shape[-1] == 3 else np.concatenate((x, np.zeros_like(x[..., :1])), axis=-1)
 
 
@@ -263,7 +263,7 @@ def vecdot_right(dy, y, x1, x2, *, axis=-1, keepdims=False, **kwargs):
 
 
 def without_vectors(dy: Any, axis: int, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """``dy`` without the axis that ``keepdims`` has left in place of the vectors."""
+    """Remove the axis that ``keepdims`` kept from ``dy``."""
     axes = kwargs.get("axes")
     if axes is None:
         return np.squeeze(dy, axis), kwargs

@@ -49,8 +49,8 @@ def outer(z: Any, x: Any, as_vectors: bool) -> Any:
 
 # Cholesky
 
-# The triangle that is not the factor's comes back from cho_factor as it was given, or zero: since SciPy 1.18 that depends
-# on whether the factor is written over what was given.
+# The other triangle of cho_factor's result is unspecified: that of the input, or zero (since SciPy 1.18 depending on
+# whether the factor overwrites the input).
 KEEPS_OTHER_TRIANGLE = bool(scipy.linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 2.0]]))[0][1, 0])
 
 
@@ -116,7 +116,7 @@ def lu_cotangent(dl: Any, du: Any, l: Any, u: Any) -> Any:  # noqa: E741
 
 
 def rows(a: Any, order: Any) -> Any:
-    """The rows of each matrix in ``a`` in the order of ``order`` (..., m)."""
+    """Reorder the rows of each matrix in ``a`` by ``order`` (..., m)."""
     return np.take_along_axis(a, order[..., None], axis=-2)
 
 

@@ -1,7 +1,7 @@
 """NumPy programs that model the compiled functions of ``scipy.interpolate``.
 
 Piecewise polynomials are local powers of x - x_i with the coefficient of the highest power first; splines are sums of
-B-splines.  Which piece a point is in is found by a search, which has no derivative.
+B-splines.  The search for the piece that contains a point has no derivative.
 
 Source: C. de Boor, A Practical Guide to Splines (1978), chapters IX and X.
 """
@@ -90,7 +90,7 @@ def evaluate_nd(c, xs, ks, xp, dx, extrapolate, out):
 
 
 def fix_continuity(c, x, order):
-    """Each piece begins with the derivatives, up to ``order``, with which the one before it ends."""
+    """Continuity: each piece starts with the derivatives, up to ``order``, with which the previous one ends."""
     columns = [c[:, 0]]
     for m in range(1, np.shape(c)[1]):
         ends = [power_sum(columns[-1], x[m] - x[m - 1], nu) / perm(nu, nu) for nu in range(order, -1, -1)]
@@ -103,7 +103,7 @@ def roots_found(c: Any, x: Any, y: Any, discontinuity: Any, extrapolate: Any) ->
 
 
 def real_roots(c, x, y, report_discont, extrapolate):
-    """One step of Newton's method, which moves no root, has the derivatives of the implicit function theorem."""
+    """One Newton step at a root leaves it in place and has the derivative of the implicit function theorem."""
     found = []
     for k, roots in enumerate(roots_found(c, x, y, report_discont, extrapolate)):
         i = piece(x, roots)
@@ -184,7 +184,7 @@ def collocation(x: Any, t: Any, k: int) -> Any:
 
 
 def banded_collocation(x, t, k, ab, offset=0):
-    """The same in the storage of LAPACK's banded matrices, transposed."""
+    """The collocation matrix in LAPACK's band storage, transposed."""
     j = knot_interval(t, k, x)
     filled = np.zeros(np.shape(ab))
     rows = np.arange(len(x)) + offset
@@ -204,13 +204,13 @@ def normal_equations(x, t, k, y, w, ab, rhs):
 
 
 def data_matrix(x, t, k, w, extrapolate=False):
-    """The rows of the collocation matrix, weighted, without their zeros."""
+    """The non-zero entries of the weighted collocation matrix, by rows, and the first column of each row."""
     j = knot_interval(t, k, x)
     return np.stack(basis(t, k, x, j), axis=-1) * w[:, None], j - k, len(t) - k - 1
 
 
 def least_squares(x, y, t, k, w, periodic=False):
-    """The coefficients; the triangular factors with which SciPy finds them are not computed here."""
+    """The coefficients; None for SciPy's triangular factors."""
     if periodic:
         raise NoDerivative("a periodic least-squares spline has no derivative rule; use make_interp_spline")
     a = collocation(x, t, k) * w[:, None]
@@ -218,7 +218,7 @@ def least_squares(x, y, t, k, w, periodic=False):
 
 
 def collocation_of_several(xvals, t, len_t, k, indices_k1d, cstrides):
-    """The rows of the collocation matrix of a product of splines, without their zeros."""
+    """The non-zero entries, by rows, of the collocation matrix of a tensor-product spline."""
     splines = []
     for d, order in enumerate(k):
         knots = t[d, : int(len_t[d])]
@@ -255,7 +255,7 @@ def fitpack_spline(t, c, k, x, e=0):
 
 
 def fitpack_derivative(t, c, k, x, nu=1, e=0):
-    """``e`` says what is outside: 0 the last polynomial, 1 zero, 3 the value at the end."""
+    """``e`` selects the value outside: 0 extrapolation, 1 zero, 3 the value at the boundary."""
     beyond = spline_outside(t, k, x)
     n = len(t) - k - 1
     if e == 3:
@@ -273,7 +273,7 @@ def fitpack_integral_and_parts(t, c, k, a, b):
 
 
 def fitpack_integral(t, c, k, a, b):
-    """With the antiderivative's coefficients (de Boor X.31); the spline is zero outside of its knots."""
+    """Integrate by the antiderivative's coefficients (de Boor X.31); the spline is zero outside its knots."""
     n = len(t) - k - 1
     steps = c[:n] * (t[k + 1 :] - t[:n]) / (k + 1)
     sums = np.concatenate((np.zeros(1), np.cumsum(steps)))
@@ -341,7 +341,7 @@ def radial_coefficients(x, y, kernel, epsilon, powers, shift, scale):
 
 
 def distances(x: Any, y: Any) -> Any:
-    """Euclidean distances, with the derivative zero where it is zero."""
+    """Euclidean distances; the derivative is zero at distance zero."""
     return np.linalg.norm(x[:, None, :] - y[None, :, :], axis=-1)
 
 
@@ -352,7 +352,7 @@ if isinstance(compiled("scipy.interpolate", "_rbfinterp_xp"), ModuleType):
     model(compiled("scipy.interpolate", "_rbfinterp_pythran._build_evaluation_coefficients"), radial_coefficients)
 
 
-# FITPACK: splines of two variables, and the spline of one that goes through all points
+# FITPACK: bivariate splines, and the interpolating spline of one variable
 
 
 def surface(tx, ty, c, kx, ky, x, y):
@@ -364,7 +364,7 @@ def surface_at_points(tx, ty, c, kx, ky, x, y):
 
 
 def surface_derivative(tx, ty, c, kx, ky, nux, nuy, x, y):
-    """On the grid of ``x`` and ``y``."""
+    """The derivative on the grid of ``x`` and ``y``."""
     x, y = np.atleast_1d(x, y)
     across, along = np.repeat(x, len(y)), np.tile(y, len(x))
     z, ier = surface_derivative_at_points(tx, ty, c, kx, ky, nux, nuy, across, along)
@@ -372,7 +372,7 @@ def surface_derivative(tx, ty, c, kx, ky, nux, nuy, x, y):
 
 
 def surface_derivative_at_points(tx, ty, c, kx, ky, nux, nuy, x, y):
-    """Points outside are moved to the edge."""
+    """The derivative at points; points outside are moved to the boundary."""
     x, y = np.atleast_1d(x, y)
     n, m = len(tx) - kx - 1, len(ty) - ky - 1
     x, y = np.clip(x, tx[kx], tx[n]), np.clip(y, ty[ky], ty[m])
@@ -393,7 +393,7 @@ def smoothed_curve(*args):
 
 
 def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
-    """Without smoothing: the knots are the points but for some at the ends, or are between them if k is even."""
+    """The interpolating spline: inner knots at the points without some at the ends, or midway between if k is even."""
     if s is None or s > 0:
         smoothed_curve()
     half = k // 2
@@ -408,7 +408,7 @@ def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
 
 
 def given_or_fitted_curve(iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk):
-    """With knots of the caller's own it is the curve of least squares."""
+    """With the caller's knots (negative ``iopt``), the least-squares spline."""
     if iopt == 0:
         _, _, _, _, _, _, _, _, t, c, _, _, _, _ = fitted_curve(x, y, k, w, xb, xe, s, len(t))
         return len(x) + k + 1, t, c, None, 0
@@ -429,11 +429,11 @@ model(compiled("scipy.interpolate", "_dfitpack.fpcurf1"), smoothed_curve)
 model(compiled("scipy.interpolate", "_fitpack.curfit"), given_or_fitted_curve)  # SciPy 1.18
 
 
-# Linear interpolation in a triangulation, whose simplices stay the same
+# Linear interpolation in a triangulation, which is constant
 
 
 def containing(triangulation: Any, x: Any, simplex_tolerance: float = 1.0) -> Any:
-    """The tolerance is in units of that by which SciPy finds simplices."""
+    """Find simplices; the tolerance is in units of SciPy's default, 100 eps."""
     return triangulation.find_simplex(x, tol=simplex_tolerance * 100 * np.finfo(float).eps)
 
 

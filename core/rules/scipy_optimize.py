@@ -1,4 +1,4 @@
-"""Derivatives of compiled solvers of ``scipy.optimize`` that take numbers only, no function."""
+"""Derivatives of compiled solvers of ``scipy.optimize`` that take arrays, not functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .table import joint
 
 
 def nnls_pullback(dy: Any, y: Any, A: Any, b: Any, maxiter: int) -> tuple[Any, Any]:
-    """Least squares in the variables that are not held at zero: A_P^T (b - A_P x_P) = 0."""
+    """Differentiate the normal equations of the positive variables P: A_P^T (b - A_P x_P) = 0."""
     dx, dnorm, _ = dy
     x, norm, _ = y
     free = x > 0
@@ -30,5 +30,5 @@ def nnls_pullback(dy: Any, y: Any, A: Any, b: Any, maxiter: int) -> tuple[Any, A
     return da, db
 
 
-if hasattr(scipy.optimize, "_slsqplib"):  # before SciPy 1.16 it was another program
+if hasattr(scipy.optimize, "_slsqplib"):  # SciPy 1.16
     joint(scipy.optimize._slsqplib.nnls, nnls_pullback)  # type: ignore[attr-defined]

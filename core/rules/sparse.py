@@ -1,8 +1,8 @@
 """Derivatives of the compiled kernels of ``scipy.sparse``; the rest of the package is Python that calls them.
 
-Every kernel is linear, or bilinear, in the stored values, with the places of the entries held fixed.  What a linear one
-does is told by pairs (p, q): the stored value p is added to the entry q of the result.  A kernel that only moves values
-gives its pairs itself, when it is run on their numbers.
+Every kernel is linear or bilinear in the stored values; the sparsity pattern is constant.  Pairs (p, q) describe a
+linear kernel: it adds the stored value p to entry q of the result.  For a kernel that only moves values, running it on
+the values' positions yields the pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rows(indptr: Any) -> Any:
 
 
 def at(places: Any, values: Any, count: int) -> Any:
-    """A vector with ``values`` added up at their ``places``."""
+    """Return a vector with ``values`` added at ``places``; repeated places accumulate."""
     total = np.zeros((count, *values.shape[1:]), values.dtype)
     np.add.at(total, places, values)
     return total
@@ -42,7 +42,7 @@ def register(kernel: str, names: str, writes: str, pullback: Callable[..., Any])
 
 
 def linear(kernel: str, names: str, writes: str, pairs: Pairs, data: str = "Ax", adds: bool = False) -> None:
-    """A kernel whose first written array receives values of ``data``; ``adds``: to what it holds already."""
+    """Register a kernel that writes values of ``data`` to its first written array, or ``adds`` them to its contents."""
     order, written = names.split(), writes.split()
 
     def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
@@ -58,7 +58,7 @@ def linear(kernel: str, names: str, writes: str, pairs: Pairs, data: str = "Ax",
 
 
 def moving(kernel: str, names: str, writes: str, data: str = "Ax") -> None:
-    """A kernel that writes each value of ``data`` to one place at most, and drops zeros at most."""
+    """Register a kernel that writes each value of ``data`` to at most one place, and drops only zeros."""
     order, written = names.split(), writes.split()
 
     def pairs(given: Arguments, y: Any) -> tuple[Any, Any]:
@@ -213,7 +213,7 @@ product("bsr_matvecs", "n_brow n_bcol n_vecs R C Ap Aj Ax Xx Yx", by_blocks)
 
 
 def sample(indptr: Any, indices: Any, data: Any, n_col: int, i: Any, j: Any) -> Any:
-    """The entries of a matrix at the places (i, j), zero where none is stored."""
+    """Return the entries (i, j) of a matrix, zero where none is stored."""
     found = np.zeros(len(i), data.dtype)
     i, j = i.astype(indices.dtype), j.astype(indices.dtype)
     kernels.csr_sample_values(len(indptr) - 1, n_col, indptr, indices, data, len(i), i, j, found)
@@ -238,7 +238,7 @@ in_place(kernels.csr_scale_columns, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_colu
 
 
 def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, ...]]:
-    """The pullback of a kernel of two matrices entry by entry, from dC, and A and B, at the places of each."""
+    """Return the pullback of an entry-wise kernel of two matrices; ``slopes(dC, A, B)`` returns (dA, dB) at given entries."""
 
     def pullback(
         dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
@@ -254,7 +254,7 @@ def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[...,
 
 
 def by_columns_too(pullback: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-    """The same for matrices by columns, which are those of the transposes by rows."""
+    """Adapt a pullback for CSR to CSC: a CSC matrix is the CSR form of its transpose."""
     return lambda dy, y, n_row, n_col, *matrices: pullback(dy, y, n_col, n_row, *matrices)
 
 
@@ -271,11 +271,11 @@ for _name, _slopes in (
 def matrix_product_pullback(
     dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
 ) -> tuple[Any, ...]:
-    """dA = dC B^H and dB = A^H dC, at the stored places alone: each pairs one entry of A with one of B."""
+    """Compute dA = dC B^H and dB = A^H dC at stored entries only, from the pairs of entries of A and B that meet."""
     _, cp, cj = y
     ia = rows(Ap)
     count = np.diff(Bp)[Aj]
-    pa = np.repeat(np.arange(len(Aj)), count)  # for every product of an entry of A with one of B, where they are
+    pa = np.repeat(np.arange(len(Aj)), count)  # positions of the factors of every scalar product
     pb = np.arange(len(pa)) - np.repeat(np.cumsum(count) - count, count) + np.asarray(Bp)[Aj][pa]
     dc = sample(cp, cj, dy[0], n_col, ia[pa], Bj[pb])
     da = at(pa, dc * np.conj(Bx[pb]), len(Ax))
@@ -302,13 +302,13 @@ def places(indices: Any, indptr: Any, by_column: bool) -> tuple[Any, Any]:
 
 
 def minus_outer(z: Any, x: Any, i: Any, j: Any) -> Any:
-    """The entries of -z x^H at the places (i, j), for vectors or matrices of columns."""
+    """Return the entries (i, j) of -z x^H, for vectors or matrices of columns."""
     g = z[i] * np.conj(x[j])
     return -g if g.ndim == 1 else -np.sum(g, axis=1)
 
 
 def factored_solution(solve: Any, data: Any, indices: Any, indptr: Any, b: Any, trans: str) -> Any:
-    """The solution with the factors of a matrix in columns, whose values ``data`` were; None if they are constants."""
+    """Solve with the factors of a CSC matrix with values ``data`` (None if constant), which only the pullback uses."""
     return solve(b, trans)
 
 
@@ -326,7 +326,7 @@ def factored_pullback(
 def gssv_pullback(
     dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
 ) -> tuple[Any, ...]:
-    """The arrays of a matrix by columns are those of its transpose by rows."""
+    """Solve the adjoint system by reading the arrays in the other format: CSC arrays are the transpose in CSR."""
     dx = dy[0]
     z = _superlu.gssv(n, nnz, np.conj(data), indices, indptr, dx, 1 - by_column, options=options)[0]
     z = np.reshape(z, np.shape(dx))

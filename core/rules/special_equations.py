@@ -1,9 +1,9 @@
-"""Rules of those functions of ``scipy.special`` that come with their slope: solutions of equations of the second order.
+"""Rules of functions of ``scipy.special`` that return (y, y'), where y solves a differential equation of second order.
 
     y'' = p(x) y' + q(x) y
 
-gives the slope's own derivative.  In the parameters of the equations no derivative is known.  Also the Legendre functions,
-which SciPy differentiates itself, and the arithmetic-geometric mean.
+gives the derivative of y'.  Derivatives by the equations' parameters are not available.  Also the Legendre functions, whose
+derivatives SciPy computes, and the arithmetic-geometric mean.
 
 Sources: NIST Digital Library of Mathematical Functions (DLMF) 10.47, 12.2, 14.2, 14.10, 19.8, 28.2, 28.20, 30.2; S. Zhang and
 J. Jin, "Computation of Special Functions", 1996, for what SciPy's routines return.
@@ -26,7 +26,7 @@ RADIANS = 0.017453292519943295
 def with_slope(function: Any, second: Callable[..., Any], at: int, unit: float = 1.0) -> None:
     """Register a function that returns (y, y'); ``second(y, slope, *args)`` is y'', and ``args[at]`` is x.
 
-    ``unit``: the derivative of the variable of the equation with respect to x.
+    ``unit``: the derivative of the equation's variable by x (SciPy may take degrees).
     """
 
     def pullback(dy, y, *args):
@@ -90,7 +90,7 @@ for _names, _equation, _characteristic in (
 
 
 def orders(v: Any) -> Any:
-    """From the fractional part of ``v`` up to it, as the routines count, which go to the first order at least."""
+    """Return the orders of a sequence: from the fractional part of ``v`` up to ``v``, at least two, as in SciPy."""
     if v < 0:
         raise NoDerivative("sequences of functions of negative order have no derivative in scipy.special")
     return np.arange(max(int(v), 1) + 1) + (v - int(v))
@@ -130,7 +130,7 @@ with_slope(special.pbvv_seq, parabolic_cylinder, 1)
 with_slope(special.lmbda, bessel_lambda, 1)
 
 
-# Legendre functions of the first kind, of which SciPy knows two derivatives
+# Legendre functions of the first kind; SciPy computes two derivatives
 
 
 def legendre(function: Any, at: int) -> None:
@@ -174,7 +174,7 @@ if hasattr(special, "legendre_p"):  # SciPy 1.15
     vjp(special.sph_harm_y, None, None, sph_harm_theta, lambda dy, y, n, m, theta, phi: dy * np.conj(1j * m * y))
 
 
-# Airy functions without their exponential growth, of a real argument
+# Exponentially scaled Airy functions of a real argument
 
 
 def airye_pullback(dy, y, z):

@@ -1,8 +1,8 @@
 """Decompiles a function without source, such as a formula that a package makes by ``eval``, to a syntax tree.
 
 The bytecode is executed symbolically on a stack of expressions.  The resulting tree is compiled again and accepted only
-if this reproduces the bytecode, so an unknown version of Python cannot cause a wrong tree.  Assignments, expressions and
-branches are supported; a function with anything else (loops, ``try``, generators) counts as one without source.
+if this reproduces the bytecode, so an unknown version of Python cannot cause a wrong tree.  Assignments, expressions
+and branches are supported; a function with anything else (loops, ``try``, generators) counts as one without source.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Reader:
         raise Unread("no return")
 
     def keeping(self, place: int) -> tuple[ast.boolop, int, int] | None:
-        """Recognise ``and`` and ``or``, a jump that keeps the tested value: the operator, its target, the other operand."""
+        """Recognise ``and`` and ``or``, jumps that keep the tested value: the operator, target and other operand."""
         names = [i.opname for i in self.instructions[place : place + 4]]
         if names[0].endswith("_OR_POP"):  # until Python 3.11
             jump, rest = place, place + 1

@@ -99,7 +99,7 @@ def describe(function: object) -> str:
 
 
 def name_of(x: object, f: object) -> str | None:
-    """Return the name under which ``x``, made from ``f``, is found in the module of ``f``, so that pickle can refer to it."""
+    """Return the name of ``x``, made from ``f``, in the module of ``f``, by which pickle can refer to it; else None."""
     found: Any = sys.modules.get(getattr(f, "__module__", None) or "")
     name = getattr(f, "__qualname__", "")
     for part in name.split("."):

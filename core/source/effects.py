@@ -97,13 +97,11 @@ CALLED_OR_WRITTEN = {"key", "out"}
 
 
 class Effects:
-    """Side effects of a code object: on its ``loud`` lines any, elsewhere only stores to attributes of its arguments."""
+    """Side effects of a code object: any on its ``loud`` lines, elsewhere only stores to attributes of arguments."""
 
     def __init__(self, code: CodeType) -> None:
         self.attributes: list[tuple[str, str]] = []  # stored: (argument, attribute)
-        self.functions: list[
-            tuple[str, ...]
-        ] = []  # called globals, or attributes of modules, as paths
+        self.functions: list[tuple[str, ...]] = []  # called globals, or attributes of modules, as paths
         self.mapped: list[tuple[str, ...]] = []  # those called by map and filter
         self.methods: set[tuple[str, str]] = set()  # called: (argument or global variable, method)
         self.is_path = False  # whether a loaded attribute extends the last path in ``functions``
@@ -125,7 +123,7 @@ class Effects:
             before = i
 
     def _is_quiet(self, code: CodeType, i: Instruction, before: Instruction | None, fixed: set[str]) -> bool:
-        """Return whether an instruction stores nothing but the attributes noted here; ``fixed``: arguments never rebound."""
+        """Return whether an instruction stores only the attributes noted here; ``fixed``: arguments never rebound."""
         name = i.opname
         of = before.argval if before is not None and not i.is_jump_target else None
         of_argument = of is not None and before.opname == "LOAD_FAST" and of in fixed  # type: ignore[union-attr]
@@ -216,7 +214,7 @@ def _method(x: Any, name: str) -> Any:
 
 
 def shows(function: Any) -> bool:
-    """Return whether a call is observable (it runs Python code or a profile function sees it) or only makes an object."""
+    """Return whether a call runs Python code, or a profile function observes it, or it only makes an object."""
     kind = type(function)
     if kind in (FunctionType, BuiltinFunctionType, MethodDescriptorType):
         return True

@@ -20,7 +20,7 @@ def scale(dy: Any, partial: Any) -> Any:
 
 
 def scale_masked(dy: Any, partial: Any) -> Any:
-    """Return ``scale(dy, partial)``, but zero where ``dy`` is zero and ``partial`` is not finite; not for Python floats.
+    """Return ``scale(dy, partial)``; for NumPy values zero where ``dy`` is zero and ``partial`` is not finite.
 
     >>> scale_masked(np.array([0.0, 1.0]), np.array([np.inf, 2.0])).tolist()
     [0.0, 2.0]
