@@ -30,5 +30,5 @@ def nnls_pullback(dy: Any, y: Any, A: Any, b: Any, maxiter: int) -> tuple[Any, A
     return da, db
 
 
-if hasattr(scipy.optimize, "_slsqplib"):  # SciPy 1.16
+if hasattr(scipy.optimize, "_slsqplib"):  # since SciPy 1.16
     joint(scipy.optimize._slsqplib.nnls, nnls_pullback)  # type: ignore[attr-defined]

@@ -238,7 +238,7 @@ in_place(kernels.csr_scale_columns, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_colu
 
 
 def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, ...]]:
-    """Return the pullback of an entry-wise kernel of two matrices; ``slopes(dC, A, B)`` returns (dA, dB) at given entries."""
+    """Return the pullback of an entry-wise kernel of two matrices; ``slopes(dC, A, B)`` is (dA, dB) at some entries."""
 
     def pullback(
         dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any

@@ -2,8 +2,8 @@
 
     y'' = p(x) y' + q(x) y
 
-gives the derivative of y'.  Derivatives by the equations' parameters are not available.  Also the Legendre functions, whose
-derivatives SciPy computes, and the arithmetic-geometric mean.
+gives the derivative of y'.  Derivatives by the equations' parameters are not available.  Also the Legendre functions,
+whose derivatives SciPy computes, and the arithmetic-geometric mean.
 
 Sources: NIST Digital Library of Mathematical Functions (DLMF) 10.47, 12.2, 14.2, 14.10, 19.8, 28.2, 28.20, 30.2; S. Zhang and
 J. Jin, "Computation of Special Functions", 1996, for what SciPy's routines return.
