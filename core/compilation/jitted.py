@@ -1,4 +1,4 @@
-"""``jit``: a Python function compiled for the types of its arguments, when it is called with them for the first time."""
+"""``jit``: compiles a Python function for the types of its arguments, at the first call with these types."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def jit(
     bounds_check: bool = True,
     overflow_check: bool = True,
 ) -> Any:
-    """``f`` compiled: for each structure, dtypes and shapes of its arguments a program of its own, made at the first call.
+    """Return ``f`` compiled: one program per signature (structure, dtypes and shapes of the arguments), at its first call.
 
-    Numbers and arrays in the arguments, in whatever containers and objects, are what the program computes with; all else
-    is part of it.  ``if``, ``while`` and ``for`` on values that are not known while compiling stay what they are, and
-    arrays, lists, dicts and objects may be changed in place.  A number that has to be known (as a shape, or an index into a
-    list) makes its argument static: the program is made for its value; ``jit(f).explain`` says so.
+    Numbers and arrays in the arguments, in any containers and objects, are the program's inputs; everything else is a
+    compile-time constant.  ``if``, ``while`` and ``for`` on run-time values are compiled, and arrays, lists, dicts and
+    objects may be changed in place.  A number needed while compiling (a shape, an index into a list) makes its argument
+    static: the program is compiled for its value; ``jit(f).explain`` says so.
 
     Args:
-        f: the function; left out, ``jit`` is a decorator with options.
+        f: the function; if omitted, ``jit`` returns a decorator with these options.
         target: ``"native"`` (loops for the CPU, by LLVM), ``"xla"`` (by JAX; CPU, GPU, TPU), or ``"auto"``.
-        static_argnums: positions of arguments whose values are part of the program; they need ``__hash__`` and ``__eq__``.
+        static_argnums: positions of arguments that are compile-time constants; they need ``__hash__`` and ``__eq__``.
         static_argnames: names of such arguments.
         bounds_check: in native code, check indices that cannot be proved to be in range.
         overflow_check: raise ``OverflowError`` where a Python int needs more than 64 bits; else it wraps around.
@@ -85,7 +85,7 @@ def jit(
 
 
 def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str, ...]) -> tuple[set[int], set[str]]:
-    """Positions and names together: an argument may be given by either."""
+    """Return the static positions and names, each completed by the other: an argument may be passed either way."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -109,10 +109,7 @@ def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str,
 
 
 class _Form:
-    """The programs for one structure of arguments.
-
-    There is one for each value of the leaves that had to be known, and one for each set of read-only arrays that are written to.
-    """
+    """The programs for one signature: one per value of the static leaves and set of read-only arrays written to."""
 
     def __init__(self) -> None:
         self.static: tuple[int, ...] = ()
@@ -161,41 +158,41 @@ class Jitted:
         return self
 
     def __deepcopy__(self, memo: Any) -> Jitted:
-        """As a function it is not copied; its programs serve every copy of what holds it."""
+        """Return itself, as functions do; copies of an object that holds it share its programs."""
         return self
 
     def __reduce__(self) -> Any:
-        """It is pickled as the function is, by name; programs are made again."""
+        """Pickle by name, like a function; programs are compiled again."""
         f = self.__wrapped__  # type: ignore[attr-defined]
         made = Jitted, (f, self.target, self.static, self.static_names, self.checks)
         return name_of(self, f) or made
 
     def __morula_trace__(self, trace: Trace, *args: Any, **kwargs: Any) -> Any:
-        """In a program that is being compiled it is a part of it."""
+        """Inline the function into a program that is being traced."""
         return trace.call(self.function, *self.first, *args, **kwargs)
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
-        """On a tape it is one operation."""
+        """Record the call as one operation of the tape."""
         return record_call(tape, self, args, kwargs)
 
     @functools.cached_property
     def plain(self) -> Jitted:
-        """This function, called with all of its arguments."""
+        """This function without bound or static arguments: the caller passes all."""
         return self if not self.first and not self.static and not self.static_names else self.like(self.function)
 
     @functools.cached_property
     def with_gradient(self) -> Jitted:
-        """The value and the gradient, for all of the arguments; of a function whose result is a real number."""
+        """The value and gradient by all arguments, for a function with a real scalar result."""
         return self.like(value_and_gradient_of(self.function))
 
     @functools.cached_property
     def pull(self) -> Jitted:
-        """The cotangents of all arguments, for that of the result and the arguments."""
+        """The cotangents of all arguments, as a function of the result's cotangent and the arguments."""
         return self.like(pullback_of(self.function))
 
     @functools.cached_property
     def strong(self) -> Jitted:
-        """This function with products in which a cotangent of zero gives zero, for results that are NaN."""
+        """This function with strong products (zero cotangent times anything is zero), for runs that gave NaN."""
         f = self.__wrapped__  # type: ignore[attr-defined]
         return Jitted(f, self.target, self.static, self.static_names, self.checks, is_strong=True)
 
@@ -203,7 +200,7 @@ class Jitted:
         return Jitted(f, self.target, set(), set(), self.checks)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The program for these arguments, not compiled yet: its text in several forms."""
+        """Return the traced program for these arguments, whose IR and code can be printed."""
         try:
             return Lowered(self.compilation(*self.given(args, kwargs))[0])
         except Exception as error:
@@ -211,7 +208,7 @@ class Jitted:
             raise
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Print, and return, what was made of the function for these arguments and why."""
+        """Print and return a description of the program for these arguments: its target, static values and reasons."""
         try:
             given = self.given(args, kwargs)
             made = specialised(self.function, *given, self.target, self.checks)
@@ -223,7 +220,7 @@ class Jitted:
         return text
 
     def general(self, *args: Any, **kwargs: Any) -> Any:
-        """Find the program for any arguments, or make it, and run it; the next call tries that one first."""
+        """Find or compile the program for any arguments and run it; the next call tries this program first."""
         given = self.given(args, kwargs)
         found, leaves = self.compilation(*given)
         found.compile()
@@ -237,7 +234,7 @@ class Jitted:
             return self.strongly(*args, **kwargs)
 
     def strongly(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program again that gave NaN, compiled with strong products; it has changed nothing yet."""
+        """Rerun with strong products after a NaN; the first run had no effects."""
         return self.strong.enter(*args, **kwargs)
 
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -247,7 +244,7 @@ class Jitted:
         return (*self.first, *args), dict(sorted(kwargs.items()))
 
     def compilation(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compilation, list[Any]]:
-        """The program for these arguments, and their leaves."""
+        """Return the program for these arguments, and their leaves."""
         given = args, kwargs
         try:
             leaves, key = scan(given)
@@ -263,7 +260,7 @@ class Jitted:
             return self._made(args, kwargs, leaves, key), leaves
 
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], key: Any) -> Compilation:
-        """The program for these arguments, unless another thread has made it meanwhile."""
+        """Return the program, traced now unless another thread has done so meanwhile."""
         given = args, kwargs
         form = self.forms.setdefault(key, _Form())
         found = form.programs.get(form.values(leaves))
@@ -279,7 +276,7 @@ class Jitted:
         return found
 
     def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that are part of the program as a whole, by name."""
+        """Return the arguments that are compile-time constants as a whole, by name."""
         try:
             names = inspect.signature(self.function).parameters
         except (TypeError, ValueError):  # of C
@@ -289,11 +286,11 @@ class Jitted:
 
 
 _HOLDERS = (np.ndarray, list, dict)
-"""What is an argument of its own method: the method may change it."""
+"""Classes whose bound methods take their object as an argument, because they may change it."""
 
 
 def _refused(args: tuple[Any, ...], kwargs: dict[str, Any], f: Function) -> str:
-    """Which argument cannot be compiled, for messages."""
+    """Return the name of the argument that cannot be compiled, for messages."""
     names = getattr(getattr(f, "__code__", None), "co_varnames", ())
     for name, x in [*((names[i] if i < len(names) else str(i), x) for i, x in enumerate(args)), *kwargs.items()]:
         try:
@@ -304,7 +301,7 @@ def _refused(args: tuple[Any, ...], kwargs: dict[str, Any], f: Function) -> str:
 
 
 def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
-    """The Python function behind a callable, and the arguments that it brings along: the object of a method, a partial's."""
+    """Return the function behind a callable and its bound arguments: a method's object, a partial's arguments."""
     if isinstance(f, MethodType):
         function, first = _plain(f.__func__)
         return function, (*first, f.__self__)
@@ -323,5 +320,5 @@ def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
 
 
 def _knows_itself(f: Any) -> bool:
-    """Whether a callable object is one that compiled code calls as a whole."""
+    """Return whether compiled code calls a callable object as a whole, without tracing its ``__call__``."""
     return hasattr(f, "__morula_trace__") or type(f).__module__.partition(".")[0] in LIBRARIES

@@ -1,4 +1,4 @@
-"""What morula's own functions do in a program that is being compiled: derivatives, and what steps into the backward sweep."""
+"""Tracing of morula's own functions: derivatives, and functions that define part of the backward sweep."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ always_traces(custom.nestlevel)(lambda trace: trace.level)
 
 
 def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
-    """The values of the traced leaves of x, the leaves, and the layout around them."""
+    """Return the values of the traced leaves of x, all leaves, and the layout."""
     found = Describe(Traced, shared=())
     layout = found.describe(x)
     return [trace.value(leaf) for leaf in found.leaves if isinstance(leaf, Traced)], found.leaves, layout
@@ -77,7 +77,7 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
 
 @always_traces(api.checkpoint)
 def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The loops in ``f`` keep few of their states and run their iterations again; else each value has its own decision."""
+    """Trace ``f`` with loops that store few states and recompute iterations; other values are decided one by one."""
     check_function(f)
     before, trace.memory_policy = trace.memory_policy, checkpointed
     try:
@@ -87,7 +87,7 @@ def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 
 def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call, in something that is differentiated, of a function whose derivative was given by ``@adjoint``."""
+    """Trace a differentiated call of a function with a derivative from ``@adjoint``."""
     trace.by_hand += 1
     trace.level -= 1
     try:
@@ -109,10 +109,10 @@ def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], 
 
 
 def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call, in something that is differentiated, of a composite whose rule has a convention of its own at a kink.
+    """Trace a differentiated call of a composite function whose rule has its own convention at a kink.
 
-    Its value is what the composite is traced to, and the rule is the pullback.  ``NotImplemented`` where that does not hold
-    for these arguments, or where the rule has no pullback for one of them: the composite is then differentiated as it stands.
+    The traced composite gives the value, the rule the pullback.  Return ``NotImplemented`` if the rule does not apply to
+    these arguments or lacks a pullback for one of them; the composite itself is then differentiated.
     """
     rule = find_rule(function)
     assert rule is not None
@@ -164,7 +164,7 @@ def with_pullback(
     what: str,
     f: Callable[..., Any] | None = None,
 ) -> Any:
-    """y, whose cotangent goes to ``args`` by ``pull``, given by hand for ``f``, and nowhere else."""
+    """Return y with a pullback given by hand (for ``f``): ``pull`` maps its cotangent to those of ``args`` only."""
     values, leaves, layout = _values(trace, y)
     given, _, _ = _values(trace, args)
     inexact = [v for v in values if v.type.is_inexact]
@@ -181,7 +181,10 @@ def with_pullback(
                 _check_places(f, x, dx, {})
         return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
 
-    tries, trace.tries = trace.tries, trace.tries_around  # a try in the function has ended when its backward sweep runs
+    tries, trace.tries = (
+        trace.tries,
+        trace.tries_around,
+    )  # a ``try`` of the function no longer applies in its backward sweep
     try:
         made = Captured(trace, "backward", cotangents, run)
     finally:
@@ -207,7 +210,7 @@ def with_pullback(
 
 
 def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any]) -> None:
-    """Refuse one cotangent for two places of one array: it may be the total, or the part of each place."""
+    """Refuse one cotangent for two occurrences of one array: it may mean the total, or the part of each."""
     if dx is None or isinstance(x, Traced) and not isinstance(x, Array):
         return
     if isinstance(x, Array):
@@ -226,7 +229,7 @@ def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any])
 
 
 def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
-    """The cotangents of the inexact leaves of x, of their types."""
+    """Return the cotangents of the inexact leaves of x, cast to their types."""
     if isinstance(x, Traced):
         if not x.type.is_inexact:
             return []
