@@ -38,7 +38,7 @@ def jit(
     bounds_check: bool = True,
     overflow_check: bool = True,
 ) -> Any:
-    """Return ``f`` compiled: one program per signature (structure, dtypes and shapes of the arguments), at its first call.
+    """Return ``f`` compiled, at its first call with a signature: structure, dtypes and shapes of the arguments.
 
     Numbers and arrays in the arguments, in any containers and objects, are the program's inputs; everything else is a
     compile-time constant.  ``if``, ``while`` and ``for`` on run-time values are compiled, and arrays, lists, dicts and

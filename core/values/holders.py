@@ -65,13 +65,13 @@ class Attribute(str):
 
 
 class Kind:
-    """How the objects of some classes hold others."""
+    """How objects of a kind of class hold others."""
 
     is_mutable = True
     only_with_leaves = False  # the gradient is None where nothing inside is differentiated
 
     def entries(self, x: Any) -> Entries:
-        """What ``x`` holds, with the keys; methods of a class of its own are not asked."""
+        """Return the entries of ``x`` as (key, value), without calling methods of its class."""
         raise NotImplementedError
 
     def put(self, x: Any, key: Any, value: Any) -> None:
@@ -79,16 +79,16 @@ class Kind:
         raise NotImplementedError
 
     def blank(self, x: Any) -> Any:
-        """An empty gradient of ``x``."""
+        """Return an empty gradient of ``x``."""
         raise NotImplementedError
 
     def fill(self, new: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
-        """Put the entries into what ``blank`` made."""
+        """Put the entries into the result of ``blank``."""
         for key, value in zip(keys, values):
             self.put(new, key, value)
 
     def made(self, x: Any, values: Sequence[Any]) -> Any:
-        """Another one like the immutable ``x``, of other parts."""
+        """Return a copy of the immutable ``x`` with other parts."""
         raise NotImplementedError
 
 
@@ -279,17 +279,17 @@ BUILT_IN: dict[type, Kind | None] = {
     **dict.fromkeys((float, complex, Int, np.ndarray, np.float64, np.float32)),
     **dict(KINDS),
 }
-"""The classes that are met most."""
+"""The most frequent classes."""
 
 
 def blank(cls: Any) -> Any:
-    """An instance without attributes, its ``__init__`` not run, and a ``__new__`` written in Python neither."""
+    """Return an instance without attributes; runs neither ``__init__`` nor a ``__new__`` written in Python."""
     base = next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))  # the class in C that gives it its layout
     return base.__new__(cls)
 
 
 def _like(x: Any, base: type) -> Any:
-    """An empty container of the class of ``x``, a subclass of ``base``; of ``base`` if that cannot be made."""
+    """Return an empty container of the class of ``x``, a subclass of ``base``; of ``base`` if that fails."""
     try:
         return blank(type(x))
     except Exception:
@@ -301,7 +301,7 @@ def _attributes(x: Any) -> Entries:
 
 
 def set_entry(x: Any, name: str, value: Any) -> None:
-    """Set an attribute where it is stored: no ``__setattr__`` and no property of the class is asked."""
+    """Set an attribute where it is stored, bypassing ``__setattr__`` and properties of the class."""
     slot = slot_of(type(x), name)
     if slot is None:
         dict_of(x)[str(name)] = value
@@ -313,7 +313,7 @@ Recursion = Generator["Recursion", Any, Any]
 
 
 def unrolled(recursion: Recursion) -> Any:
-    """The result of a recursive generator, ``(yield f(y))`` being its recursive calls: no depth is too great for it."""
+    """Return the result of a recursive generator, whose recursive calls are ``(yield f(y))``; the depth is unlimited."""
     stack, value = [recursion], None
     while stack:
         try:

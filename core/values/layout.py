@@ -34,7 +34,7 @@ STATIC |= {type(...), type(NotImplemented), np.dtype, type(np.sum), frozenset}
 
 
 class Static:
-    """A value that the user has declared to be static, whatever it is."""
+    """A value that the user has declared static."""
 
     __slots__ = ("value",)
 
@@ -53,7 +53,7 @@ class Static:
 
 
 class Unhashable(BadInput):
-    """A static value has no hash, so that calls cannot be told apart by it."""
+    """A static value has no hash, so it cannot be part of a signature."""
 
 
 def scan(x: Any, leaf: type | tuple[type, ...] = ()) -> tuple[list[Any], tuple[Any, ...]]:
@@ -119,7 +119,7 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
 
 
 def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
-    """What ``x`` holds: names, which are static, and values; None if it is static itself."""
+    """Return the names (static) and values that ``x`` holds; None if ``x`` itself is static."""
     kind: Any = type(x)
     if kind is list or kind is tuple:
         return len(x), x
@@ -151,7 +151,7 @@ def has_identity(kind: type) -> bool:
 
 
 def callable_of_morula(kind: type) -> bool:
-    """Whether instances are functions made by morula, as ``grad(f)`` is."""
+    """Return whether instances are functions made by morula, e.g. ``grad(f)``."""
     return hasattr(kind, "__morula_call__") or hasattr(kind, "__morula_trace__")
 
 
@@ -189,7 +189,7 @@ def _no_hash(x: Any) -> str:
 
 @dataclass
 class Hole:
-    """The place of a leaf."""
+    """The position of a leaf."""
 
     index: int
 
@@ -203,7 +203,7 @@ class Fixed:
 
 @dataclass
 class Again:
-    """An object that was met before, by its number."""
+    """An object that occurred before, by its number."""
 
     number: int
 
@@ -322,7 +322,7 @@ class Build:
         return self.object(layout)
 
     def object(self, layout: Holder) -> Any:
-        """An instance; methods that its class defines in Python are not run."""
+        """Build an instance without running methods that its class defines in Python."""
         self.made[layout.number] = x = blank(layout.kind)
         keys, *attributes = layout.names
         n = len(keys) if isinstance(keys, tuple) else keys
@@ -339,7 +339,7 @@ class Build:
 
 
 def names_of_leaves(layout: Layout, name: str = "") -> list[str]:
-    """How a user would write each leaf, in order, as ``params['w'][0]``."""
+    """Return the expression for each leaf, in order, as a user would write it: ``params['w'][0]``."""
     found: dict[int, str] = {}
     _name(layout, name, found)
     return [found[i] for i in range(len(found))]
