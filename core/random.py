@@ -98,7 +98,7 @@ class Generator:
     def random(self, size: Shape = None, dtype: Any = np.float64) -> Any:
         """Return numbers uniform in [0, 1): multiples of 2^-53, or of 2^-24 for float32.
 
-        >>> 0 <= Generator(1).random() < 1
+        >>> bool(0 <= Generator(1).random() < 1)
         True
         """
         if _is_single(dtype):
