@@ -310,6 +310,8 @@ def advance(trace: Any, x: Any) -> Any:
     """``next(x)``; raises StopIteration at the end."""
     if isinstance(x, Iterator):
         return x.step(trace)
+    if isinstance(x, Conflict):
+        raise BadInput(x.text)
     method = getattr(type(x), "__next__", None)
     if isinstance(method, FunctionType):
         trace.stops.append(len(trace.changes))

@@ -216,3 +216,14 @@ def test_a_list_that_grows_to_an_end_is_gone_over():
         return items[-1] + len(items)
 
     assert mo.jit(f)(0.5) == f(0.5)
+
+
+@pytest.mark.parametrize("make", [np.array, np.asarray])
+def test_an_array_of_a_range(make, target):
+    def f(x, n):
+        return (make(range(n)) * x).sum() + make(range(1, n, 2), dtype=float).sum() * x
+
+    for n in (4, 7):
+        assert np.isclose(mo.jit(f, target=target)(0.5, n), f(0.5, n))
+    with pytest.raises(mo.BadInput, match="length of np.arange"):
+        mo.jit(lambda x: make(range(int(x) * 3)).sum(), target=target)(2.0)

@@ -91,6 +91,8 @@ def _operands(
 
 
 _known: dict[Any, Any] = {}
+_SAMPLES = ((1, None), (20, None), (1, 0), (1, -1))
+"""Some functions are defined for larger numbers only, those of banded matrices for a dominant diagonal: a row of its own."""
 
 
 def _sampled(name: str, function: Any, operands: list[Value], constants: dict[str, Any]) -> Any:
@@ -103,15 +105,15 @@ def _sampled(name: str, function: Any, operands: list[Value], constants: dict[st
     except TypeError:  # an unhashable constant
         is_kept = False
     found: Any = None
-    for scale in (1, 20):  # some functions are defined for larger numbers only
-        samples = [v.constant if v.is_constant else sample_of(v.type, scale) for v in operands]
+    for scale, row in _SAMPLES:
+        samples = [v.constant if v.is_constant else sample_of(v.type, scale, row) for v in operands]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = function(*samples, **constants)
             break
         except (ValueError, TypeError, np.linalg.LinAlgError) as error:
-            if scale > 1:
+            if (scale, row) == _SAMPLES[-1]:
                 kinds = ", ".join(str(v.type) for v in operands)
                 text = f"{name} cannot take arguments of the types {kinds}: {error}"
                 raise BadInput(text, in_python=error) from error
@@ -131,8 +133,11 @@ def _shell(x: Any) -> Any:
     return x
 
 
-def sample_of(kind: ArrayType, scale: int = 1) -> Any:
-    """Return a sample of a type on which linear algebra and analysis are defined; ``scale`` multiplies its floats."""
+def sample_of(kind: ArrayType, scale: int = 1, row: int | None = None) -> Any:
+    """Return a sample of a type on which linear algebra and analysis are defined; ``scale`` multiplies its floats.
+
+    The elements of the matrices' ``row`` are larger than the sum of the others.
+    """
     shape, dtype = kind.bounds, kind.dtype
     if dtype.kind == "b":
         return np.ones(shape, bool)[()]
@@ -144,7 +149,9 @@ def sample_of(kind: ArrayType, scale: int = 1) -> Any:
         )
     size = int(np.prod(shape))
     found = scale * np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
-    if len(shape) >= 2 and shape[-1] == shape[-2]:
+    if len(shape) >= 2 and row is not None:
+        found[..., row, :] += 4 * scale * shape[-2]
+    elif len(shape) >= 2 and shape[-1] == shape[-2]:
         found = found + np.swapaxes(found, -1, -2) + 4 * shape[-1] * np.eye(shape[-1]) * (1 + np.arange(shape[-1]))
     found = found.astype(dtype)
     return found.item() if kind.weak else found[()]
