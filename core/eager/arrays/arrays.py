@@ -248,13 +248,29 @@ def stored_number(x: float | complex) -> float | complex:
     return complex(complex.real.__get__(x), complex.imag.__get__(x))  # type: ignore[attr-defined]
 
 
+_DIVISIONS = frozenset(("__divmod__", "__rdivmod__"))
+
+
+def is_operator(name: str) -> bool:
+    return name in OPERATOR_METHODS or name in _DIVISIONS
+
+
+def operator_method(tape: Tape, x: Any, name: str, operands: tuple[Any, ...]) -> Any:
+    """Call an operator's method of a number by its name; it does not accept the operands that Python's does not."""
+    if operands and getattr(x, name)(*operands) is NotImplemented:
+        return NotImplemented
+    if name in _DIVISIONS:
+        return tape.call(divmod, *((x, *operands) if name == "__divmod__" else (*operands, x)))
+    return OPERATOR_METHODS[name](tape, x, *operands)
+
+
 def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if name == "conjugate" and type(x) is complex:
         y = x.conjugate() if tape.parent is None else number_method(tape.parent, x, name, args, kwargs)
         tape.records.append((pull_back, y, RULES[np.conjugate], (x,), NO_KEYWORDS))
         return y
-    if name in OPERATOR_METHODS:
-        return OPERATOR_METHODS[name](tape, x, *args)
+    if is_operator(name):
+        return operator_method(tape, x, name, args)
     if name == "to_bytes":
         return tape.call(int.to_bytes, x, *args, **kwargs)
     y = getattr(x, name)(*args, **kwargs)

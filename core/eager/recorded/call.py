@@ -21,7 +21,7 @@ from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
-from ..arrays.arrays import OPERATOR_METHODS, array_method, call_rule, number_method, plain_number
+from ..arrays.arrays import array_method, call_rule, is_operator, number_method, operator_method, plain_number
 from ..arrays.dispatch import dispatched
 from ..arrays.integers import same_integer
 from ..arrays.models import call_compiled, call_model
@@ -322,10 +322,10 @@ def _call_unbound(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict
         return PROPERTY[function.__name__](tape, *args)
     if issubclass(cls, (np.ndarray, np.generic)) and isinstance(x, (np.ndarray, np.generic)):
         return array_method(tape, x, function.__name__, tuple(rest), kwargs, overridden=True)
-    if cls in (float, complex, int) and function.__name__ in OPERATOR_METHODS:
+    if cls in (float, complex, int) and isinstance(x, cls) and is_operator(function.__name__):
         plain = [plain_number(tape, a) for a in args]
         if all(type(a) in NUMBERS for a in plain):
-            return OPERATOR_METHODS[function.__name__](tape, *plain)
+            return operator_method(tape, plain[0], function.__name__, tuple(plain[1:]))
     if issubclass(cls, CONTAINERS) or not is_foreign(cls):
         bound = function.__get__(x) if isinstance(x, cls) else functools.partial(function, x)
         return container_method(tape, bound, tuple(rest), kwargs) if isinstance(x, cls) else bound(*rest, **kwargs)
