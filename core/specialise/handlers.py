@@ -17,6 +17,7 @@ from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
 from .clocks import Clock
+from .logged import Logged
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
 from .warned import Warned
@@ -315,6 +316,6 @@ def _is_plain(node: ast.AST) -> bool:
 def _may_raise(op: Any) -> type[BaseException] | None:
     """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
     if op.callee is callback:
-        return None if isinstance(op.named["function"].constant, (Clock, Warned)) else Exception
+        return None if isinstance(op.named["function"].constant, (Clock, Warned, Logged)) else Exception
     module = getattr(op.callee, "__module__", None) or ""
     return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

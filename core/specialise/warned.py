@@ -16,6 +16,7 @@ from ..ir.dynamic import Block
 from ..ir.places import calls_to
 from ..ir.traced_text import Text, braced
 from ..ir.typed import ArrayType, callback
+from .logged import Logged
 from .traced import EFFECTS, traces
 
 _DONE = ArrayType(np.dtype(np.int64), (), True)
@@ -113,7 +114,7 @@ _filtering(warnings.filterwarnings)
 
 
 def without_warnings(block: Block) -> None:
-    """Remove the warnings of a block whose statements are interpreted again."""
+    """Remove the warnings and log records of a block whose statements are interpreted again."""
     block.operations[:] = [op for op in block.operations if not is_warning(op)]
     for op in block.operations:
         for inner in op.blocks:
@@ -121,4 +122,4 @@ def without_warnings(block: Block) -> None:
 
 
 def is_warning(op: Any) -> bool:
-    return op.kind == "call" and op.callee is callback and isinstance(op.named["function"].constant, Warned)
+    return op.kind == "call" and op.callee is callback and isinstance(op.named["function"].constant, (Warned, Logged))
