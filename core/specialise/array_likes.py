@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from .instances import is_instance
+from .sequences import Sequence
 from .traced import Traced
 
 
 def from_object(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what ``np.array`` or ``np.asarray`` does with an object whose class defines ``__array__`` in Python."""
+    """Return what ``np.array`` or ``np.asarray`` does with a range, or an object whose class defines ``__array__``."""
 
     def convert(trace: Any, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, Sequence) and x.bounds:
+            return trace.call(function, trace.call(np.arange, *x.bounds), dtype, *args, **kwargs)
         method = None if isinstance(x, Traced) or not is_instance(x) else getattr(type(x), "__array__", None)
         if not isinstance(method, types.FunctionType):
             return NotImplemented

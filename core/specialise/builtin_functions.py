@@ -31,7 +31,7 @@ from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, c
 from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
 from .math_in_python import DEFINITIONS as OF_MATH
 from .scopes import Late
-from .sequences import Sequence, array_of_range, traced_range
+from .sequences import Sequence, traced_range
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
@@ -479,8 +479,6 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
     **{function: _if_traced(definition) for function, definition in OF_MATH.items()},
-    np.array: array_of_range(np.array),
-    np.asarray: array_of_range(np.asarray),
     math.fsum: _of_items(math.fsum),
     math.prod: _of_items(math.prod),
     bool: lambda trace, x=False: as_python_bool(trace, trace.expressions.truth(x)),

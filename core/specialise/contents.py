@@ -119,6 +119,10 @@ CHANGING = frozenset(
 _OF_ITEMS = (operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, id)
 
 
+_OF_ALL = (str, repr, copy.copy, copy.deepcopy, np.array, np.asarray, np.asanyarray)
+"""Functions that read containers at any depth."""
+
+
 def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) -> Any:
     """Return an uninterpreted call, with guards or inputs for what it reads from outside containers.
 
@@ -130,7 +134,7 @@ def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) ->
             for x in args[1:]:
                 _note(trace, x, True)
         return function, args, kwargs
-    is_deep = is_of_c or function in (str, repr, copy.copy, copy.deepcopy)
+    is_deep = is_of_c or function in _OF_ALL
     for x in (owner, *args, *kwargs.values()):
         _note(trace, x, is_deep)
     if not is_deep or name in CHANGING:

@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .traced import Array, Scalar, Trace, length
 
 
@@ -68,14 +66,3 @@ def sequence_of(trace: Trace, x: Any) -> Sequence | None:
     if isinstance(x, Array) and x.type.ndim:
         return Sequence(length(x.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
     return None
-
-
-def array_of_range(function: Any) -> Any:
-    """Return what ``np.array`` or ``np.asarray`` does with a range of traced bounds."""
-
-    def apply(trace: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(x, Sequence) or not x.bounds:
-            return NotImplemented
-        return trace.call(function, trace.call(np.arange, *x.bounds), *args, **kwargs)
-
-    return apply
