@@ -68,8 +68,12 @@ def attempt(example: Example, target: str) -> str:
     if not varying:
         return ""
 
+    others = tuple(
+        None if i in varying else x for i, x in enumerate(args)
+    )  # an argument may not be read from outside too
+
     def program(*xs: Any) -> Any:
-        given = list(args)
+        given = list(others)
         for i, x in zip(varying, xs):
             given[i] = x
         return f(*given, **kwargs)
