@@ -72,7 +72,7 @@ def test_a_tuple_mentions_has_aux(transform):
 @pytest.mark.parametrize("target", ["native", "xla"])
 def test_a_return_on_one_path_only_in_compiled_code(target):
     with pytest.raises(
-        mo.BadInput, match="a number .float. on one path and None on another.*is a `return` missing"
+        mo.BadInput, match="returned None, of which there is no derivative; is a `return` missing"
     ) as error:
         mo.jit(mo.grad(returns_on_one_path), target=target)(2.0)
     assert f"{__file__}:{returns_on_one_path.__code__.co_firstlineno}" in str(error.value)

@@ -310,7 +310,7 @@ async def both(x):
             lambda x: heapq.heappushpop([1.0, 2.0], x),
             "_heapq.heappushpop needs the truth of a number .*np.searchsorted",
         ),
-        (lambda x: float(str(x)), "text made of numbers that are not known while compiling"),
+        (lambda x: float(str(x)), "a text with numbers that are not known while compiling can be printed"),
     ],
 )
 def test_what_is_refused(f, text, target):
