@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 from collections.abc import Callable
 from statistics import median
@@ -16,8 +17,7 @@ from .programs import Case, differentiated, total
 
 
 def by_autograd(loss: Any, chosen: list[int], arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    import autograd  # type: ignore[import-not-found]
-
+    autograd: Any = importlib.import_module("autograd")
     run = autograd.value_and_grad(loss, argnum=tuple(chosen))
     return lambda: run(*arguments)[1]
 
