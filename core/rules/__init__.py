@@ -57,9 +57,9 @@ def find_rule(function: Any) -> Rule | None:
     if rule is None and len(sys.modules) != _modules[0]:  # modules have been imported since
         with one_at_a_time:  # other threads wait until the rules are loaded
             count = len(sys.modules)
-            for package in [p for p in _LAZY if p in sys.modules]:
+            for package in [p for p in list(_LAZY) if p in sys.modules]:
                 load(_LAZY.pop(package, ()))  # loading rules may call ``find_rule``
-            for package in [p for p in _HANDLERS if p in sys.modules]:
+            for package in [p for p in list(_HANDLERS) if p in sys.modules]:
                 for module in _HANDLERS.pop(package, ()):
                     importlib.import_module(module)
             _modules[0] = count

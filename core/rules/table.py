@@ -65,6 +65,13 @@ class Rule:
     parameters: tuple[str, ...] = field(default=())
     writes: tuple[str, ...] = field(default=())
     finite: bool | Function = False
+    scale: Function = field(init=False)
+    """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
+
+    def __post_init__(self) -> None:
+        # Not a cached property, because pullbacks read it while they are recorded, and in Python 3.11 such a property
+        # holds a lock, at which a recorded program looks for values of other threads.
+        object.__setattr__(self, "scale", scale if self.finite is True else scale_masked)
 
     def is_finite(self, *operands: Any) -> bool:
         """Whether the partial derivatives are finite at all finite operands, given those that are constants.
@@ -72,11 +79,6 @@ class Rule:
         ``finite`` says so for all operands, or is a function of them.  An operand that is not a constant is None.
         """
         return self.finite(*operands) if callable(self.finite) else self.finite
-
-    @cached_property
-    def scale(self) -> Function:
-        """The function that multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
-        return scale if self.finite is True else scale_masked
 
     @property
     def given(self) -> tuple[Function | int | None, ...]:

@@ -67,13 +67,20 @@ def forgets(function: Callable[[CodeType, int], None]) -> Callable[[CodeType, in
     return function
 
 
+def drop(cache: dict[Any, Any], code: CodeType, scope: int) -> None:
+    """Drop the entries whose keys begin with ``code, scope``; other threads may change the cache meanwhile."""
+    for key in list(cache):
+        if key[:2] == (code, scope):
+            cache.pop(key, None)
+
+
 def pass_by(function: FunctionType) -> None:
     """Note that caches now hold entries for ``function``; evict those of the least recently noted."""
     if is_of_module(function):
         return
     key = function.__code__, id(function.__globals__)
+    _passing.pop(key, None)  # so that it is entered at the end
     _passing[key] = None
-    _passing.move_to_end(key)
     while len(_passing) > MOST_PASSING:
         oldest, _ = _passing.popitem(last=False)
         for forget in _forgetting:

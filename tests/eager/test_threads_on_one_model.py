@@ -11,6 +11,7 @@ import pytest
 
 import morula as mo
 from morula.core.eager.unrecorded import claims
+from morula.core.values import passing
 
 THREADS = 8
 TIMEOUT = 60  # of waits for a thread that may have failed
@@ -338,3 +339,18 @@ def test_a_run_that_cannot_let_the_other_one_go_on_is_refused(monkeypatch):
         finally:
             refused.set()
         assert running.result().w == 1.0
+
+
+def test_caches_are_evicted_while_other_threads_fill_them(monkeypatch):
+    monkeypatch.setattr(passing, "MOST_PASSING", 4)
+
+    def work(k):
+        found = []
+        for n in range(6):
+            names = {}
+            exec(f"def scaled(x, w):\n    return x * w * {n + k}.0\ndef f(x):\n    return scaled(x, x) + [x][0]", names)
+            found.append(mo.grad(names["f"])(2.0) == 4.0 * (n + k) + 1.0)
+            found.append(mo.grad(names["scaled"])(2.0, 3.0) == 3.0 * (n + k))
+        return all(found)
+
+    assert all(at_once(work))

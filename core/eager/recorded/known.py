@@ -187,7 +187,10 @@ def forget() -> None:
     functions.forget()
     hashing.clear()
     while _passing:
-        found, cls = _passing.pop()
+        try:
+            found, cls = _passing.pop()
+        except IndexError:  # another thread was faster
+            break
         found.pop(cls, None) if isinstance(found, dict) else found.discard(cls)
 
 

@@ -21,7 +21,7 @@ from ...source.definitions import NoSource
 from ...source.statements import STATIC, lower
 from ...values.cotangents import parts_of
 from ...values.numbers import NUMBERS
-from ...values.passing import forgets, pass_by
+from ...values.passing import drop, forgets, pass_by
 from .inference import OBJECT, Inference, Type, type_of
 from .sweeps import reverse
 
@@ -141,8 +141,7 @@ def _compile_for(
 
 @forgets
 def _forget(code: CodeType, scope: int) -> None:
-    for key in [k for k in _compiled if k[:2] == (code, scope)]:
-        del _compiled[key]
+    drop(_compiled, code, scope)
     for about in (_unstructured, _variants, _outdated):
         about.pop(code, None)
     _of_many_shapes.discard(code)

@@ -29,7 +29,7 @@ from ...source.definitions import parse
 from ...source.statements import lower
 from ...values.cotangents import conform
 from ...values.numbers import AGAIN, NO_KEYWORDS, NUMBERS, REAL
-from ...values.passing import forgets, pass_by
+from ...values.passing import drop, forgets, pass_by
 from ..arrays.apply import SINGULAR, apply_rule
 from ..recorded.tape import Cotangents, Tape, pull_again
 from ..rewriting.instrument import instrument
@@ -164,8 +164,7 @@ _bodies: dict[Any, tuple[Body | None, Callable[..., Any] | None]] = {}
 
 @forgets
 def _forget(code: CodeType, scope: int) -> None:
-    for key in [k for k in _bodies if k[:2] == (code, scope)]:
-        del _bodies[key]
+    drop(_bodies, code, scope)
 
 
 @lru_cache(maxsize=MOST_SITES)
