@@ -11,14 +11,14 @@ BIN := .venv/bin
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
-	@echo "make test-paths       compare the paths of every derivative rule at generated arguments; about 10 minutes"
-	@echo "make test-thirdparty  differentiate packages that were never written for it"
-	@echo "make test-peers       run the tests of HIPS/autograd, with morula in the place of its engine"
-	@echo "make fuzz             judge random programs, from where the last run ended; FUZZ='--help' says more"
+	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; 10 minutes"
+	@echo "make test-thirdparty  differentiate third-party packages that know nothing of morula"
+	@echo "make test-peers       run the tests of HIPS/autograd with morula as the engine"
+	@echo "make fuzz             test random programs, continuing from the last run; FUZZ='--help' lists the options"
 	@echo "make lint             check style, formatting and types"
-	@echo "make format           put the sources into the formatter's form"
-	@echo "make bench            time the eager and the compiled path against their peers"
-	@echo "make clean            remove .venv and what was built"
+	@echo "make format           format the sources with ruff"
+	@echo "make bench            time the eager and the compiled path against other libraries"
+	@echo "make clean            remove .venv and everything that was built"
 
 demo: .venv/installed-examples
 	$(BIN)/python examples/lynx_hare.py
@@ -57,7 +57,7 @@ clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .fuzz .peers
 
 .venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "morula needs Python 3.11 or newer; none was found. Install one, or name it: make PYTHON=/path/to/python"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "morula needs Python 3.11 or newer; none was found. Install one, or give its path: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/installed-%: pyproject.toml .venv/bin/python

@@ -221,7 +221,7 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
     positions = (argnums,) if single else tuple(argnums)
     if not all(map(_is_integer, positions)):
         raise BadInput(
-            f"argnums must be an integer or a sequence of integers, not {argnums!r}; at a point x the gradient is grad(f)(x)"
+            f"argnums must be an integer or a sequence of integers, not {argnums!r}; to evaluate the gradient at x, write grad(f)(x)"
         )
 
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
@@ -286,7 +286,7 @@ def _unit(f: Function, y: Any) -> Any:
         return 1.0
     if isinstance(y, (complex, np.complexfloating)) or isinstance(y, np.ndarray) and y.dtype.kind == "c":
         raise BadInput(
-            f"{describe(f)} returned a complex number; a gradient needs a real one: take abs, .real or .imag, or use "
+            f"{describe(f)} returned a complex number, but a gradient needs a real one; return its abs, .real or .imag, or use "
             "morula.pullback with a complex cotangent"
         )
     if isinstance(y, np.ndarray) and y.ndim == 0:
@@ -322,7 +322,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
     check_function(f)
     if not _is_integer(argnums):
         raise BadInput(
-            f"argnums of jacobian and hessian must be an integer, not {argnums!r}; at a point x it is jacobian(f)(x)"
+            f"argnums of jacobian and hessian must be an integer, not {argnums!r}; to evaluate it at x, write jacobian(f)(x)"
         )
 
     def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
@@ -462,7 +462,7 @@ def _python_function(f: Any) -> FunctionType:
     elif not isinstance(f, FunctionType):
         f = getattr(type(f), "__call__", f)
     if not isinstance(f, FunctionType):
-        raise BadInput(f"{describe(f)} is not written in Python: there is no code to show")
+        raise BadInput(f"{describe(f)} is not written in Python, so there is no code to show")
     return f
 
 

@@ -73,8 +73,8 @@ def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
     (found, form), (told, expected) = scan(plain(y)), scan(plain(like))
     if form != expected:
         raise BadInput(
-            f"callback: {describe(f)} returned {_text(found)}, where result_like says {_text(told)}; let result_like have the "
-            "structure, shapes and dtypes of what the function returns"
+            f"callback: {describe(f)} returned {_text(found)}, where result_like says {_text(told)}; pass a result_like with "
+            "the structure, shapes and dtypes of the function's result"
         )
     return found
 
@@ -142,7 +142,8 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
     types = [x.type if isinstance(x, Traced) else type_of(x) for x in told]
     if not types:
         raise BadInput(
-            "callback needs a result_like with a number or an array: what returns nothing is morula.debug.print"
+            "callback: result_like contains no number or array; to print values without returning any, use "
+            "morula.debug.print"
         )
     operands = [trace.value(x) for x in leaves]
     forms = [_form(x) for x in leaves]

@@ -65,7 +65,8 @@ def format_of(text: str, values: tuple[Any, ...], named: dict[str, Any]) -> tupl
             continue
         if spec and "{" in spec or field and not (field.isdigit() or field.isidentifier()):
             raise BadInput(
-                f"debug.print takes plain fields such as {{}}, {{0}}, {{x:.3f}}, not {{{field}}}: pass the part itself"
+                f"debug.print accepts plain fields such as {{}}, {{0}} and {{x:.3f}}, not {{{field}}}; pass the attribute or item "
+                "itself as a value"
             )
         try:
             x = values[next(automatic) if not field else int(field)] if not field.isidentifier() else named[field]
@@ -104,7 +105,10 @@ def plain_print(trace: Trace, *values: Any, **options: Any) -> None:
         _warn_once(trace)
     sep, end = options.get("sep"), options.get("end")
     if options.get("file") is not None or end not in (None, "\n"):
-        raise BadInput("compiled code prints whole lines to the standard output: use morula.debug.print")
+        raise BadInput(
+            "print with file= or with an end other than a newline is not supported in compiled code; leave these out, or use "
+            "morula.debug.print"
+        )
     fields = braced(" " if sep is None else sep).join("{}" for _ in values)
     _traced(trace, fields, *values)
 
@@ -118,8 +122,8 @@ def _warn_once(trace: Any) -> None:
     if (filename, line) not in warned:
         warned.add((filename, line))
         text = (
-            f"print in compiled code (line {line}) prints values that are not known while compiling: it runs with the program, "
-            "at each call; morula.debug.print says so plainly, and formats"
+            f"print in compiled code (line {line}) prints values that are not known while compiling: it prints at each call of "
+            "the program, not once while compiling; use morula.debug.print to format such values and to avoid this warning"
         )
         warnings.warn_explicit(text, RuntimeWarning, filename, line)
 

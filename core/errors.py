@@ -36,6 +36,6 @@ class InvalidIR(MorulaError):
 
 def two_arguments(x: object) -> BadInput:
     return BadInput(
-        f"two differentiated arguments hold the same {type(x).__name__}, which would have to be two variables; "
-        "give them separate copies (copy.deepcopy), or differentiate one of them"
+        f"two differentiated arguments hold the same {type(x).__name__} object, so its gradient would be ambiguous; "
+        "pass separate copies (copy.deepcopy), or differentiate with respect to one of the arguments only"
     )

@@ -75,12 +75,13 @@ def fault(error: BaseException) -> BadInput:
     first = _text(error).partition("\n")[0][:160]
     if isinstance(error, (TypeError, ValueError)) and _INTERNAL.search(first):
         made = BadInput(
-            f"{in_words(first)}, or compiled code cannot do this; write it another way, or call it by mo.callback"
+            f"{in_words(first)}; either this is an error of the program, or compiled code does not support the operation: "
+            "rewrite it, or call it through mo.callback"
         )
     else:
         made = BadInput(
-            f"this is a fault of morula, not of the program ({type(error).__name__}: {in_words(first)}); it cannot be compiled: "
-            "call it without jit, or this part of it by mo.callback, and please report it"
+            f"this is a fault of morula, not of the program ({type(error).__name__}: {in_words(first)}); please report it. "
+            "Until it is fixed, call the function without jit, or call this part of it through mo.callback"
         )
     made.__cause__ = error
     return made
@@ -95,8 +96,8 @@ def refused(where: str) -> Iterator[None]:
         raise
     except RecursionError as error:
         raise BadInput(
-            "the program is nested too deeply to be compiled: let loops over arrays take the place of conditions and calls in each "
-            f"other\n  in {where}"
+            "the program is nested too deeply to be compiled; replace deeply nested conditions and calls by loops over arrays"
+            f"\n  in {where}"
         ) from error
     except Exception as error:
         if isinstance(error, MorulaError) and not isinstance(error, InvalidIR):

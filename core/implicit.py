@@ -88,7 +88,7 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None)
     def residuals(v: np.ndarray) -> np.ndarray:
         r = tree.flatten(residual(restore(v)))[0]
         if r.shape != v.shape:
-            raise BadInput(f"implicit: the residual has {r.size} entries and x has {v.size}; expected as many")
+            raise BadInput(f"implicit: the residual has {r.size} entries and x has {v.size}; expected equal numbers")
         return r
 
     return restore(_attached(vector, residuals, _dense(residuals) if solve is None else _by(solve, residuals)))
@@ -128,8 +128,8 @@ def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
         slopes = jacobian(residuals)(x)
         if not np.linalg.cond(slopes) < 1.0 / np.finfo(slopes.dtype).eps:
             raise MorulaError(
-                "implicit: the Jacobian of the residual is singular at x, so that the solution is not determined or does not "
-                "move smoothly"
+                "implicit: the Jacobian of the residual is singular at x, so the solution is not unique or not differentiable "
+                "there; check that the residual has an isolated root at x"
             )
         return np.linalg.solve(slopes.T, dx)
 

@@ -150,20 +150,20 @@ NOTHING: dict[str, dict[str, str]] = {
             datetime_as_string datetime_data info typename""",
         "settings": """errstate get_include get_printoptions getbufsize geterr geterrcall printoptions set_printoptions
             setbufsize seterr seterrcall show_config show_runtime test""",
-        "a question about types": """can_cast common_type isdtype isfortran issubdtype iterable min_scalar_type mintypecode
+        "query about types": """can_cast common_type isdtype isfortran issubdtype iterable min_scalar_type mintypecode
             promote_types finfo iinfo""",
         "dates": "busday_count busday_offset busdaycalendar is_busday",
         "an index": "s_ index_exp",
     },
     "scipy.linalg": {
-        "counts only": "dft hadamard helmert hilbert invhilbert invpascal pascal",
-        "a question, a function or an error": """bandwidth ishermitian issymmetric find_best_blas_type get_blas_funcs
+        "only integer arguments (orders or sizes)": "dft hadamard helmert hilbert invhilbert invpascal pascal",
+        "a query, a function lookup or an exception": """bandwidth ishermitian issymmetric find_best_blas_type get_blas_funcs
             get_lapack_funcs LinAlgError LinAlgWarning""",
     },
     "numpy.polynomial": {"settings": "set_default_printstyle"},
-    "numpy.linalg": {"a question, a function or an error": "LinAlgError"},
+    "numpy.linalg": {"a query, a function lookup or an exception": "LinAlgError"},
     "scipy.special": {
-        "counts only": """ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots cg_roots erf_zeros
+        "only integer arguments (orders or sizes)": """ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots cg_roots erf_zeros
             euler factorial2 factorialk fresnel_zeros fresnelc_zeros fresnels_zeros h_roots he_roots jn_zeros jnjnp_zeros
             jnp_zeros jnyn_zeros kei_zeros keip_zeros kelvin_zeros ker_zeros kerp_zeros l_roots p_roots ps_roots
             roots_chebyc roots_chebys roots_chebyt roots_chebyu roots_hermite roots_hermitenorm roots_laguerre
@@ -180,32 +180,32 @@ NOTHING: dict[str, dict[str, str]] = {
 
 REFUSED: dict[str, dict[str, str]] = {
     "numpy": {
-        "bits of numbers": "packbits unpackbits",
-        "bytes or files, in which a number has lost its derivative": """frombuffer fromfile fromregex fromstring genfromtxt
+        "operates on the bits of numbers": "packbits unpackbits",
+        "reads or writes bytes or files, which carry no derivative": """frombuffer fromfile fromregex fromstring genfromtxt
             load loadtxt memmap save savetxt savez savez_compressed""",
-        "memory of another library": "from_dlpack",
+        "shares memory with another library": "from_dlpack",
     },
 }
 """Names without derivative: their result is a constant, or the call is refused; by reason."""
 
 MISSING: dict[str, dict[str, str]] = {
     "scipy.linalg": {
-        "a LAPACK routine beneath it has no rule": """cossin eig_banded eigvals_banded funm hessenberg ldl matrix_balance
+        "calls a LAPACK routine that has no rule": """cossin eig_banded eigvals_banded funm hessenberg ldl matrix_balance
             ordqz qr_delete qr_multiply qr_update qz rq rsf2csf schur""",
     },
     "scipy.special": {
-        "a distribution inverted for one of its parameters": """bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc
+        "inverse of a distribution function with respect to a parameter": """bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc
             fdtridfd gdtria gdtrib nbdtrik nbdtrin ncfdtridfd ncfdtridfn ncfdtrinc nctdtridf nctdtrinc nrdtrimn nrdtrisd
             pdtrik stdtridf""",
-        "SciPy has no function for its derivative": """zetac besselpoly kolmogorov kolmogi smirnov smirnovi
+        "SciPy has no function for the derivative": """zetac besselpoly kolmogorov kolmogi smirnov smirnovi
             ncfdtr ncfdtri gdtrix bdtri nbdtri pdtri mathieu_a mathieu_b obl_cv pro_cv mathieu_even_coef
             mathieu_odd_coef obl_cv_seq pro_cv_seq ellip_harm ellip_harm_2 ellip_normal""",
-        "SciPy's values for negative arguments are not those of the function": "modfresnelm modfresnelp",
-        "known, and not written out": "elliprc elliprd elliprf elliprg elliprj kelvin",
-        "the parameters of the polynomials": """assoc_laguerre gegenbauer genlaguerre jacobi sh_jacobi j_roots js_roots
+        "SciPy's values for negative arguments differ from the function's": "modfresnelm modfresnelp",
+        "formula known, not implemented": "elliprc elliprd elliprf elliprg elliprj kelvin",
+        "no derivative with respect to the parameters of the polynomials": """assoc_laguerre gegenbauer genlaguerre jacobi sh_jacobi j_roots js_roots
             la_roots roots_gegenbauer roots_genlaguerre roots_jacobi roots_sh_jacobi""",
     },
-    "scipy.fft": {"compiled": "fht ifht"},
+    "scipy.fft": {"calls compiled code that has no rule": "fht ifht"},
 }
 """Names whose derivative exists but is not known to morula: a cotangent that reaches them is an error; by reason."""
 

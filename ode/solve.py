@@ -291,7 +291,9 @@ def _method(method: str | Tableau, steps: int | None) -> Tableau:
     if steps is None and not len(tableau.error):
         raise BadInput(f'method "{tableau.name}" has no error estimate; give the number of steps, as in steps=10')
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1):
-        raise BadInput(f"steps = {steps!r}; it is the whole number of steps between neighbouring ts, at least 1")
+        raise BadInput(
+            f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
+        )
     return tableau
 
 
@@ -302,9 +304,11 @@ def _times(ts: Any) -> NDArray[np.float64]:
         try:
             times = np.array(ts, dtype=float)
         except (TypeError, ValueError):
-            raise BadInput(f"ts is {ts!r}; it is a sequence of real times, as in np.linspace(0, 1, 11)") from None
+            raise BadInput(f"ts is {ts!r}; expected a sequence of real times, such as np.linspace(0, 1, 11)") from None
     if times.ndim != 1 or not times.size:
-        raise BadInput(f"ts has shape {times.shape}; it is a sequence of times, as in np.linspace(0, 1, 11)")
+        raise BadInput(
+            f"ts has shape {times.shape}; expected a one-dimensional sequence of times, such as np.linspace(0, 1, 11)"
+        )
     if not np.isfinite(times).all():
         raise BadInput(f"ts holds a time that is not finite: {times}")
     changes = np.sign(np.diff(times))
@@ -312,7 +316,7 @@ def _times(ts: Any) -> NDArray[np.float64]:
     if against.any():
         i = int(np.argmax(against))
         raise BadInput(
-            f"ts must rise or fall throughout, but ts[{i}] = {times[i]:g} and ts[{i + 1}] = {times[i + 1]:g}"
+            f"ts must be strictly increasing or strictly decreasing, but ts[{i}] = {times[i]:g} and ts[{i + 1}] = {times[i + 1]:g}"
         )
     return times
 
@@ -323,7 +327,7 @@ def _tolerance(tolerance: Any, name: str, size: int, leaves: Any) -> Any:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if not np.all(np.isfinite(values)) or np.any(values < 0):
-        raise BadInput(f"{name} = {tolerance!r}; a tolerance is a finite number that is not negative")
+        raise BadInput(f"{name} = {tolerance!r}; expected a finite number that is not negative")
     if not values.ndim:
         return float(values)
     if not isinstance(leaves, Leaf) or values.size != size:

@@ -36,13 +36,13 @@ def layout(y0: Any) -> tuple[Any, int]:
     def place(path: tree.Path, x: Any) -> Leaf:
         nonlocal size
         if np.asarray(x).dtype.kind not in "iufc":
-            raise BadInput(f"{tree.spelled(path, 'y0')} has dtype {np.asarray(x).dtype}; a state is made of numbers")
+            raise BadInput(f"{tree.spelled(path, 'y0')} has dtype {np.asarray(x).dtype}; expected numbers")
         start, size = size, size + prod(np.shape(x))
         return Leaf(start, size, np.shape(x))
 
     def refuse(path: tree.Path, x: Any) -> Any:
         raise BadInput(
-            f"{tree.spelled(path, 'y0')} is {type(x).__name__}; a state is a number, an array, or a dict, list, tuple or object "
+            f"{tree.spelled(path, 'y0')} is {type(x).__name__}; expected a number, an array, or a dict, list, tuple or object "
             "of them"
         )
 

@@ -31,12 +31,12 @@ def attached(x: Any, slope: Slope, failure: str | None) -> Any:
 
     def solve(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
         if failure is not None:
-            raise MorulaError(f"no derivative of a minimum that was not found: {failure}")
+            raise MorulaError(f"the search found no minimum, so there is no derivative: {failure}")
         hessian = np.stack([pull(e) for e in np.eye(dx.size)])
         if not np.linalg.cond(hessian) < 1.0 / np.finfo(np.float64).eps:
             raise MorulaError(
-                "no derivative: the Hessian is singular at the minimum, so that the minimum is not determined or does not"
-                " move smoothly; add what determines it (a penalty on what is free)"
+                "no derivative: the Hessian is singular at the minimum, so the minimum is not unique or not differentiable;"
+                " add a penalty on the parameters that are not determined"
             )
         return np.linalg.solve(hessian, dx)
 
@@ -51,6 +51,6 @@ def underived(value: Any, name: str) -> Any:
 @adjoint(underived)
 def _underived_with_pullback(value: Any, name: str) -> tuple[Any, Any]:
     def back(dy: Any) -> tuple[Any, ...]:
-        raise MorulaError(f"no derivative of {name}; compute it from the derivatives of your own function")
+        raise MorulaError(f"{name} cannot be differentiated; compute it from the derivatives of your own function")
 
     return (value if nestlevel() == 0 else underived(value, name)), back

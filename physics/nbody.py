@@ -42,7 +42,7 @@ def gravity(positions: NDArray[Any], masses: Any, gravitation: Any = 1.0, soften
     [[2.0, 0.0], [-0.25, 0.0]]
     """
     if positions.ndim != 2 or np.shape(masses) != positions.shape[:1]:
-        raise BadInput(f"positions has shape {positions.shape} and masses {np.shape(masses)}; they are (n, d) and (n,)")
+        raise BadInput(f"positions has shape {positions.shape} and masses {np.shape(masses)}; expected (n, d) and (n,)")
     between = positions - positions[:, None]
     squared = np.sum(between * between, axis=2) + (softening**2 + np.eye(len(positions)))
     return gravitation * np.einsum("ij,ijk->ik", masses * squared**-1.5, between)

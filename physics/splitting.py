@@ -132,20 +132,22 @@ def symplectic(
     if not isinstance(splitting, Splitting):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(SPLITTINGS)}, or give a Splitting")
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-        raise BadInput(f"steps = {steps!r}; it is the whole number of steps between neighbouring ts, at least 1")
+        raise BadInput(
+            f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
+        )
     if not callable(acceleration):
-        raise BadInput(f"acceleration is {type(acceleration).__name__}; it is a function acceleration(q, *args)")
+        raise BadInput(f"acceleration is {type(acceleration).__name__}; expected a function acceleration(q, *args)")
     try:
         times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
     except (TypeError, ValueError):
         times = np.zeros(0)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():
-        raise BadInput(f"ts is {ts!r}; it is a sequence of finite times, as in np.linspace(0, 1, 11)")
+        raise BadInput(f"ts is {ts!r}; expected a sequence of finite times, such as np.linspace(0, 1, 11)")
     q, v = 1.0 * position, 1.0 * velocity
     shape = np.shape(acceleration(q, *args))
     if not np.shape(q) == np.shape(v) == shape:
         raise BadInput(
-            f"position has shape {np.shape(q)}, velocity {np.shape(v)} and what acceleration returned {shape}; "
+            f"position has shape {np.shape(q)}, velocity {np.shape(v)} and the result of acceleration {shape}; "
             "the three must agree"
         )
 

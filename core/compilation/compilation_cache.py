@@ -57,8 +57,8 @@ def _not_kept(reason: str) -> None:
     if not _warned():
         _warned().add(reason)
         warnings.warn(
-            f"compiled programs are not kept for the next process: {reason}; let MORULA_CACHE_DIR name a folder that can be "
-            "written, or set MORULA_CACHE=0",
+            f"compiled programs cannot be cached on disk: {reason}; set MORULA_CACHE_DIR to a writable folder, or "
+            "MORULA_CACHE=0 to turn the cache off",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -41,8 +41,9 @@ _PASSES = (
 
 
 IS_ARGUMENT_AND_OUTSIDE = (
-    "an argument of the compiled function holds a list, dict or object that the function also reads from outside (a global, a closure), and "
-    "changes, differentiates or compares by `is`; let it read the argument alone, or give it a copy"
+    "an argument of the compiled function holds a list, dict or object that the function also reads from outside "
+    "(a global or closure variable) and changes, differentiates or compares by `is`; read it from the argument only, "
+    "or pass a copy"
 )
 
 
@@ -159,7 +160,7 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
         x = parameters[place]
         if x.base is not None and overlaps_itself(x):
             raise BadInput(
-                "the compiled function writes into an array of which several elements are one in memory; give it a copy"
+                "the compiled function writes into an array with several elements at one place in memory; pass a copy of it"
             )
         for i, other in arrays:
             if i != place and (
@@ -167,7 +168,7 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
             ):
                 raise BadInput(
                     "the compiled function writes into an array that shares memory with another argument, or with an array from outside "
-                    "that it reads; give it a copy"
+                    "(a global or closure variable) that it reads; pass a copy"
                 )
 
 
@@ -284,23 +285,23 @@ def needed(
     names = names_of_arguments(f, layout_of((args, kwargs)))
     if leaves is None or not leaves or not leaves.isdisjoint(static):
         raise BadInput(
-            f"{what}; it is computed while the program runs, so write what needs it with masks or bounds{where}"
+            f"{what}; it is computed while the program runs, so use a mask or a fixed upper bound instead{where}"
         ) from error
     values, _ = scan((args, kwargs))
     for i in sorted(leaves):
         if error.is_of_c and not isinstance(values[i], (int, np.integer, np.bool_)):
             raise BadInput(
                 f"{what}; it depends on {names[i]}: write it with NumPy's functions (np.searchsorted, np.sort), as a loop, or "
-                f"call it by mo.callback{where}"
+                f"call it through mo.callback{where}"
             ) from error
         if isinstance(values[i], np.ndarray):
             raise BadInput(
-                f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which is then "
-                f"known while compiling{where}"
+                f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which becomes "
+                f"a compile-time constant{where}"
             ) from error
         if not isinstance(values[i], (int, np.integer, np.bool_)):
             raise BadInput(
-                f"{what}; it depends on {names[i]}, which is no integer: compute it before the call and pass it as an int, or "
-                f"make that argument part of the program by static_argnames{where}"
+                f"{what}; it depends on {names[i]}, which is not an integer: compute it before the call and pass it as an int, or "
+                f"make that argument a compile-time constant with static_argnames{where}"
             ) from error
     return dict.fromkeys(leaves, what)

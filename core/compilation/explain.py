@@ -38,7 +38,7 @@ class Lowered:
             BadInput: the language is unknown, or belongs to another target.
         """
         if language not in LANGUAGES:
-            raise BadInput(f"as_text knows {', '.join(map(repr, LANGUAGES))}, not {language!r}")
+            raise BadInput(f"as_text: the language must be one of {', '.join(map(repr, LANGUAGES))}, not {language!r}")
         if language == "ir":
             return str(self.compilation.function)
         if language == "python":
@@ -46,7 +46,7 @@ class Lowered:
         wanted = "native" if language == "llvm" else "xla"
         if self.compilation.target != wanted:
             raise BadInput(
-                f"the program is for the target {self.compilation.target}, and has no {language}: "
+                f"the program was compiled for the target {self.compilation.target}, which has no {language} text; "
                 f"use jit(f, target={wanted!r})"
             )
         made = targets.compile_for(wanted, self.compilation.function, self.compilation.checks.bounds, kept=False)

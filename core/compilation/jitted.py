@@ -98,12 +98,10 @@ def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str,
             or inspect.Parameter.VAR_POSITIONAL not in takes_any
             and not -len(known) <= i < len(known)
         ):
-            raise BadInput(
-                f"static_argnums {i!r} is no position of an argument of {describe(f)}, which has {len(known)}"
-            )
+            raise BadInput(f"static_argnums {i!r} is out of range: {describe(f)} has {len(known)} argument(s)")
     for name in names:
         if name not in known and inspect.Parameter.VAR_KEYWORD not in takes_any:
-            raise BadInput(f"static_argnames {name!r} is no argument of {describe(f)}: it has {', '.join(known)}")
+            raise BadInput(f"static_argnames {name!r} is not an argument of {describe(f)}: it has {', '.join(known)}")
     found = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
     return found, {*names, *(known[i] for i in found if i < len(known))}
 

@@ -33,7 +33,7 @@ class History:
         variants = {n: list(dict.fromkeys(e.get(n, "absent") for e in self.entries)) for n in names}
         name = max(variants, key=lambda n: len(variants[n]), default=None)
         if name is None or len(variants[name]) == 1:
-            what = "what it reads from outside of its arguments has changed each time: pass that as an argument"
+            what = "a global or closure variable that it reads has changed each time. Pass that value as an argument"
         else:
             shown = ", ".join(variants[name][:4]) + (", ..." if len(variants[name]) > 4 else "")
             what = f"the argument {name} was {shown}. "
@@ -51,11 +51,9 @@ def _text(x: Any, is_static: bool) -> str:
 
 def _remedy(variants: list[str]) -> str:
     if any(v.endswith("(static)") for v in variants):
-        return (
-            "Its value is needed while compiling (as a shape, or an index into a list): keep it the same, or use masks"
-        )
+        return "Its value must be known while compiling (e.g. as a shape, or an index into a list): keep it constant, or use masks"
     if all("[" in v for v in variants):
-        return "Pass arrays of one shape and dtype, padded where they differ"
+        return "Pass arrays of the same shape and dtype; pad them if necessary"
     if "absent" in variants:
-        return "Pass containers of one structure"
-    return "Pass values of one type; a value that is no number or array is part of the program"
+        return "Pass containers with the same structure"
+    return "Pass values of the same type; values other than numbers and arrays are compile-time constants"

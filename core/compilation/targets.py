@@ -43,12 +43,12 @@ def is_installed(target: str) -> bool:
 def check(target: str) -> None:
     """Raise BadInput if the target is unknown or its compiler library is not installed."""
     if target not in TARGETS:
-        raise BadInput(f"a target is one of {', '.join(map(repr, TARGETS))}, not {target!r}")
+        raise BadInput(f"target must be one of {', '.join(map(repr, TARGETS))}, not {target!r}")
     wanted = ("native", "xla") if target == "auto" else (target,)
     if not any(map(is_installed, wanted)):
         names = " or ".join(LIBRARIES[t] for t in wanted)
         extras = " or ".join(f"pip install 'morula[{t}]'" for t in wanted)
-        raise BadInput(f"to compile, {names} is needed, which is not installed: {extras}")
+        raise BadInput(f"compiling needs {names}, which is not installed: {extras}")
 
 
 @lru_cache(maxsize=1)

@@ -193,7 +193,8 @@ def with_pullback(
         raise BadInput(f"{what} raises an exception on every path")
     if made.region.after:
         raise BadInput(
-            f"{what} changes what is outside of it, which compiled code would do only once: return it instead"
+            f"{what} changes a variable or object outside of it, which compiled code would do only once; return the new value "
+            "instead"
         )
     block = made.function.block
     block.results = made.asked

@@ -72,7 +72,7 @@ class Recipe:
             return "dict", tuple(x), tuple(map(self.part, x.values()))
         if _holds(x, self.is_traced, set()):
             raise BadInput(
-                f"an exception holds a {kind_of(x)} in which there are numbers that are not known while compiling; give the numbers "
+                f"an exception holds a {kind_of(x)} containing numbers that are not known while compiling; pass the numbers "
                 "themselves to the exception"
             )
         return "held", Held(x)

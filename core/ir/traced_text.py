@@ -38,8 +38,8 @@ class Text:
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise BadInput(
-            "a text with numbers that are not known while compiling can be printed, and be the message of an exception; "
-            "nothing else can depend on it"
+            "a string formatted from numbers that are not known while compiling can only be printed or used as the message of "
+            "an exception; build other strings outside of the compiled function"
         )
 
     __str__ = __format__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __mul__ = __mod__ = refuse  # type: ignore[assignment]

@@ -34,12 +34,12 @@ def each(
 
 def refuse_strides(*given: tuple[int | None, int | None]) -> None:
     if any(value is not None and value != expected for value, expected in given):
-        raise NoDerivative("a BLAS routine has a derivative for contiguous vectors; leave out n, incx and offx")
+        raise NoDerivative("a BLAS routine has a derivative for contiguous vectors only; leave out n, incx and offx")
 
 
 def succeeded(info: int, routine: str) -> None:
     if info != 0:
-        raise NoDerivative(f"LAPACK's {routine} has failed with info={info}; what it left has no derivative")
+        raise NoDerivative(f"LAPACK's {routine} failed with info={info}, so its result has no derivative")
 
 
 # Vectors
@@ -259,7 +259,7 @@ def sysv_pullback(
 ) -> tuple[Any, ...]:
     succeeded(y[3], "sysv")
     if dy[0] is not None:
-        raise NoDerivative("LAPACK's sysv has a derivative for the solution, not for the factors")
+        raise NoDerivative("LAPACK's sysv has a derivative for the solution only, not for the factors")
     ga, gb = solve_pullback(dy[2], y[2], a, b, lower=bool(lower), assume_a="sym")
     return ga, gb
 
@@ -270,7 +270,7 @@ def gbsv_pullback(
     """The first ``kl`` rows of ``ab`` are workspace for the fill-in of the factors."""
     succeeded(y[3], "gbsv")
     if dy[0] is not None:
-        raise NoDerivative("LAPACK's gbsv has a derivative for the solution, not for the factors")
+        raise NoDerivative("LAPACK's gbsv has a derivative for the solution only, not for the factors")
     _, g, gb = solve_banded_pullback(dy[2], y[2], (kl, ku), np.asarray(ab)[kl:], b)
     return None, None, np.concatenate([np.zeros((kl, g.shape[1]), g.dtype), g]), gb
 
@@ -281,7 +281,7 @@ def gtsv_pullback(
 ) -> tuple[Any, ...]:  # fmt: skip
     succeeded(y[4], "gtsv")
     if any(g is not None for g in dy[:3]):
-        raise NoDerivative("LAPACK's gtsv has a derivative for the solution, not for the factors")
+        raise NoDerivative("LAPACK's gtsv has a derivative for the solution only, not for the factors")
     nothing = np.zeros(1)
     bands = np.stack([np.concatenate([nothing, du]), d, np.concatenate([dl, nothing])])
     _, g, gb = solve_banded_pullback(dy[3], y[3], (1, 1), bands, b)

@@ -145,8 +145,8 @@ def refuse_truncation(dropped: Any, size: Any, function: str) -> None:
     """Refuse a cut-off that dropped nonzero singular values: the formulas require the matrix's own rank."""
     if np.any(dropped > np.sqrt(np.spacing(size) * size)):
         raise NoDerivative(
-            f"{function} was given a tolerance that cuts off singular values that are not zero; its derivative is "
-            "known only at the matrix's own rank. Lower the tolerance, or write the truncation with numpy.linalg.svd."
+            f"{function} was given a tolerance that cuts off singular values that are not zero; it has a derivative only "
+            "where the tolerance keeps the rank of the matrix. Lower the tolerance, or truncate with numpy.linalg.svd."
         )
 
 

@@ -113,9 +113,9 @@ def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None
 
 
 WEIGHED = (
-    ", and the loss uses both these and their vectors: the derivative of such a loss needs "
-    "limits that are not known here. Differentiate it outside of mo.jit; or use scipy.linalg.sqrtm, expm, logm or "
-    "polar; or take values that are used by themselves from eigvalsh or svdvals"
+    ", and the loss uses both the values and their vectors, which compiled code cannot differentiate. Differentiate "
+    "it outside of mo.jit; or use scipy.linalg.sqrtm, expm, logm or polar; or, where only the values are needed, "
+    "compute them with eigvalsh or svdvals"
 )
 
 

@@ -38,7 +38,7 @@ def refuse_overwrite(*flags: Any) -> None:
     if any(flags):
         raise NoDerivative(
             "a scipy.linalg function was called with overwrite_...=True, which destroys an argument that its "
-            "derivative needs; leave the argument out where a gradient is taken"
+            "derivative needs; leave overwrite_... out where a gradient is taken"
         )
 
 
@@ -213,7 +213,9 @@ def qr_insert_pullback(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """What is factored is Q R with the row or column ``u`` before its k-th."""
     if np.ndim(u) != 1:
-        raise NoDerivative("scipy.linalg.qr_insert has a derivative for one row or column; insert several one by one")
+        raise NoDerivative(
+            "scipy.linalg.qr_insert has a derivative for a single row or column; insert several one by one"
+        )
     g = qr_cotangent(dy[0], dy[1], y[0], y[1])
     axis = 0 if which == "row" else 1
     rest = np.delete(g, k, axis)
@@ -268,7 +270,7 @@ def scipy_eigh_pullback(
 ) -> tuple[Any, Any]:  # fmt: skip
     refuse_overwrite(overwrite_a, overwrite_b)
     if b is not None and type != 1:
-        raise NoDerivative(f"scipy.linalg.eigh has no derivative for type={type}; it has for type=1, A v = lam B v")
+        raise NoDerivative(f"scipy.linalg.eigh has no derivative for type={type}, only for type=1, A v = lam B v")
     a = np.asarray(a)
     if eigvals_only:
         dlam, dv = dy, None

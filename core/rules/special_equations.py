@@ -92,7 +92,7 @@ for _names, _equation, _characteristic in (
 def orders(v: Any) -> Any:
     """Return the orders of a sequence: from the fractional part of ``v`` up to ``v``, at least two, as in SciPy."""
     if v < 0:
-        raise NoDerivative("sequences of functions of negative order have no derivative in scipy.special")
+        raise NoDerivative("scipy.special: sequences of functions of negative order have no derivative rule")
     return np.arange(max(int(v), 1) + 1) + (v - int(v))
 
 
@@ -136,7 +136,7 @@ with_slope(special.lmbda, bessel_lambda, 1)
 def legendre(function: Any, at: int) -> None:
     def pullback(dy, y, *args, diff_n=0, **kwargs):
         if diff_n > 1:
-            raise NoDerivative(f"scipy.special.{function.__name__} has two derivatives, and no third")
+            raise NoDerivative(f"scipy.special.{function.__name__} has derivatives up to the second order only")
         slopes = function(*args, diff_n=diff_n + 1, **kwargs)[1:]
         return dy * np.conj(slopes[0]) if diff_n == 0 else np.sum(dy * np.conj(slopes), axis=0)
 
@@ -179,7 +179,7 @@ if hasattr(special, "legendre_p"):  # SciPy 1.15
 
 def airye_pullback(dy, y, z):
     if np.iscomplexobj(z):
-        raise NoDerivative("scipy.special.airye has a derivative for real arguments; use airy")
+        raise NoDerivative("scipy.special.airye has a derivative for real arguments only; use airy")
     root = np.sqrt(np.maximum(z, 0))
     ai, aip, bi, bip = y
     slopes = (aip + root * ai, z * ai + root * aip, bip - root * bi, z * bi - root * bip)

@@ -39,7 +39,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     """The node that defines ``function``, with the line numbers of the user's file."""
     if is_of_exact(function):
         raise InIntegers(
-            f"{describe(function)} computes in integers, where no derivative can be followed; compute with floats "
+            f"{describe(function)} computes in integers, which carry no derivative; compute with floats "
             "(math, numpy, scipy.special), or give it a derivative with @morula.adjoint"
         )
     code = function.__code__
@@ -48,8 +48,8 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         return _formula(function)
     if not _is_of_now(code, "".join(lines)):
         raise NoSource(
-            f"the file of {describe(function)} has been changed since it was imported, and the code that runs is no longer "
-            "in it; reload the module"
+            f"the file of {describe(function)} has been changed since it was imported and no longer contains the code that "
+            "runs; reload the module"
         )
     if code.co_name == "<lambda>":
         # The trees of lambdas are cached, and the caller may modify its tree.
@@ -66,8 +66,8 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
         definition = definition_of(code)
         if definition is None:
             raise NoSource(
-                f"the code that runs for {describe(function)} is not what its source compiles to: its __code__ has been "
-                "replaced. Differentiate a function that is written so, or give it a derivative with @morula.adjoint"
+                f"the __code__ of {describe(function)} has been replaced, so its source does not show what it computes. Write "
+                "a function with that code and differentiate it, or give this one a derivative with @morula.adjoint"
             )
         return definition
     return node
@@ -151,8 +151,8 @@ def example(name: str) -> str:
 def _no_source(function: FunctionType) -> NoSource:
     return NoSource(
         f"the source of {describe(function)} is not available, so it cannot be differentiated.\n"
-        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no file to read; "
-        "formulas are read from their bytecode, other code is not. "
+        "Functions typed at a prompt before Python 3.13, piped into Python, or made by exec/eval, have no source file. "
+        "Only formulas can be read from bytecode. "
         "Put the function in a .py file or a notebook cell, or give it a derivative with @morula.adjoint."
     )
 

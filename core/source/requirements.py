@@ -26,8 +26,8 @@ def out_of_range(f: Any, position: int, args: tuple[Any, ...]) -> BadInput:
     """Return the error for an ``argnums`` out of range."""
     n = len(args)
     return BadInput(
-        f"argnums {position} is out of range: {describe(f)} was called with {n} positional argument{'' if n == 1 else 's'}; what is "
-        "differentiated is given by position"
+        f"argnums {position} is out of range: {describe(f)} was called with {n} positional argument{'' if n == 1 else 's'}; pass "
+        "differentiated arguments by position, not by keyword"
     )
 
 
@@ -37,8 +37,8 @@ def no_scalar(f: Any, y: Any, shape: str = "") -> BadInput:
         return nothing_returned(f)
     if isinstance(y, tuple):
         return BadInput(
-            f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}; if it is a pair of the value and "
-            "anything else, pass has_aux=True; otherwise use morula.pullback with a cotangent of the output's structure"
+            f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}; if it returns (value, aux), "
+            "pass has_aux=True; otherwise use morula.pullback with a cotangent of the output's structure"
         )
     return BadInput(
         f"a gradient needs a real scalar output, but {describe(f)} returned {kind_of(y)}{shape}; use morula.jacobian for "
@@ -54,7 +54,7 @@ def no_pair(f: Any, y: Any) -> BadInput:
 
 
 def nothing_returned(f: Any) -> BadInput:
-    return BadInput(f"{describe(f)} returned None, of which there is no derivative; is a `return` missing at its end?")
+    return BadInput(f"{describe(f)} returned None, which has no derivative; is a `return` missing at its end?")
 
 
 def result_is_none() -> BadInput:
@@ -63,4 +63,4 @@ def result_is_none() -> BadInput:
 
 def check_function(f: Any) -> None:
     if not callable(f):
-        raise BadInput(f"a function is needed, not {kind_of(f)}; write grad(f)(x), not grad(f(x))")
+        raise BadInput(f"expected a function, not {kind_of(f)}; write grad(f)(x), not grad(f(x))")

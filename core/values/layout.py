@@ -160,7 +160,7 @@ def _refuse_array(x: np.ndarray) -> None:
         raise BadInput(f"compiled code takes plain arrays, not {type(x).__qualname__}: pass np.asarray(x)")
     if not x.dtype.isnative:
         raise BadInput(
-            f"compiled code has no arrays of dtype {x.dtype.str}, of the other byte order: pass x.astype(x.dtype.type)"
+            f"compiled code has no arrays of dtype {x.dtype.str}, which is not in native byte order: pass x.astype(x.dtype.type)"
         )
     raise BadInput(
         f"compiled code has no arrays of dtype {x.dtype}: pass bools, integers, float32, float64, complex64 or complex128"
@@ -182,8 +182,8 @@ def _hashable(x: Any) -> Any:
 
 def _no_hash(x: Any) -> str:
     return (
-        f"{type(x).__qualname__} {x!r:.60} is static, since it is declared so or is neither a number nor an array nor a "
-        "container of these, but it has no hash: pass a tuple, a frozenset or an object of a class with __hash__ and __eq__"
+        f"{type(x).__qualname__} {x!r:.60} is a compile-time constant (declared static, or not a number, array or container "
+        "of these) but is not hashable; pass a tuple, a frozenset or an object of a class with __hash__ and __eq__"
     )
 
 

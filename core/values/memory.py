@@ -134,8 +134,8 @@ def corresponding(x: np.ndarray, holder: Any, blank: np.ndarray) -> np.ndarray:
     same = x.dtype is flat.dtype or x.dtype.kind not in "fc" or flat.dtype.kind not in "fc"
     if not same and _component(x) != _component(flat):
         raise NoDerivative(
-            f"memory of dtype {flat.dtype} is read or written as {x.dtype}, which cuts numbers into bits that have no "
-            "derivative; convert with astype() instead of view()"
+            f"memory of dtype {flat.dtype} is read or written as {x.dtype}; no derivative passes through the bits of "
+            "numbers. Convert with astype() instead of view()"
         )
     return _laid_over(flat, x, memory)  # type: ignore[arg-type]
 
@@ -188,7 +188,7 @@ def distinct_entries(x: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]
         offsets += np.arange(0, n * stride, stride).reshape(n, *[1] * (x.ndim - axis - 1)) if stride else 0
     found, first, places = np.unique(offsets, return_index=True, return_inverse=True)
     if found.size > 1 and np.diff(found).min() < x.itemsize:
-        raise NoDerivative("an array whose entries overlap by a part of their bytes has no derivative")
+        raise NoDerivative("an array whose entries partly overlap in memory has no derivative; copy it first")
     return np.unravel_index(first, x.shape), places.reshape(-1)
 
 

@@ -153,7 +153,9 @@ def flatten(tree: Any, name: str = "tree") -> tuple[np.ndarray, Callable[[Any], 
     def unflatten(v: Any) -> Any:
         v = np.asarray(v)
         if v.shape != (size,):
-            raise BadInput(f"this structure has {size} numbers: expected a vector of so many, not the shape {v.shape}")
+            raise BadInput(
+                f"this structure has {size} numbers: expected a vector of that length, not the shape {v.shape}"
+            )
         if v.dtype.kind not in "iuf":
             raise BadInput(f"this structure takes a vector of {size} real numbers, not of dtype {v.dtype}")
         values, start = [], 0
@@ -378,7 +380,7 @@ class _Walk:
                 _, partner, place = self.partners.setdefault(id(a), (a, b, path))
                 if partner is not b:
                     raise BadInput(
-                        f"{spelled(place, name)} and {spelled(path, name)} are one object, but their counterparts are two"
+                        f"{spelled(place, name)} and {spelled(path, name)} are the same object, but their counterparts are two objects"
                     )
 
     def part(self, parts: dict[Any, Any] | None, key: Any, place: Path) -> Any:

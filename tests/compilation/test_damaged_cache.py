@@ -72,7 +72,7 @@ def test_writers_at_once_leave_a_whole_entry(folder):
 
 def test_a_folder_that_cannot_be_written_costs_one_warning(folder, target):
     folder.write_text("a file stands where the folder should be")
-    with pytest.warns(RuntimeWarning, match="(?s)not kept.*MORULA_CACHE_DIR"):
+    with pytest.warns(RuntimeWarning, match="(?s)cannot be cached.*MORULA_CACHE_DIR"):
         assert mo.jit(f, target=target)(A) == pytest.approx(f(A))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

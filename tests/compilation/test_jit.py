@@ -157,7 +157,7 @@ def test_a_number_computed_from_a_float_is_static_on_request_only(target):
     def f(x, k):
         return np.zeros(int(k)) + x
 
-    with pytest.raises(BadInput, match="depends on k, which is no integer: .* static_argnames"):
+    with pytest.raises(BadInput, match="depends on k, which is not an integer: .* static_argnames"):
         mo.jit(f, target=target)(1.0, 2.0)
     assert mo.jit(f, target=target, static_argnames="k")(1.0, 3.0).tolist() == [1.0] * 3
 
@@ -172,18 +172,18 @@ def test_static_arguments_are_declared_by_position_or_name(target):
 
     compiled = mo.jit(f, target=target, static_argnums=1, static_argnames="n")
     assert compiled(2.0, "times", n=3) == 6.0 and compiled(2.0, "plus", n=3) == 5.0 and compiled(2.0, "times", 3) == 6.0
-    with pytest.raises(BadInput, match="no hash: pass a tuple"):
+    with pytest.raises(BadInput, match="not hashable; pass a tuple"):
         compiled(2.0, ["times"], n=3)
 
 
 def test_options_are_checked():
-    with pytest.raises(BadInput, match="a target is one of 'auto', 'native', 'xla', not 'gpu'"):
+    with pytest.raises(BadInput, match="target must be one of 'auto', 'native', 'xla', not 'gpu'"):
         mo.jit(horner, target="gpu")
-    with pytest.raises(BadInput, match="static_argnums 2 is no position"):
+    with pytest.raises(BadInput, match="static_argnums 2 is out of range"):
         mo.jit(horner, static_argnums=2)
-    with pytest.raises(BadInput, match="static_argnames 'y' is no argument of horner.*: it has x, n"):
+    with pytest.raises(BadInput, match="static_argnames 'y' is not an argument of horner.*: it has x, n"):
         mo.jit(horner, static_argnames="y")
-    with pytest.raises(BadInput, match="a function is needed"):
+    with pytest.raises(BadInput, match="expected a function"):
         mo.jit(3.0)
 
 
@@ -192,13 +192,13 @@ def test_a_missing_library_names_what_to_install(missing, monkeypatch):
     monkeypatch.setattr(targets, "is_installed", lambda t: t != missing)
     library = targets.LIBRARIES[missing]
     with pytest.raises(
-        BadInput, match=rf"{library} is needed, which is not installed: pip install 'morula\[{missing}\]'"
+        BadInput, match=rf"compiling needs {library}, which is not installed: pip install 'morula\[{missing}\]'"
     ):
         mo.jit(horner, target=missing)
     other = next(t for t in TARGETS if t != missing)
     assert mo.jit(horner).lower(2.0, 3).target == other
     monkeypatch.setattr(targets, "is_installed", lambda t: False)
-    with pytest.raises(BadInput, match="llvmlite or jax is needed"):
+    with pytest.raises(BadInput, match="compiling needs llvmlite or jax"):
         mo.jit(horner)
 
 
@@ -287,9 +287,9 @@ def test_the_program_as_text():
     assert lowered.as_text() == str(lowered.compilation.function) and "numpy.multiply(%x, " in lowered.as_text("ir")
     assert "np.sum(" in lowered.as_text("python")
     assert "define " in lowered.as_text("llvm")
-    with pytest.raises(BadInput, match="has no hlo: use jit.f, target='xla'"):
+    with pytest.raises(BadInput, match="has no hlo text; use jit.f, target='xla'"):
         lowered.as_text("hlo")
-    with pytest.raises(BadInput, match="as_text knows 'ir', 'python'"):
+    with pytest.raises(BadInput, match="as_text: the language must be one of 'ir', 'python'"):
         lowered.as_text("fortran")
     other = mo.jit(lambda x, y: np.sum(x * y), target="xla").lower(np.ones(3), 2.0)
     assert "stablehlo.multiply" in other.as_text("stablehlo") and "HloModule" in other.as_text("hlo")

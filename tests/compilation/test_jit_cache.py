@@ -161,7 +161,7 @@ def test_a_program_that_cannot_be_saved_or_loaded_is_compiled(folder):
 def test_the_cache_can_be_turned_off_and_need_not_be_writable(folder, monkeypatch):
     folder.parent.joinpath("native").write_text("a file where the folder should be")
     cache._warned.cache_clear()
-    with pytest.warns(RuntimeWarning, match="not kept"):
+    with pytest.warns(RuntimeWarning, match="cannot be cached on disk"):
         cache.store("native", "ab" * 32, b"code")
     assert cache.load("native", "ab" * 32) is None
     monkeypatch.setenv("MORULA_CACHE", "0")

@@ -30,7 +30,7 @@ def test_every_form_is_right_or_refused_or_raises_as_in_numpy(group, recorded):
     found = [v for form in GROUPS[group] if (v := verdict(form, recorded)) is not None]
     assert [(v.form.name, v.kind, v.message) for v in found if v.kind in ("wrong", "crashes")] == []
     refused = [v for v in found if v.kind == "refused"]
-    words = ("no derivative", "in the memory of an argument")
+    words = ("no derivative", "in the memory of an argument", "cannot be differentiated")
     assert [v for v in refused if not any(w in v.message for w in words)] == []
     assert len(refused) <= 0.1 * len(found) + 10
 
@@ -100,7 +100,8 @@ def test_a_result_in_the_memory_of_an_argument_that_is_still_read_is_refused():
         mo.grad(program)(x), mo.grad(lambda x: np.sum(np.percentile(x, [20.0, 50.0, 80.0], 0)))(x)
     )
     with pytest.raises(
-        mo.NoDerivative, match=r"equal with out= in the memory of an argument .* give it an array apart"
+        mo.NoDerivative,
+        match=r"equal with out= in the memory of an argument .* pass a separate array",
     ):
         mo.grad(apart)(x[0])
 

@@ -727,7 +727,9 @@ def test_the_error_names_what_was_called_back_and_the_line_that_did_it():
         mo.grad(hashed)(1.3)
     text = str(caught.value)
     assert (
-        "Key.__hash__" in text and f"test_behind_the_program.py:{line}" in text and "Call it from Python before" in text
+        "Key.__hash__" in text
+        and f"test_behind_the_program.py:{line}" in text
+        and "Call it from Python code instead" in text
     )
     assert len(text) < 600
 

@@ -114,7 +114,7 @@ def test_what_operators_of_entries_give_and_store_is_recorded_and_they_run_once(
         (found, again), gradient = mo.value_and_grad(f, has_aux=True)(1.5)
     except mo.NoDerivative as error:
         text = (
-            "(where=) of an array of objects calls their methods"
+            "(where=) of an array of objects cannot be differentiated"
             if name == "where"
             else "was called by code written in C"
         )

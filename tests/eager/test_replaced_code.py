@@ -98,7 +98,7 @@ def test_a_loop_is_refused_with_the_place_and_the_remedy():
 
     assert mo.grad(f)(2.0) == 15.0
     f.__code__ = with_constant(f, 3, 5)
-    with pytest.raises(mo.BadInput, match="its __code__ has been replaced") as error:
+    with pytest.raises(mo.BadInput, match="the __code__ of .* has been replaced") as error:
         mo.grad(f)(2.0)
     assert f"{__file__}:{f.__code__.co_firstlineno}" in str(error.value) and "@morula.adjoint" in str(error.value)
 

@@ -223,7 +223,7 @@ def test_refused_whatever_the_threads_wait_by(kind):
     meeting, box = MEETINGS[kind](), Box()
     leave, take = LEAVING["list"]
     with worker(meeting, lambda: leave(box)):
-        with pytest.raises(mo.NoDerivative, match="a thread from before the run, has computed a value") as error:
+        with pytest.raises(mo.NoDerivative, match="a thread started before the differentiated function") as error:
             mo.grad(told(box, meeting, take))(3.0)
     assert f"{__file__}:" in str(error.value) and "Start the thread inside" in str(error.value)
     assert len(str(error.value)) < 450 and box.numbers[-1] == 9.0
@@ -234,7 +234,7 @@ def test_refused_wherever_it_is_left(where):
     meeting, box = Events(), Box()
     leave, take = LEAVING[where]
     with worker(meeting, lambda: leave(box)):
-        with pytest.raises(mo.NoDerivative, match="a thread from before the run"):
+        with pytest.raises(mo.NoDerivative, match="a thread started before the differentiated function"):
             mo.grad(told(box, meeting, take))(3.0)
     assert take(box) == 9.0
 
@@ -244,7 +244,7 @@ def test_refused_in_a_derivative_of_a_derivative(where):
     meeting, box = Events(), Box()
     leave, take = LEAVING[where]
     with worker(meeting, lambda: leave(box)):
-        with pytest.raises(mo.NoDerivative, match="a thread from before the run"):
+        with pytest.raises(mo.NoDerivative, match="a thread started before the differentiated function"):
             mo.grad(mo.grad(told(box, meeting, take)))(3.0)
 
 
@@ -344,7 +344,10 @@ def test_global_variables_of_the_thread():
         meeting.find()
         return RESULT * x
 
-    with worker(meeting, work), pytest.raises(mo.NoDerivative, match="a thread from before the run"):
+    with (
+        worker(meeting, work),
+        pytest.raises(mo.NoDerivative, match="a thread started before the differentiated function"),
+    ):
         mo.grad(f)(3.0)
 
 

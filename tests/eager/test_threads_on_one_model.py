@@ -262,8 +262,8 @@ def test_two_runs_that_wait_for_each_others_objects_are_refused_not_stuck():
     found = at_once(work, threads=2, rounds=1)
     refused = [e for e in found if isinstance(e, str)]
     assert len(refused) == 1 and [e for e in found if e in (4.0, 10.0)]
-    assert "another thread differentiates the same Layer and waits for an object" in refused[0]
-    assert "give each thread a copy (copy.deepcopy)" in refused[0]
+    assert "another thread is differentiating the same Layer object and waits for an object" in refused[0]
+    assert "give each thread its own copy (copy.deepcopy)" in refused[0]
     assert (a.w, b.w) == (2.0, 5.0)
 
 
@@ -290,7 +290,7 @@ def test_a_run_that_waits_for_a_thread_which_waits_for_it_is_refused(monkeypatch
     with ThreadPoolExecutor(1) as pool:
         pool.submit(elsewhere)
         assert mo.grad(f)(model).w == 1.0
-    assert "the same Layer and has been waiting for another thread for 0.2 seconds" in found[0]
+    assert "the same Layer object and has been waiting for another thread for 0.2 seconds" in found[0]
 
 
 def test_a_thread_that_a_run_starts_may_differentiate_what_the_run_differentiates():
@@ -334,7 +334,7 @@ def test_a_run_that_cannot_let_the_other_one_go_on_is_refused(monkeypatch):
         running = pool.submit(mo.grad(f), model)
         try:
             assert inside.wait(TIMEOUT)
-            with claims.lock, pytest.raises(mo.BadInput, match="another thread differentiates the same Layer"):
+            with claims.lock, pytest.raises(mo.BadInput, match="another thread is differentiating the same Layer"):
                 mo.grad(lambda n: n.w**2)(model)
         finally:
             refused.set()

@@ -109,7 +109,7 @@ def test_a_write_in_place_that_the_run_waits_for_is_kept_and_refused_only_if_it_
         return abs(first(m.w)) ** 2 * m.b
 
     error = meanwhile(model, lambda m: m.w.fill(5.0), reading, event=threading.Event)
-    assert isinstance(error, mo.NoDerivative) and "a thread from before the run" in str(error)
+    assert isinstance(error, mo.NoDerivative) and "a thread started before the differentiated function" in str(error)
     assert np.all(model.w == 5.0)
 
 

@@ -89,14 +89,14 @@ def test_times_may_be_uneven_and_repeated():
 
 @pytest.mark.parametrize("change, message", [
     ({"method": "verlet"}, "method 'verlet' is not known; choose one of symplectic_euler, leapfrog"),
-    ({"steps": 0}, "steps = 0; it is the whole number"),
+    ({"steps": 0}, "steps = 0; expected an integer of at least 1"),
     ({"steps": 1.5}, "steps = 1.5"),
-    ({"acceleration": 1}, "acceleration is int; it is a function"),
-    ({"ts": [[0, 1]]}, "it is a sequence of finite times"),
-    ({"ts": "now"}, "ts is 'now'; it is a sequence of finite times"),
-    ({"ts": [0, np.nan]}, "it is a sequence of finite times"),
+    ({"acceleration": 1}, "acceleration is int; expected a function"),
+    ({"ts": [[0, 1]]}, "expected a sequence of finite times"),
+    ({"ts": "now"}, "ts is 'now'; expected a sequence of finite times"),
+    ({"ts": [0, np.nan]}, "expected a sequence of finite times"),
     ({"velocity": np.zeros(3)}, r"position has shape \(2,\), velocity \(3,\)"),
-    ({"acceleration": lambda q: 1.0}, r"what acceleration returned \(\); the three must agree"),
+    ({"acceleration": lambda q: 1.0}, r"the result of acceleration \(\); the three must agree"),
 ])  # fmt: skip
 def test_bad_input(change, message):
     arguments = {"acceleration": attraction, "position": np.ones(2), "velocity": np.ones(2), "ts": [0, 1]} | change

@@ -402,5 +402,5 @@ def test_what_is_left_of_an_overwritten_argument_is_refused():
 
 def test_a_derivative_that_would_divide_by_a_singular_matrix_is_refused():
     singular = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    with pytest.raises(mo.NoDerivative, match="lu has no derivative where a matrix .* is singular"):
+    with pytest.raises(mo.NoDerivative, match="lu has no derivative here, because a matrix .* is singular"):
         mo.gradient(lambda a: np.sum(linalg.lu(a, permute_l=True)[0] ** 2), singular)

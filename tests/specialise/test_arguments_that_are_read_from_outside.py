@@ -132,7 +132,7 @@ OUTSIDE: dict[str, tuple[Any, Any, str]] = {
     "list": (writes, lambda: [1.0], "holds a list, dict or object that the function also reads from outside"),
     "array": (writes, lambda: np.ones(2), "shares memory with another argument, or with an array from outside"),
     "object": (writes_an_attribute, lambda: SimpleNamespace(a=1.0), "also reads from outside"),
-    "derivative": (differentiates, lambda: [1.0], "let it read the argument alone, or give it a copy"),
+    "derivative": (differentiates, lambda: [1.0], "read it from the argument only, or pass a copy"),
     "identity": (is_it, lambda: [1.0], "compares by `is`"),
 }
 

@@ -105,7 +105,7 @@ def test_the_error_names_the_users_line(target):
 
 
 def test_what_is_no_function():
-    with pytest.raises(mo.BadInput, match="a function is needed, not an int"):
+    with pytest.raises(mo.BadInput, match="expected a function, not an int"):
         mo.jit(3)
 
 

@@ -163,7 +163,7 @@ def measures_text(x):
 
 @pytest.mark.parametrize("f", [compares_text, measures_text], ids=lambda f: f.__name__)
 def test_nothing_depends_on_a_text_of_numbers(target, f):
-    with pytest.raises(mo.BadInput, match="text with numbers that are not known"):
+    with pytest.raises(mo.BadInput, match="string formatted from numbers that are not known"):
         mo.jit(f, target=target)(1.5)
 
 

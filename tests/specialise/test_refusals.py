@@ -104,7 +104,7 @@ REFUSED = [
     (key_from_data, (1.5, 2.5), "writes to a dict at an index that is not known while compiling; use an array"),
     (keeps_outside, (1.5,), "changes a list that is not one of the function's arguments; pass it as an argument"),
     (assigns_a_global, (1.5,), "assigns to 'TOTAL', a variable of outside; return the value instead"),
-    (depends_on_text, (1.5,), "a text with numbers that are not known .* nothing else can depend on it"),
+    (depends_on_text, (1.5,), "a string formatted from numbers that are not known .* can only be printed"),
     (never_ends, (1.5,), "has made 20001 iterations; let its condition depend on an argument, or use range"),
     (waits, (1.5,), "waits .* is an async function, which cannot be compiled"),
 ]

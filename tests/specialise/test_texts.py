@@ -151,6 +151,6 @@ def test_numbers_in_an_object_of_an_exception_are_refused(target):
         return x
 
     with pytest.raises(
-        mo.BadInput, match="an exception holds a Point in which there are numbers.*; give the numbers themselves"
+        mo.BadInput, match="an exception holds a Point containing numbers.*; pass the numbers themselves"
     ):
         mo.jit(f, target=target)(1.0)

@@ -176,7 +176,7 @@ def test_unflatten_does_not_depend_on_later_writes_into_the_structure():
 @pytest.mark.parametrize(
     "vector, message",
     [
-        (np.zeros(2), r"this structure has 3 numbers: expected a vector of so many, not the shape \(2,\)"),
+        (np.zeros(2), r"this structure has 3 numbers: expected a vector of that length, not the shape \(2,\)"),
         (np.zeros((1, 3)), r"not the shape \(1, 3\)"),
         (np.zeros(3, complex), "takes a vector of 3 real numbers, not of dtype complex128"),
         ("abc", r"not the shape \(\)"),
@@ -286,8 +286,16 @@ def test_structures_that_differ_in_values_alone_are_the_same(a, b):
         ([[1.0]], [None], r"^b\[0\] is a NoneType: expected the structure of a, a list$"),
         ([[]], [None], r"^b\[0\] is a NoneType"),
         ([1], ["a"], r"^b\[0\] is a str, but a\[0\] is a int$"),
-        ([A, A], [np.zeros(2), np.zeros(2)], r"^a\[0\] and a\[1\] are one object, but their counterparts are two$"),
-        ([np.zeros(2), np.zeros(2)], [A, A], r"^b\[0\] and b\[1\] are one object, but their counterparts are two$"),
+        (
+            [A, A],
+            [np.zeros(2), np.zeros(2)],
+            r"^a\[0\] and a\[1\] are the same object, but their counterparts are two objects$",
+        ),
+        (
+            [np.zeros(2), np.zeros(2)],
+            [A, A],
+            r"^b\[0\] and b\[1\] are the same object, but their counterparts are two objects$",
+        ),
     ],
 )
 def test_the_first_difference_is_named(a, b, message):

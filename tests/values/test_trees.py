@@ -100,6 +100,6 @@ def test_the_way_back_compiles():
 def test_a_vector_of_another_length_is_refused():
     _, unflatten = mo.tree.flatten(TREE)
     with pytest.raises(
-        mo.BadInput, match=r"this structure has 5 numbers: expected a vector of so many, not the shape \(4,\)"
+        mo.BadInput, match=r"this structure has 5 numbers: expected a vector of that length, not the shape \(4,\)"
     ):
         unflatten(np.zeros(4))

@@ -227,7 +227,7 @@ def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict
             cotangents = pull(rule, dy, _of_numpy(y), tuple(map(_of_numpy, args)), kwargs)
     except np.linalg.LinAlgError as error:
         raise NoDerivative(
-            f"{rule.function.__name__} has no derivative where a matrix that it would divide by is singular ({error})"
+            f"{rule.function.__name__} has no derivative here, because a matrix to be inverted for it is singular ({error})"
         ) from error
     return [float(g) if type(x) is float and isinstance(g, np.floating) else g for g, x in zip(cotangents, args)]
 

@@ -93,7 +93,7 @@ def _check_in_place(function: Any, args: Any, kwargs: dict[str, Any], outs: Any,
         raise NoDerivative(IN_ITS_MEMORY.format(function.__name__))
 
 
-IN_ITS_MEMORY = "{} with out= in the memory of an argument overwrites what it has yet to read; give it an array apart"
+IN_ITS_MEMORY = "{} with out= in the memory of an argument overwrites entries that it has not read yet; pass a separate array as out="
 
 
 def memory_apart(out: Any) -> Any:
@@ -156,8 +156,8 @@ def left_by(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         raise NoDerivative(
             IN_ITS_MEMORY.format(function.__name__)
             if _overlaps(out, args)
-            else f"{function.__name__} with out= of another shape or dtype leaves another result there than it returns "
-            "without, and has no derivative; give it an array of the shape and dtype of its result"
+            else f"{function.__name__} has no derivative for an out= whose shape or dtype changes the result; pass an array "
+            "with the shape and dtype of the result"
         )
     return True
 

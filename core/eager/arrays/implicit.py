@@ -75,7 +75,7 @@ def _implicit_back(table: Cotangents, record: Record) -> None:
     if jacobian.shape[0] != jacobian.shape[1] or not np.linalg.cond(np.asarray(jacobian)) < 1 / np.finfo(float).eps:
         raise NoDerivative(
             f"the solution of an equation, computed at {where[0]}:{where[1]}, has no derivative: the Jacobian of {describe(residual)} is "
-            "singular there, so that the solution is not determined or does not move smoothly"
+            "singular there, so the solution is not unique or not differentiable"
         )
     dr = table.run(np.linalg.solve, table.run(np.transpose, jacobian), table.run(np.reshape, dy, -1))
     dr = table.run(np.negative, dr)

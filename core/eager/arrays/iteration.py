@@ -31,8 +31,8 @@ def nditer(tape: Tape, op: Any, flags: Any = (), *args: Any, **kwargs: Any) -> A
     copied = [x for x, y in zip(given, iterator.operands) if x is not None and owner(x) is not owner(y)]
     if any(map(differentiable, given if written and "buffered" in (flags or ()) else copied)):
         raise NoDerivative(
-            f"numpy.nditer, called at {':'.join(map(str, user_frame()))}, copies the entries of its operands (a buffer, or another "
-            "dtype), where no derivative can follow; leave out the flag 'buffered', and give operands of the dtype that is asked for"
+            f"numpy.nditer, called at {':'.join(map(str, user_frame()))}, copies entries of its operands (into a buffer, or to "
+            "another dtype), which has no derivative; leave out the flag 'buffered', and pass operands of the requested dtype"
         )
     return iterator
 

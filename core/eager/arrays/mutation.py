@@ -77,7 +77,7 @@ def resize(tape: Tape, a: np.ndarray, *shape: Any, refcheck: bool = True) -> Non
     new = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     if math.prod(map(int, new)) != a.size:
         raise NoDerivative(
-            "a.resize() gives an array other memory, which the tape cannot follow; use np.resize or np.pad"
+            "a.resize() to another size reallocates the array's memory and cannot be differentiated; use np.resize or np.pad"
         )
     set_attribute(tape, a, "shape", new)
 

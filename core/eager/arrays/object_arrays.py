@@ -140,8 +140,8 @@ def by_operators(tape: Tape, rule: Rule, args: tuple[Any, ...], kwargs: dict[str
     others = {k: x for k, x in kwargs.items() if k != "out" and x is not None and x is not True}
     if others:
         raise NoDerivative(
-            f"{function.__name__}({', '.join(f'{k}=' for k in others)}) of an array of objects calls their methods, and is not differentiated; "
-            "write the loop over the entries that are meant"
+            f"{function.__name__}({', '.join(f'{k}=' for k in others)}) of an array of objects cannot be differentiated; "
+            "leave these keywords out, or write a loop over the entries"
         )
     y, out = by_entries(tape, function, args), kwargs.get("out")
     if isinstance(out, tuple):

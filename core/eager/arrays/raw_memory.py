@@ -93,10 +93,10 @@ def refuse_bits(tape: Tape, opaque: Opaque) -> None:
 
 def _refusal(opaque: Opaque, back: str) -> NoDerivative:
     return NoDerivative(
-        f"numbers that {describe(opaque.function)} has put into raw memory at {opaque.where[0]}:{opaque.where[1]} "
-        f"are read from bytes, a buffer or an address again{back}, and no derivative passes through bytes. Use the "
-        "numbers or the array itself (astype() converts, copy() copies), or wrap what becomes bytes in "
-        "morula.stop_gradient if no derivative should pass."
+        f"numbers that {describe(opaque.function)} wrote to raw memory at {opaque.where[0]}:{opaque.where[1]} "
+        f"are read from bytes, a buffer or an address again{back}; no derivative passes through bytes. Use the "
+        "numbers or the array itself (convert with astype(), copy with copy()), or wrap them in "
+        "morula.stop_gradient before they become bytes if no derivative should pass."
     )
 
 
@@ -247,8 +247,8 @@ def cut(table: Cotangents, x: np.ndarray, index: Any, old: Any, v: Any) -> None:
         reached = np.any(reals(window).reshape(-1, 1) != 0, axis=1)
         if np.any(reached & written.any(axis=1) & ~written.all(axis=1)):
             raise NoDerivative(
-                f"a part of the bytes of numbers of dtype {u.dtype} is written through an array of dtype {x.dtype}, and no "
-                f"derivative passes through bytes. Write whole numbers through an array of dtype {u.dtype}; astype() converts"
+                f"a part of the bytes of numbers of dtype {u.dtype} is written through an array of dtype {x.dtype}; no "
+                f"derivative passes through bytes. Write whole numbers through an array of dtype {u.dtype}; convert with astype()"
             )
         found.append((np.copy(reals(u)), np.where(written.all(axis=1), reals(window), 0)))
     table.write(x, index, old)

@@ -107,8 +107,8 @@ def _pull_equal(table: Cotangents, record: Record) -> None:
         return pull_back(table, tuple(plain))
     if _orders(level.parent) > 1:
         raise NoDerivative(
-            f"{met.what} met equal values, where a loss that uses both these and their vectors has derivatives "
-            "of first and second order only; use scipy.linalg.sqrtm, expm, logm or polar"
+            f"{met.what} met equal values; a loss that uses both the values and their vectors then has derivatives "
+            "of first and second order only. For higher orders use scipy.linalg.sqrtm, expm, logm or polar"
         )
     dvalues = table.run(np.copy, table.window(values))
     n = np.shape(values)[-1]
@@ -148,8 +148,8 @@ def _vectors(met: _Met, has_right: bool) -> tuple[Any, Any]:
 
 
 CHAIN = (
-    " met equal values, and so did another decomposition, from which its matrix was made or that was made from it; the limits "
-    "that their derivative needs are not taken: use scipy.linalg.sqrtm, expm, logm or polar for one of them"
+    " met equal values, and so did another decomposition whose result it depends on, or that depends on its result; such "
+    "a chain has no derivative rule. Use scipy.linalg.sqrtm, expm, logm or polar for one of them"
 )
 
 

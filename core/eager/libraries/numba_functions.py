@@ -51,7 +51,9 @@ def _call_loop(
 ) -> Any:
     given = named.pop("out", args[n:])
     if named:
-        raise NoDerivative(f"numba's {ufunc.__name__} has no derivative with the arguments {', '.join(sorted(named))}")
+        raise NoDerivative(
+            f"numba's {ufunc.__name__} has no derivative with the arguments {', '.join(sorted(named))}; leave them out"
+        )
     out = given if isinstance(given, tuple) else (given,)
     # Run the compiled function for the shapes and dtypes of the results.
     results = call_on(tape.parent, ufunc, *args[:n], *(np.copy(x) for x in out))

@@ -54,9 +54,9 @@ def receive(tape: Tape, function: Any, y: Any) -> Any:
 
 def _refused(name: str, taken: tuple[str, int]) -> str:
     return (
-        f"{name}, called at {taken[0]}:{taken[1]}, gives a value that another process, or a thread from before the run, computed "
-        "from what is differentiated; such work is not recorded. Start the thread inside of the function that is "
-        "differentiated, or compute the value there."
+        f"{name}, called at {taken[0]}:{taken[1]}, returns a value that depends on differentiated arguments but was computed by another process, "
+        "or by a thread started before the differentiated function was called; such work is not recorded. Start the thread "
+        "inside the differentiated function, or compute the value there."
     )
 
 

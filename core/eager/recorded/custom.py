@@ -54,7 +54,7 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
     0.5
     """
     if not callable(f):
-        raise BadInput(f"@adjoint needs the function that it gives a pullback to, not {kind_of(f)}")
+        raise BadInput(f"@adjoint expects the function whose pullback is defined, not {kind_of(f)}")
 
     def register(definition: Function) -> Function:
         if not callable(definition):
@@ -95,7 +95,7 @@ def one_for_each(f: Function, cotangents: Any, args: Sequence[Any]) -> tuple[Any
     if len(cotangents) != len(args):
         raise BadInput(
             f"the pullback of {describe(f)} returned {len(cotangents)} cotangent(s) for {len(args)} argument(s); return "
-            "one for each, None where it is zero"
+            "one cotangent for each argument, None where it is zero"
         )
     return cotangents
 
@@ -138,9 +138,9 @@ def _check_places(f: Function, x: Any, g: Any) -> None:
 def one_for_two(f: Function) -> str:
     """Return the error message for one cotangent in two places."""
     return (
-        f"the pullback of {describe(f)} returned one object as the cotangent of two places of an argument that hold one "
-        "array. Cotangents of places are added up: return a copy for each place if each has this cotangent, or the total in "
-        "one place and None in the others"
+        f"the pullback of {describe(f)} returned one object as the cotangent of two places of an argument that hold the "
+        "same array. The cotangents of these places are added: return a copy for each place if each has this cotangent, or "
+        "the total in one place and None in the others"
     )
 
 

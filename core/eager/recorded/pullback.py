@@ -79,8 +79,8 @@ class _OfOneRun:
 
     def __reduce__(self) -> Any:
         raise BadInput(
-            "a pullback cannot be pickled: it holds the values and the code of one run in this process. Pickle the function and "
-            "its arguments, and call morula.pullback there; or send cotangents to this process"
+            "a pullback cannot be pickled: it holds values and code of a run in this process. Pickle the function and its "
+            "arguments, and call morula.pullback in the other process; or send the cotangents to this process"
         )
 
 

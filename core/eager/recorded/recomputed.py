@@ -107,8 +107,8 @@ def _run_again(table: Cotangents, record: Record) -> None:
 
 def _differs(f: Any) -> NoDerivative:
     return NoDerivative(
-        f"{describe(f)} gave another result when checkpoint ran it again for the way back: what it reads has been "
-        "changed since, or it draws random numbers; pass what it needs as arguments, or call it without checkpoint"
+        f"{describe(f)} returned a different result when checkpoint recomputed it for the backward pass: a value that it "
+        "reads has changed since, or it draws random numbers. Pass such values as arguments, or call it without checkpoint"
     )
 
 

@@ -155,8 +155,8 @@ def _written_memory(a: np.ndarray) -> int:
     holder = owner(a)
     if not is_known(holder):
         raise NoDerivative(
-            f"a write into memory of {type(holder.base).__name__}, which arrays may share without showing it, cannot be "
-            "differentiated; write into an array"
+            f"a write into an array in the memory of a {type(holder.base).__name__} object cannot be differentiated, because "
+            "other arrays may share that memory unnoticed; write into an ordinary array, e.g. a copy"
         )
     return id(holder)
 
@@ -188,8 +188,8 @@ def _check_overlap(a: np.ndarray, v: np.ndarray, write: Callable[[Any, Any], Non
         same = np.array_equal(target, expected, equal_nan=a.dtype.kind in "fc")
     if not same:
         raise NoDerivative(
-            "entries chosen by a mask or by flat are written from an array in the same memory, of which some have been "
-            "overwritten by then; copy it first"
+            "entries chosen by a mask or by flat are written from an array in the same memory, some of whose entries are "
+            "overwritten before they are read; copy it first"
         )
 
 

@@ -159,8 +159,8 @@ class Arguments:
             if owners[id(owner(original))] > 1:
                 self.has_left = True
                 raise BadInput(
-                    "the function writes into an array that is given to it twice, or that shares memory with "
-                    "another differentiated argument; give it separate copies"
+                    "the function writes into an array that was passed twice, or that shares memory with another differentiated "
+                    "argument; pass separate copies"
                 )
             if self.tape.parent is None:
                 original[...] = fresh
@@ -169,9 +169,9 @@ class Arguments:
         if overwritten and self.has_returned:
             self.has_left = True
             raise BadInput(
-                "another thread, or code that is not recorded, has written in place into an array of an object while it was "
-                "differentiated, so no gradient is right; what was written is kept. Give each thread a copy "
-                "(copy.deepcopy), hold a lock around both, or store a new array in place of the old one"
+                "another thread, or code that is not recorded, has written in place into an array of an object while it was being "
+                "differentiated, so the gradient would be wrong; the writes are kept. Give each thread a copy (copy.deepcopy), "
+                "hold a lock around both, or assign a new array instead of writing in place"
             )
 
     def keep_writes_of_others(self) -> bool:

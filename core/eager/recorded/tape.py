@@ -200,8 +200,8 @@ class Cotangents:
         if opaque is not None:
             return connected.refuse_bits(self.tape, opaque)
         raise NoDerivative(
-            f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, gives integers of "
-            "NumPy, through which no derivative passes; pass a float for that argument, or hold it by morula.stop_gradient"
+            f"{describe(function)}, called at {file}:{line} with a Python int that is differentiated, returns NumPy "
+            "integers, which carry no derivative; pass a float for that argument, or wrap it in morula.stop_gradient"
         )
 
     def add_array(self, x: np.ndarray, g: Any) -> None:
@@ -262,9 +262,9 @@ class Cotangents:
             name = getattr(function, "__name__", "f")
             called = "" if place is None else f", called at {place[0]}:{place[1]},"
             raise NoDerivative(
-                f"no derivative is known of {describe(function)}{called} in an argument that depends on what is "
-                f"differentiated. Give it one:\n{example(name)}"
-                "or hold that argument by morula.stop_gradient"
+                f"{describe(function)}{called} has no known derivative with respect to an argument that depends on the "
+                f"differentiated arguments. Give it one:\n{example(name)}"
+                "or wrap that argument in morula.stop_gradient"
             )
 
     def reached(self, x: np.ndarray) -> bool:

@@ -144,7 +144,9 @@ class Rewriter(Patterns):
         if isinstance(target, ast.Starred):
             return self.assign(target.value, value, at)
         if not isinstance(target, (ast.Tuple, ast.List)):
-            raise NoDerivative(f"an assignment to {ast.unparse(target)} in {describe(self.function)} is not understood")
+            raise NoDerivative(
+                f"an assignment to {ast.unparse(target)} in {describe(self.function)} is not supported; assign to a name, an attribute or an item"
+            )
         # Leading names are assigned directly.  From the first other target on, temporaries keep Python's order.
         later: list[tuple[Node, str]] = []
         elements: list[Node] = []

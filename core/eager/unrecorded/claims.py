@@ -106,7 +106,7 @@ def wait(claim: Claim) -> None:
         while (following := _waiting.get(after.thread)) is not None:
             after = following
             if after.thread == thread:
-                raise _refusal(claim, "waits for an object that this thread differentiates")
+                raise _refusal(claim, "waits for an object that this thread is differentiating")
         with lock:
             if claim.gate is None:
                 claim.gate = threading.Lock()
@@ -133,6 +133,6 @@ def _is_blocked(thread: int) -> bool:
 
 def _refusal(claim: Claim, reason: str) -> BadInput:
     return BadInput(
-        f"another thread differentiates the same {type(claim.holder).__name__} and {reason}, so that neither could go on; "
-        "give each thread a copy (copy.deepcopy)"
+        f"another thread is differentiating the same {type(claim.holder).__name__} object and {reason}: a deadlock; "
+        "give each thread its own copy (copy.deepcopy)"
     )

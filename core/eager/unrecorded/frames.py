@@ -171,7 +171,7 @@ def _where(iterator: Any) -> str:
 
 def _refused(what: str, taken: tuple[str, int]) -> str:
     return (
-        f"{what} was made before the function that is differentiated ran, so what it computes is not recorded; what it "
-        f"gave or stored at {taken[0]}:{taken[1]} depends on what is differentiated and influences the output. Make it inside of that "
-        "function, or let it read only morula.stop_gradient of what is differentiated."
+        f"{what} was created before the differentiated function was called, so its operations are not recorded; the value that "
+        f"it returned or stored at {taken[0]}:{taken[1]} depends on differentiated arguments and influences the output. Create it "
+        "inside the differentiated function, or let it read differentiated values only through morula.stop_gradient."
     )

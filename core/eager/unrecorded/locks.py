@@ -133,9 +133,10 @@ def _note_new(tape: Tape, before: Shown, now: Shown) -> None:
 
 def _refused(where: tuple[str, int]) -> str:
     return (
-        "another process, or a thread from before the run, has computed a value from what is differentiated, and left it "
-        f"where the function finds it after the lock or the wait at {where[0]}:{where[1]}; such work is not recorded. Start "
-        "the thread inside of the function that is differentiated, or compute the value there."
+        "a value that the function reads after the lock or the wait at "
+        f"{where[0]}:{where[1]} depends on differentiated arguments but was computed by another process, or by a thread "
+        "started before the differentiated function was called; such work is not recorded. Start the thread inside the "
+        "differentiated function, or compute the value there."
     )
 
 

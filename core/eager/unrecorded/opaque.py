@@ -210,14 +210,14 @@ def refusal(opaque: Opaque) -> NoDerivative:
     if opaque.overwrites:
         return NoDerivative(
             f"{describe(function)}, called at {opaque.where[0]}:{opaque.where[1]} with overwrite_...=True, may "
-            "have destroyed an argument that is read afterwards; leave that out, or do not read the argument again"
+            "have overwritten an argument that is read afterwards; leave overwrite_... out, or do not read the argument again"
         )
     reason, remedy = "has no derivative rule and no Python source to differentiate,", "Give"
     exact = next((type(x).__name__ for x in opaque.inputs if is_exact(type(x))), None)
     if exact is not None:
-        reason = f"is given a number ({exact}) that is computed in integers, where no derivative can be followed,"
+        reason = f"is given a number ({exact}) that is computed in integers, which carry no derivative,"
     elif isinstance(function, FunctionType) and is_of_exact(function):
-        reason, remedy = "computes in integers, where no derivative can be followed,", "Compute with floats, or give"
+        reason, remedy = "computes in integers, which carry no derivative,", "Compute with floats, or give"
     instead = next((f"{text} can be differentiated. " for f, text in INSTEAD.items() if f is function), "")
     return NoDerivative(
         f"{describe(function)}, called at {opaque.where[0]}:{opaque.where[1]}, {reason} "
@@ -230,9 +230,9 @@ def refusal(opaque: Opaque) -> NoDerivative:
 def _refusal_of_unrecorded(function: Unrecorded, where: tuple[str, int]) -> NoDerivative:
     return NoDerivative(
         f"{describe(function)} was called by code written in C "
-        f"({describe(function.caller)}, called at {where[0]}:{where[1]}), where its operations are not recorded, and what it "
-        "stored or returned influences the output. Call it from Python before, so that what it stores is there already, or "
-        "let it store nothing that the result depends on"
+        f"({describe(function.caller)}, called at {where[0]}:{where[1]}), where its operations are not recorded, but the value "
+        "that it stored or returned influences the output. Call it from Python code instead, e.g. once beforehand if it caches "
+        "a value"
     )
 
 

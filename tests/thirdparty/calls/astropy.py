@@ -88,7 +88,7 @@ CALLS = {
 
 REFUSED = {
     "galactic_coordinates": Refused(
-        "The rotation goes through functions of ERFA, compiled from C.",
+        "the rotation calls functions of ERFA, which are compiled from C",
         "has no derivative rule",
         lambda ra, dec: SkyCoord(ra, dec, unit="deg").galactic.l.deg,
         10.0,

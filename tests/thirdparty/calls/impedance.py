@@ -44,7 +44,7 @@ CALLS = {
     "overfit": Call(overfit, np.array([0.4, -0.1, 0.3, 0.2, -0.05])),
 }
 
-AS_TEXT = "the circuit with its parameters is written as text and evaluated"
+AS_TEXT = "the circuit and its parameters are formatted as text and evaluated"
 CUT = {
     "custom": Cut(AS_TEXT, custom, 0.01, 0.05, 0.1),
     "diffusion": Cut(AS_TEXT, diffusion, 0.01, 0.05, 0.1, 0.2, 20.0),

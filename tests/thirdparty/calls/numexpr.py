@@ -36,5 +36,10 @@ CALLS = {
     "validated": Call(validated, 1.5),
 }
 REFUSED = {
-    "computed": Refused("the expression is compiled for a virtual machine in C", "has no derivative rule", computed, X)
+    "computed": Refused(
+        "the expression is compiled for numexpr's virtual machine, which is written in C",
+        "has no derivative rule",
+        computed,
+        X,
+    )
 }

@@ -48,13 +48,13 @@ CALLS = {
 }
 REFUSED = {
     "validator": Refused(
-        "the validator is called by compiled code, which keeps what it returns",
+        "compiled code calls the validator and stores its result",
         "SchemaValidator.validate_python",
         lambda x: Doubled(value=x).value,
         1.5,
     ),
     "dump": Refused(
-        "compiled code makes new numbers of the fields",
+        "compiled code creates new numbers from the fields",
         "SchemaSerializer.to_python",
         lambda k: Spring(stiffness=k).model_dump()["stiffness"],
         1.5,

@@ -45,6 +45,6 @@ CALLS = {
     "angles": Call(angles, 0.3, 0.4, 0.5),
 }
 REFUSED = {
-    "rectangle": Refused("remainders are taken in decimal numbers", "Decimal", rectangle, 42.5, 13.4, 0.5),
-    "cap": Refused("remainders are taken in decimal numbers", "Decimal", cap, 52.5, 4.0),
+    "rectangle": Refused("remainders are computed with decimal.Decimal", "Decimal", rectangle, 42.5, 13.4, 0.5),
+    "cap": Refused("remainders are computed with decimal.Decimal", "Decimal", cap, 52.5, 4.0),
 }

@@ -61,7 +61,7 @@ CALLS = {
 
 REFUSED = {
     "compiled": Refused(
-        "The accelerated class is C++; the package's own Python class gives the same.",
+        "the accelerated class is written in C++; use the package's Python class",
         "has no derivative rule",
         lambda t: Compiled.twoline2rv(*STATION).sgp4_tsince(t)[1][0],
         30.0,

@@ -67,4 +67,4 @@ CALLS = {
     "turned": Call(turned, 0.4),
     "points": Call(points, 0.5, 1.5),
 }
-CUT = {"shapes": Cut("lengths are written as text, where units may stand, and read again", shapes, 3.0, 2.0)}
+CUT = {"shapes": Cut("lengths are converted to text, with optional units, and parsed again", shapes, 3.0, 2.0)}

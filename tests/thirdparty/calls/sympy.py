@@ -27,13 +27,13 @@ CALLS = {
 }
 REFUSED = {
     "substitution": Refused(
-        "symbolic numbers are integers inside",
+        "SymPy's numbers are stored as integers",
         "computed in integers",
         lambda x: float((X**2 + 1).subs(X, x)),
         1.5,
     ),
     "mpmath": Refused(
-        "numbers of any precision are integers inside",
+        "mpmath's numbers are stored as integers",
         "computed in integers",
         lambda x: float(mpmath.besselj(0, x)),
         1.5,
