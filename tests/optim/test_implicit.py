@@ -128,11 +128,11 @@ class TestRefused:
         [
             (
                 lambda y: np.sum(least_squares(lambda b: b[0] * T + b[1] - y, np.ones(2)).standard_deviations),
-                "no derivative of the standard deviations of a fit",
+                "the standard deviations of a fit cannot be differentiated",
             ),
             (
                 lambda y: np.trace(least_squares(lambda b: b[0] * T + b[1] - y, np.ones(2)).covariance),
-                "no derivative of the covariance of a fit",
+                "the covariance of a fit cannot be differentiated",
             ),
             (
                 lambda y: np.sum(least_squares(lambda b: (b[0] + b[1]) * T - y, np.ones(2)).x),
@@ -140,7 +140,7 @@ class TestRefused:
             ),
             (
                 lambda y: minimize(well, np.zeros(8), y, max_iterations=1).x[0],
-                r"a minimum that was not found: no minimum within max_iterations = 1",
+                r"the search found no minimum, so there is no derivative: no minimum within max_iterations = 1",
             ),
         ],
     )

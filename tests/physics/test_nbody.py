@@ -130,5 +130,5 @@ def test_the_figure_eight():
 
 @pytest.mark.parametrize("positions, masses", [(np.ones((3, 2)), np.ones(2)), (np.ones(3), np.ones(3))])
 def test_shapes_that_do_not_fit(positions, masses):
-    with pytest.raises(mo.BadInput, match=r"they are \(n, d\) and \(n,\)"):
+    with pytest.raises(mo.BadInput, match=r"expected \(n, d\) and \(n,\)"):
         gravity(positions, masses)
