@@ -25,6 +25,7 @@ from ..recursion import DeepRecursion, deeply
 from ..source.definitions import describe
 from ..specialise import Program, specialise
 from ..specialise.numbers import Needed
+from ..specialise.outside import Varying
 from ..specialise.traced import NeedsConcrete
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
@@ -127,6 +128,9 @@ class Compilation:
         x = self.program.hidden[i].read()
         place = len(self.program.leaves) + i
         kind = self.function.parameters[place].type
+        found = self.program.hidden[i].found
+        if type(found) is not np.ndarray:
+            return type(x) is type(found) and (type(x) is not int or -(2**63) <= x < 2**63)
         return (
             type(x) is np.ndarray
             and x.dtype == kind.dtype
@@ -213,7 +217,7 @@ def _specialised(
     fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
     read_only: set[int] = set()  # of these, what is written to
     refusals: list[BadInput] = []
-    options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow}
+    options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow, "varying": frozenset()}
     is_numbered = False
     began = time.perf_counter()
     while True:
@@ -226,6 +230,9 @@ def _specialised(
             }
             program = specialise(f, args, kwargs, static, read_only, target=first[0], **forms)
         except BadInput as error:
+            if options["varying"]:  # as constants, which are guarded, these numbers could be compiled
+                options["varying"] = None
+                continue
             try:
                 why |= needed(f, args, kwargs, error, static)
             except BadInput as final:
@@ -238,6 +245,9 @@ def _specialised(
             continue
         except Needed:
             is_numbered = True
+            continue
+        except Varying as found:
+            options["varying"] = found.places
             continue
         refused_writes = fixed.intersection(program.leaves[i] for i in program.written if i < len(program.leaves))
         if not read_only.issuperset(refused_writes):

@@ -79,6 +79,13 @@ class _Entry:
         parameters = [self.names[i] for i in program.leaves]
         for i, source in enumerate(program.hidden):
             kind = self.compilation.function.parameters[len(program.leaves) + i].type
+            if type(source.found) is not np.ndarray:
+                name = self.local(f"{self.constant(source.read)}()")
+                self.tests.append(f"type({name}) is {self.constant(type(source.found))}")
+                if type(source.found) is int:
+                    self.tests.append(f"-0x8000000000000000 <= {name} <= 0x7fffffffffffffff")
+                parameters.append(name)
+                continue
             parameters.append(self.array(self.local(f"{self.constant(source.read)}()"), kind.dtype, kind.shape))
         self.test_memory(parameters)
         for guard in program.guards:
@@ -91,7 +98,8 @@ class _Entry:
         ]
         if program.written or program.updates:
             arrays = [n for i, n in self.names.items() if isinstance(self.leaves[i], np.ndarray)]
-            arrays += parameters[len(program.leaves) :]
+            hidden = zip(parameters[len(program.leaves) :], program.hidden)
+            arrays += [name for name, source in hidden if type(source.found) is np.ndarray]
             distinct = [f"id({n})" for n in (*arrays, *self.holders.values())]
             self.tests.append(f"len({{{', '.join(distinct)}}}) == {len(distinct)}")
         return self.function(parameters, general, strongly)
@@ -130,7 +138,11 @@ class _Entry:
             space |= {"check_overlap": check_overlap, "written": program.written}
             arrays = {self.names[i] for i, x in enumerate(self.leaves) if isinstance(x, np.ndarray) and i in self.names}
             bases = " and ".join(
-                f"{p}.base is None" for i, p in enumerate(parameters) if p in arrays or i >= len(program.leaves)
+                f"{p}.base is None"
+                for i, p in enumerate(parameters)
+                if p in arrays
+                or i >= len(program.leaves)
+                and type(program.hidden[i - len(program.leaves)].found) is np.ndarray
             )
             lines.append(f"    if not ({bases or True}):  # else nothing can overlap")
             lines.append("        check_overlap(parameters, written)")

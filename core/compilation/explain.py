@@ -108,7 +108,7 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
 def _details(compilation: Compilation) -> list[str]:
     program, lines = compilation.program, []
     if program.hidden:
-        lines.append(f"read from outside at each call: {len(program.hidden)} array(s)")
+        lines.append(f"read from outside at each call: {len(program.hidden)} array(s) and number(s)")
     guards = [guard for guard in program.guards if not isinstance(guard, Code)]
     if guards:
         constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))

@@ -75,6 +75,8 @@ class Branches(Raising):
     suspended: list[Any]
     """The generators that have something to run when they are closed."""
     outside: Outside
+    varying: frozenset[Any] | None
+    """The places of outside numbers that are inputs, since the program changes them; None: none can be."""
     given_arrays: list[Array]
     given_objects: dict[int, Any]
     """The containers and objects of the arguments, which the caller also holds."""
@@ -104,7 +106,7 @@ class Branches(Raising):
     def touch(self, holder: Any) -> None:
         """Save a holder's content and refuse the change if it is not allowed; to be called before every change."""
         holder = self.owners.get(id(holder), holder)
-        self.outside.refuse_change(holder)
+        self.outside.change(self, holder)
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
         self.save(holder)

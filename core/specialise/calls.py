@@ -110,7 +110,7 @@ class Calls:
             raise RuntimeError("super(): __class__ cell not found")
         return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
 
-    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)

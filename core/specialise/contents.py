@@ -31,10 +31,10 @@ def is_unchanged(now: Any, found: Any) -> bool:
 class Contents:
     """The guard of a container: its items and order are unchanged; ``is_deep``: also those of containers in it."""
 
-    def __init__(self, holder: Any, is_deep: bool, seen: frozenset[int] = frozenset()) -> None:
+    def __init__(self, holder: Any, is_deep: bool, seen: frozenset[int] = frozenset(), found: Any = None) -> None:
         self.holder = holder
         self.is_deep = is_deep
-        self.found = _items(holder)
+        self.found = _items(holder if found is None else found)
         seen |= {id(holder)}
         inner = [e for e in self.found if is_deep and isinstance(e, CONTAINERS) and id(e) not in seen]
         self.inner = [Contents(e, True, seen) for e in inner]

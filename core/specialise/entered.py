@@ -152,7 +152,7 @@ class Entered:
         for x, original, before in self.copies:
             now = [e for _, _, e in entries(x)]
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before)):
-                self.trace.touch(original)  # this refuses to change it
+                self.trace.outside.refuse_change(original)
         return [(x, self.originals[id(x)]) for x in written]
 
     def gradient(self, cotangents: Sequence[Value]) -> Any:

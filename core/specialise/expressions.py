@@ -80,6 +80,9 @@ class Expressions:
                 raise kind(f"cannot access local variable '{name}' where it is not associated with a value")
             root, scope = scope, scope.parent
         assert root is not None
+        assigned = self.trace.outside.variables.value(self.trace, root.cells.get(name, root.globals), name)
+        if assigned is not UNBOUND:
+            return assigned
         if name in root.cells:
             cell = root.cells[name]
             try:
@@ -124,10 +127,13 @@ class Expressions:
 
     def store(self, name: str, x: Any) -> None:
         scope: Scope | None = self.trace.scope
+        root = scope
         while scope is not None and (name not in scope.local):
-            scope = scope.parent
+            root, scope = scope, scope.parent
         if scope is None:
-            raise BadInput(f"compiled code assigns to '{name}', a variable of outside; return the value instead")
+            assert root is not None
+            self.trace.outside.variables.assign(self.trace, root.cells.get(name, root.globals), name, x)
+            return
         self.trace.touch(scope.vars)
         scope.vars[name] = x
 

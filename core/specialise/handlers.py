@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -299,6 +300,8 @@ class Handlers:
             stack.callback(self.trace.filters.pop)
             stack.callback(self.trace.filter_regions.pop)
         entered = stack.enter_context(manager)
+        if type(manager) is warnings.catch_warnings:
+            self.trace.new(warnings.filters)  # its copy, which is dropped at the end
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
                 "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values: "
@@ -306,7 +309,15 @@ class Handlers:
             )
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)
-        return self.within_contexts(items[1:], body)
+        is_lock = type(manager) in _LOCKS
+        self.trace.outside.locks += is_lock
+        try:
+            return self.within_contexts(items[1:], body)
+        finally:
+            self.trace.outside.locks -= is_lock
+
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
 
 
 def _is_plain(node: ast.AST) -> bool:

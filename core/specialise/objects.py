@@ -139,6 +139,9 @@ class Objects:
         if isinstance(x, (types.ModuleType, type)):
             if isinstance(x, type):
                 return self.of_class(x, name)
+            assigned = self.trace.outside.variables.value(self.trace, x.__dict__, name)
+            if assigned is not UNBOUND:
+                return assigned
             if name not in x.__dict__ and not hasattr(x, name):
                 self.trace.outside.miss(x.__dict__, name)
             found = getattr(x, name)
@@ -185,6 +188,9 @@ class Objects:
             return self.trace.call(static.fget, x)
         if isinstance(static, functools.cached_property):
             return self.cache(x, name, static)
+        assigned = self.trace.outside.variables.of_class(self.trace, type(x), name)
+        if assigned is not UNBOUND:
+            return assigned
         if static is UNBOUND and not isinstance(x, super):
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
@@ -204,6 +210,9 @@ class Objects:
 
     def of_class(self, x: Any, name: str) -> Any:
         """Return an attribute found through the class; data attributes are read from outside, like globals."""
+        assigned = self.trace.outside.variables.of_class(self.trace, x, name) if isinstance(x, type) else UNBOUND
+        if assigned is not UNBOUND:
+            return assigned
         if is_instance(x) and isinstance(x.__dict__.get(name) if hasattr(x, "__dict__") else None, Late):
             found = getattr(type(x), name)
         else:
@@ -239,7 +248,13 @@ class Objects:
         if isinstance(descriptor, types.FunctionType):
             self.trace.call(descriptor, static, x, value)
             return
-        if isinstance(x, (type, types.ModuleType)):
+        if isinstance(x, type):
+            self.trace.outside.variables.set_of_class(self.trace, x, name, value)
+            return
+        if isinstance(x, types.ModuleType):
+            if type(x) is types.ModuleType and x.__name__.partition(".")[0] not in LIBRARIES:
+                self.trace.outside.variables.assign(self.trace, x.__dict__, name, value)
+                return
             raise BadInput(
                 f"compiled code sets {name} of {x.__name__}, which is outside of it; keep it in an object that is an argument"
             )

@@ -16,8 +16,10 @@ import numpy as np
 from ..errors import ENGINE, BadInput
 from ..faults import kind_of
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
-from .instances import is_instance
-from .traced import Array, Traced
+from .instances import Slots, held_by_instance, is_instance
+from .outside_variables import Variables
+from .state import content, put
+from .traced import Traced
 
 _SETTLED = (
     type,
@@ -32,6 +34,10 @@ _SETTLED = (
     type(None),
     type(...),
 )
+
+
+VARYING = (int, float, complex)
+"""The numbers that are inputs of a program that changes them."""
 
 
 class Source:
@@ -54,6 +60,28 @@ class Source:
         """Whether the place still holds the same object, or an equal number."""
         try:
             return is_unchanged(self.read(), self.found)
+        except (LookupError, ValueError):
+            return False
+
+
+class Varying(BaseException):
+    """The program must be traced again, with numbers that it changes outside as inputs: their places."""
+
+    def __init__(self, places: frozenset[Any]) -> None:
+        super().__init__()
+        self.places = places
+
+
+class Alike(Source):
+    """The guard of a second place of an array: it holds the same array as the first, whichever that is."""
+
+    def __init__(self, holder: Any, key: Any, first: Source) -> None:
+        super().__init__(holder, key, first)
+        self.first = first
+
+    def holds(self) -> bool:
+        try:
+            return self.read() is self.first.read()
         except (LookupError, ValueError):
             return False
 
@@ -81,27 +109,42 @@ class Outside:
 
     def __init__(self) -> None:
         self.guards: dict[tuple[Any, ...], Source | Contents | Absent] = {}
-        self.inputs: dict[int, tuple[Source, Array]] = {}
+        self.inputs: dict[Any, tuple[Source, Traced]] = {}  # by an array's id, or a number's place
         self.objects: dict[int, Any] = {}
         self.attributes: dict[type, Any] = {}
         self.static: dict[int, Any] = {}
         self.has_containers = False
         self.is_compared = False  # by ``is``, with an object of the program
         self.entered: dict[int, Any] = {}  # outside holders being differentiated through copies
+        self.variables = Variables()
+        self.locks = 0  # how many the program holds
+        self.varying: set[Any] = set()  # the places of numbers that the program changes
+        self.changed: dict[int, tuple[Any, Any, Any]] = {}
+        """Outside holders that the program changes, with their contents before, as found and as the program's values."""
 
     def read(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
         """Guard ``x``, found outside at ``holder[key]`` or as a class's attribute; return the program's value."""
+        if trace.varying and type(x) in VARYING and (of := _identity(holder, key)) in trace.varying:
+            if not self.is_found(holder, key, x):
+                return x
+            if of not in self.inputs:
+                place = vars(holder) if isinstance(holder, type) else holder
+                self.inputs[of] = Source(place, key, x), trace.hidden_number(x)
+            return self.inputs[of][1]
         if isinstance(holder, type):
             holder = self.attributes.setdefault(holder, holder.__dict__)
-        if isinstance(x, Traced):
+        if isinstance(x, Traced) or id(x) in trace.made or not self.is_found(holder, key, x):
             return x
         if type(x) is np.ndarray and x.dtype.kind in "biufc":
             if isinstance(holder, dict) and str(holder.get("__name__", "")).startswith(_RULES):
                 return trace.constant_array(x)
             if id(x) not in self.inputs:
                 self.inputs[id(x)] = Source(holder, key, x), trace.hidden(x)
-            return self.inputs[id(x)][1]
-        place = id(holder), key if not isinstance(holder, CellType) else None
+            source, array = self.inputs[id(x)]
+            if source.holder is not holder or source.key != key:
+                self.guards.setdefault(_place(holder, key), Alike(holder, key, source))
+            return array
+        place = _place(holder, key)
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
         self.note_bound(x)
@@ -121,7 +164,7 @@ class Outside:
             place = "contents", id(x)
             known = self.guards.get(place)
             if known is None or is_deep and not known.is_deep:  # type: ignore[union-attr]
-                self.guards[place] = Contents(x, is_deep)
+                self.guards[place] = Contents(x, is_deep, found=self.before(x))
 
     def run(self, function: FunctionType) -> None:
         """Guard the code and defaults of a function that is traced."""
@@ -132,7 +175,22 @@ class Outside:
 
     def miss(self, holder: Any, key: Any) -> None:
         """Guard that a dict, or an object's slots, does not have a key."""
-        self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
+        before = self.before(holder)
+        if before is None or key not in before:
+            self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
+
+    def before(self, holder: Any) -> Any:
+        """Return the content, before the program, of an outside holder that it changes; else None."""
+        return self.changed.get(id(holder.x if isinstance(holder, Slots) else holder), (None, None, None))[1]
+
+    def is_found(self, holder: Any, key: Any, x: Any) -> bool:
+        """Whether ``holder[key]`` is what the program has found there, not what it has put there."""
+        before = self.before(holder)
+        if before is None:
+            return True
+        if isinstance(before, list):
+            return type(key) is int and -len(before) <= key < len(before) and before[key] is x
+        return isinstance(before, dict) and key in before and before[key] is x
 
     def note_bound(self, method: Any) -> None:
         """Note the container of a method that was bound before the program began."""
@@ -159,8 +217,78 @@ class Outside:
     def is_outside(self, holder: Any) -> bool:
         return id(holder) in self.objects
 
+    def change(self, trace: Any, holder: Any) -> None:
+        """Prepare the change of an outside holder.
+
+        Its content changes while the program is traced, is restored at the end of that (``restore``), and changes again
+        when the program has run.  What a position in a list means depends on the whole list, which is guarded; a dict
+        and an object are guarded at the places that change (``changes``).
+        """
+        if id(holder) not in self.objects:
+            return
+        if trace.recursions:
+            self.refuse_change(holder)
+        self.refuse_under_a_lock(f"a {kind_of(holder)} of outside")
+        if id(holder) in self.changed:
+            return
+        held = held_by_instance(holder) if is_instance(holder) and not isinstance(holder, (list, dict)) else holder
+        if id(holder) in self.static or type(holder) is not list and not isinstance(held, dict):
+            self.refuse_change(holder)
+        if type(holder) is list:
+            self.read_whole(holder)
+        before = content(holder)
+        place = holder if held is holder or held is getattr(holder, "__dict__", None) else Slots(holder)
+        place = held if isinstance(held, dict) and not isinstance(place, Slots) else place
+        now = dict(enumerate(before)) if isinstance(before, list) else dict(before)
+        for key, x in now.items():
+            if type(x) is np.ndarray:
+                now[key] = self.read(trace, place, key, x)
+            elif isinstance(x, CONTAINERS) or is_instance(x):
+                self.objects[id(x)] = x
+        for key, x in now.items() if isinstance(before, dict) and trace.varying else ():
+            now[key] = self.read(trace, place, key, x) if _identity(place, key) in trace.varying else x
+        inside = [*now.values()] if isinstance(before, list) else now
+        self.changed[id(holder)] = self.changed[id(held)] = holder, before, inside
+        trace.given_objects[id(holder)] = holder
+        put(holder, inside)
+
+    def refuse_under_a_lock(self, what: str) -> None:
+        """Refuse a change within ``with lock:``, which holds the lock while compiling and not when the change is made."""
+        if self.locks:
+            raise BadInput(
+                f"compiled code changes {what} under a lock, which it does not hold when it has run; pass it as an argument, and hold the "
+                "lock around the call"
+            )
+
+    def changes(self, trace: Any) -> list[tuple[Any, Any, Any]]:
+        """Return the changed holders with their contents before and after; guard what the changes replace."""
+        found = []
+        for holder, before, inside in {id(x): (x, *held) for x, *held in self.changed.values()}.values():
+            after = content(holder)
+            if isinstance(before, dict):
+                slots = holder if isinstance(holder, dict) else getattr(holder, "__dict__", {})
+                for key, x in before.items():
+                    place = slots if key in slots or isinstance(holder, dict) else Slots(holder)
+                    if key not in after or after[key] is not inside[key]:
+                        self.read(trace, place, key, x)
+                        if key in after and type(x) in VARYING:
+                            self.varying.add(_identity(place, key))
+            found.append((holder, inside, after))
+        for variable, _ in self.variables.changed():
+            if type(variable.found) in VARYING:
+                self.varying.add((id(variable.holder), None if isinstance(variable.holder, CellType) else variable.key))
+        if trace.varying is not None and not self.varying <= trace.varying:
+            raise Varying(frozenset(self.varying | trace.varying))
+        return found
+
+    def restore(self) -> None:
+        """Give the outside holders that were changed while tracing their contents back."""
+        for holder, before, _ in self.changed.values():
+            put(holder, before)
+        self.changed = {}
+
     def refuse_change(self, holder: Any) -> None:
-        """Refuse to change an outside object: the change would happen once, while compiling, not at every call."""
+        """Refuse to change an outside object."""
         if id(holder) in self.static:
             raise BadInput(
                 f"compiled code changes a {type(holder).__name__} that is a static argument; the changes that it can make in arguments are "
@@ -171,3 +299,11 @@ class Outside:
                 f"compiled code changes a {kind_of(holder)} that is not one of the function's arguments; pass it as an "
                 "argument (changes of arguments are visible after the call), or return what is new"
             )
+
+
+def _identity(holder: Any, key: Any) -> tuple[int, Any]:
+    return id(holder.x if isinstance(holder, Slots) else holder), key
+
+
+def _place(holder: Any, key: Any) -> tuple[Any, ...]:
+    return id(holder), key if not isinstance(holder, CellType) else None

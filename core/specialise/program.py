@@ -41,7 +41,7 @@ from .outside import Outside, Source
 from .raising import Ended, Raised
 from .recursion import Recursions
 from .result_arrays import Make
-from .results import Plan, Results
+from .results import Itself, Plan, Results
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
@@ -120,6 +120,7 @@ class Interpreter(Branches):
         self.differentiates = False
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
+        self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.ways = None
@@ -135,7 +136,7 @@ class Interpreter(Branches):
 
     # What ``Trace`` promises
 
-    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.calls.call(function, *args, **kwargs)
 
     def iterate(self, x: Any) -> Any:
@@ -246,6 +247,10 @@ class Interpreter(Branches):
         self.given_arrays.append(made)
         return made
 
+    def hidden_number(self, x: Any) -> Scalar:
+        self.hidden_parameters.append(Value("hidden", type_of(x)))
+        return Scalar(self.hidden_parameters[-1])
+
     def constant_array(self, x: np.ndarray) -> Any:
         return Array(Storage(self.builder.constant(x)))
 
@@ -269,7 +274,7 @@ class Program:
     """A specialised program.
 
     ``function`` takes ``leaves`` (positions among the leaves of ``(args, kwargs)``, see ``layout``; static ones are
-    left out), then the arrays that ``hidden`` reads.  It returns the numbers and arrays of the result, then the new
+    left out), then the arrays and numbers that ``hidden`` reads.  It returns the numbers and arrays of the result, then the new
     elements of the arrays at the parameter positions in ``written``.
     """
 
@@ -281,7 +286,7 @@ class Program:
     strides: dict[int, tuple[int, ...]]  # of the parameters whose memory order matters
     arrays: list[Make]  # make further arrays from the results and are appended to them
     plan: Plan
-    updates: list[tuple[int, Callable[..., None]]]
+    updates: list[tuple[Any, Callable[..., None]]]  # of numbered objects of the caller, or of outside ones
     guards: list[Source]
     knows_objects: bool  # whether the plan or the updates need the caller's containers and objects
     gives_arguments: bool  # whether the result contains arguments, themselves or as views
@@ -305,7 +310,7 @@ class Program:
                 results.append(make(results, parameters))
         made = self.plan(results, parameters, objects)
         for number, update in self.updates:
-            update(objects[number], results, parameters, objects)
+            update(number.x if isinstance(number, Itself) else objects[number], results, parameters, objects)
         return made
 
     def is_current(self) -> bool:
@@ -340,6 +345,7 @@ def specialise(
             return _traced(trace, f, args, kwargs, static, read_only)
         finally:
             refusal = restore(trace.seen_outside)
+            trace.outside.restore()
             if refusal is not None:
                 trace.statements.locate_in(refusal, f)
                 raise refusal
@@ -394,9 +400,11 @@ def _traced(
             raise
         except Exception as error:
             y = trace.end_with(error)
+        results.note_changes(trace.outside.changes(trace))
         hidden = list(trace.outside.inputs.values())
         for i, (_, x) in enumerate(hidden, len(kept)):
-            results.arrays.note_parameter(x, i)
+            if isinstance(x, Array):
+                results.arrays.note_parameter(x, i)
         try:
             plan, updates = results.plan_of_result(y), results.updates()
             made = results.arrays.finish(results.values)
@@ -410,8 +418,8 @@ def _traced(
         except BaseException:
             undo(ending)
             raise
-    of_hidden = zip(trace.hidden_parameters, (array for _, array in hidden))
-    written += [(p, x) for p, x in of_hidden if x.storage.value is not p]
+    of_hidden = zip(trace.hidden_parameters, (x for _, x in hidden))
+    written += [(p, x) for p, x in of_hidden if isinstance(x, Array) and x.storage.value is not p]
     block.results = [*results.values, *(x.storage.value for _, x in written)]
     everything = [*(parameters[i] for i in kept), *trace.hidden_parameters]
     name = getattr(f, "__name__", type(f).__name__)
@@ -421,14 +429,14 @@ def _traced(
     places = [place[p] for p, _ in written]
     shown = {*places, *results.arrays.shown}
     given = [*((place[p], x, originals[trace.positions[p]]) for p, x in arrays),
-             *((i, x, source.found) for i, (source, x) in enumerate(hidden, len(kept)))]  # fmt: skip
+             *((i, x, s.found) for i, (s, x) in enumerate(hidden, len(kept)) if isinstance(x, Array))]  # fmt: skip
     has_one_memory = not (written or updates or trace.differentiates or trace.outside.is_compared)
     return Program(
         function,
         kept,
         [source for source, _ in hidden],
         places,
-        [len(kept) + i for i, (_, x) in enumerate(hidden) if x.storage.is_refused],
+        [len(kept) + i for i, (_, x) in enumerate(hidden) if isinstance(x, Array) and x.storage.is_refused],
         {i: x.strides for i, array, x in given if array.storage.is_copied or array.storage.is_viewed and i in shown},
         made,
         plan,

@@ -43,6 +43,8 @@ class Results:
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.knows_objects = False
         self.gives_numbers = False  # whether the result contains a number of the arguments
+        self.outside: dict[int, Any] = {}  # the outside holders that the program changes
+        self.changes: list[tuple[Any, Any, Any]] = []  # each with its contents before and after
         self.shared: dict[int, _Shared] = {}  # lists, dicts and objects in two places of the result
 
     def plan(self, x: Any) -> Plan:
@@ -53,6 +55,8 @@ class Results:
             self.trace.value(x)
         if isinstance(x, Traced):
             return self.leaf(x)
+        if id(x) in self.outside:
+            return lambda results, leaves, objects: x
         if id(x) in self.given:
             number = self.given[id(x)]
             self.knows_objects = True
@@ -66,11 +70,12 @@ class Results:
 
     def plan_of_result(self, y: Any) -> Plan:
         """Return how the result is made; an object in two places of it is made once."""
+        trace: Any = self.trace
         seen: dict[int, Any] = {}
-        waiting = [y]
+        waiting = [y, *(after for _, _, after in self.changes), *(x for _, x in trace.outside.variables.changed())]
         while waiting:
             x = waiting.pop()
-            if isinstance(x, Traced):
+            if isinstance(x, Traced) or id(x) in self.outside:
                 continue
             if type(x) is Choice:
                 x = x.options
@@ -188,10 +193,37 @@ class Results:
 
         return build
 
-    def updates(self) -> list[tuple[int, Callable[..., None]]]:
-        """Return for each changed list, dict or object of the arguments its number and what changes it likewise."""
-        found = []
+    def note_changes(self, changes: list[tuple[Any, Any, Any]]) -> None:
+        """Note the outside holders that the program changes: they keep their identity in the results."""
+        self.changes = changes
+        self.outside = {id(x): x for x, _, _ in changes}
+
+    def updates(self) -> list[tuple[Any, Callable[..., None]]]:
+        """Return what changes each list, dict or object likewise: of an argument by its number, of outside by itself."""
+        found: list[tuple[Any, Callable[..., None]]] = []
         trace: Any = self.trace
+        for variable, x in trace.outside.variables.changed():
+            if isinstance(x, Late):
+                raise BadInput(
+                    f"whether '{variable.key}', a variable of outside, is assigned depends on a condition that is not known while "
+                    "compiling; assign it before the call"
+                )
+            found.append((Itself(variable), _assignment(self.plan(x))))
+        for x, before, after in self.changes:
+            if isinstance(before, list):
+                before, after = dict(enumerate(before)), dict(enumerate(after))
+            late = next((k for k, e in after.items() if isinstance(e, Late)), None)
+            if late is not None:
+                raise BadInput(
+                    f"whether a {kind_of(x)} from outside has {late!r} depends on a condition that is not known while compiling; set it on "
+                    "both paths"
+                )
+            if id(x) in trace.disordered:
+                trace.refuse_unknown_entries(x)
+            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
+            gone = [k for k in before if k not in after]
+            if changed or gone:
+                found.append((Itself(x), _update(type(x), changed, gone, self.order(x, before, changed))))
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
@@ -235,6 +267,20 @@ class _Shared:
         if id(self) not in made:
             made[id(self)] = self.plan(results, leaves, objects)
         return made[id(self)]
+
+
+def _assignment(plan: Plan) -> Callable[..., None]:
+    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
+        x.put(plan(results, leaves, objects))
+
+    return update
+
+
+class Itself:
+    """An outside holder that an update changes."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
 
 
 def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import pytest
 import morula as mo
 
 A = np.array([0.5, -1.0, 1.5, 2.0])
-KEPT: list[float] = []
+KEPT: set[int] = set()
+LOCK = threading.Lock()
 TOTAL = 0.0
 
 
@@ -61,13 +63,14 @@ def key_from_data(x, k):
 
 
 def keeps_outside(x):
-    KEPT.append(x)  # here
+    KEPT.add(1)  # here
     return x
 
 
 def assigns_a_global(x):
     global TOTAL
-    TOTAL = x  # here
+    with LOCK:
+        TOTAL = x  # here
     return x
 
 
@@ -102,8 +105,12 @@ REFUSED = [
         "the shape of an array; it depends on the array a: compute it before the call and pass it as an int",
     ),
     (key_from_data, (1.5, 2.5), "writes to a dict at an index that is not known while compiling; use an array"),
-    (keeps_outside, (1.5,), "changes a list that is not one of the function's arguments; pass it as an argument"),
-    (assigns_a_global, (1.5,), "assigns to 'TOTAL', a variable of outside; return the value instead"),
+    (keeps_outside, (1.5,), "changes a set that is not one of the function's arguments; pass it as an argument"),
+    (
+        assigns_a_global,
+        (1.5,),
+        "changes 'TOTAL', a variable of outside, under a lock, which it does not hold when it has run",
+    ),
     (depends_on_text, (1.5,), "a string formatted from numbers that are not known .* can only be printed"),
     (never_ends, (1.5,), "has made 20001 iterations; let its condition depend on an argument, or use range"),
     (waits, (1.5,), "waits .* is an async function, which cannot be compiled"),
