@@ -300,8 +300,6 @@ class Handlers:
             stack.callback(self.trace.filters.pop)
             stack.callback(self.trace.filter_regions.pop)
         entered = stack.enter_context(manager)
-        if type(manager) is warnings.catch_warnings:
-            self.trace.new(warnings.filters)  # its copy, which is dropped at the end
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
                 "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values: "

@@ -1162,6 +1162,7 @@ def class_attribute_shadowed_in_a_branch(x):
 @of(*BOTH)
 def list_of_a_class_changed(x):
     c = C()
+    c.made.clear()
     c.made.append(x)
     return len(C.made)
 

@@ -19,11 +19,11 @@ REFUSED = frozenset(
     """
     append_to_one_of_two arg_alias_result argument_lists_exchanged argument_reordered_in_a_branch
     cache_called_in_a_branch cached_property
-    class_attribute_changed_in_a_branch class_list closure_made_in_a_loop counter_class_attribute
+    closure_made_in_a_loop counter_class_attribute
     dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned dict_with_traced_key
-    fib_loop gen_except_inside global_dict_is_written_in_a_branch global_is_written global_list_appended
+    fib_loop gen_except_inside
     is_after_a_loop iter_arg key_added_to_an_argument_in_a_branch left_walk
-    list_of_a_class_changed lists_swapped_in_a_loop loop_ordered
+    lists_swapped_in_a_loop loop_ordered
     loop_pop_insert lru_cache_with_effects merged_dict_reversed node_chain
     objects_swapped_in_a_while od_arg_branch removal_while_iterating returns_gen search_then_continue set_arg
     set_of_traced_numbers short_circuit_effects swapped_arguments_in_a_loop swapped_with_a_local_in_a_loop
