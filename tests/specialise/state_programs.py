@@ -1299,6 +1299,7 @@ def function_of_a_branch(x):
 @of(*BOTH)
 def global_is_written(x):
     global COUNT
+    COUNT = 1.5
     COUNT = COUNT + x
     return COUNT
 
