@@ -6,6 +6,8 @@ compile-time constant, with a guard that checks at each call that it is still th
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections import deque
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
@@ -15,6 +17,7 @@ import numpy as np
 
 from ..errors import ENGINE, BadInput
 from ..faults import kind_of
+from ..source.definitions import is_of_library
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
 from .instances import Slots, held_by_instance, is_instance
 from .outside_variables import Variables
@@ -231,6 +234,7 @@ class Outside:
         self.refuse_under_a_lock(f"a {kind_of(holder)} of outside")
         if id(holder) in self.changed:
             return
+        _refuse_before_other_threads(holder)
         held = held_by_instance(holder) if is_instance(holder) and not isinstance(holder, (list, dict)) else holder
         if id(holder) in self.static or type(holder) is not list and not isinstance(held, dict):
             self.refuse_change(holder)
@@ -298,6 +302,20 @@ class Outside:
             raise BadInput(
                 f"compiled code changes a {kind_of(holder)} that is not one of the function's arguments; pass it as an "
                 "argument (changes of arguments are visible after the call), or return what is new"
+            )
+
+
+def _refuse_before_other_threads(holder: Any) -> None:
+    """Refuse a change of an outside holder, made while tracing, that a thread of the user's program could see."""
+    frames = sys._current_frames()
+    del frames[threading.get_ident()]
+    for frame in frames.values():
+        while frame is not None and is_of_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            raise BadInput(
+                f"compiled code changes a {kind_of(holder)} of outside, and another thread, which runs {frame.f_code.co_qualname}, "
+                "could see its parts while the program is compiled; call it once before the thread starts, or pass it as an argument"
             )
 
 

@@ -324,3 +324,24 @@ def test_a_recursion_that_changes_what_is_outside_is_refused(target):
         mo.jit(powers, target=target)(5.0)
     assert STATE.n == 0
     reset()
+
+
+def test_a_change_that_another_thread_could_see_is_refused(target):
+    stop = threading.Event()
+
+    def reads():
+        stop.wait(60)
+
+    reset()
+    before, compiled = everything(), mo.jit(appends, target=target)
+    thread = threading.Thread(target=reads)
+    thread.start()
+    try:
+        with pytest.raises(mo.BadInput, match="another thread, which runs .*reads, could see its parts while"):
+            compiled(2.0)
+        assert everything() == before
+    finally:
+        stop.set()
+        thread.join()
+    assert compiled(2.0) == 1.0
+    reset()
