@@ -24,8 +24,8 @@ demo: .venv/installed-examples
 	$(BIN)/python examples/lynx_hare.py
 
 test: .venv/installed-test
-	$(BIN)/pytest -n 2 --dist loadgroup --ignore tests/thirdparty tests
-	$(BIN)/pytest -n 2 --dist loadgroup --doctest-modules src/morula docs
+	$(BIN)/pytest -n 2 --dist loadfile --ignore tests/thirdparty tests
+	$(BIN)/pytest -n 2 --dist loadfile --doctest-modules src/morula docs
 
 test-paths: .venv/installed-test
 	$(BIN)/pytest -n 2 -m paths tests/rules/test_every_path.py

@@ -16,11 +16,9 @@ import morula as mo
 
 @pytest.fixture(autouse=True)
 def without_what_was_there_before():
-    """The collector of garbage leaves alone what the tests before have made: millions of objects."""
+    """The collector of garbage leaves alone what the tests before have made."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def alive(*kinds):
