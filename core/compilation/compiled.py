@@ -291,27 +291,28 @@ def needed(
         raise error
     what, _, where = str(error).partition("\n")
     where = "\n" + where if where else ""
+    what, _, remedy = what.partition("; ")
+    text = f"{what} must be known while compiling, but"
     leaves = error.leaves
     names = names_of_arguments(f, layout_of((args, kwargs)))
     if leaves is None or not leaves or not leaves.isdisjoint(static):
         raise BadInput(
-            f"{what}; it is computed while the program runs, so use a mask or a fixed upper bound instead{where}"
+            f"{text} is computed while the program runs; {remedy or 'use a mask or a fixed upper bound instead'}{where}"
         ) from error
     values, _ = scan((args, kwargs))
     for i in sorted(leaves):
         if error.is_of_c and not isinstance(values[i], (int, np.integer, np.bool_)):
-            raise BadInput(
-                f"{what}; it depends on {names[i]}: write it with NumPy's functions (np.searchsorted, np.sort), as a loop, or "
-                f"call it through mo.callback{where}"
-            ) from error
+            remedy = remedy or (
+                "use NumPy's functions (np.searchsorted, np.sort) or a loop, or call the function through mo.callback"
+            )
+            raise BadInput(f"{text} depends on {names[i]}; {remedy}{where}") from error
         if isinstance(values[i], np.ndarray):
-            raise BadInput(
-                f"{what}; it depends on the array {names[i]}: compute it before the call and pass it as an int, which becomes "
-                f"a compile-time constant{where}"
-            ) from error
+            remedy = remedy or "compute it before the call and pass it as an int, which becomes a compile-time constant"
+            raise BadInput(f"{text} depends on the array {names[i]}; {remedy}{where}") from error
         if not isinstance(values[i], (int, np.integer, np.bool_)):
-            raise BadInput(
-                f"{what}; it depends on {names[i]}, which is not an integer: compute it before the call and pass it as an int, or "
-                f"make that argument a compile-time constant with static_argnames{where}"
-            ) from error
+            remedy = remedy or (
+                "compute it before the call and pass it as an int, or make that argument a compile-time constant with "
+                "static_argnames"
+            )
+            raise BadInput(f"{text} depends on {names[i]}, which is not an integer; {remedy}{where}") from error
     return dict.fromkeys(leaves, what)

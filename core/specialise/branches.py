@@ -118,20 +118,20 @@ class Branches(Raising):
         self.outside.read_whole(holder)
         if order and id(holder) in self.disordered:
             raise BadInput(
-                "the order of the keys of a dict depends on a condition that is not known while compiling; put them in in one order on "
-                "both paths, or read them in the order of sorted(...)"
+                "the order of a dict's keys depends on a condition that is not known while compiling; insert them in the same order "
+                "on both paths, or iterate over sorted(...)"
             )
         number = (
             next((e for e in holder if isinstance(e, Traced)), None) if isinstance(holder, (set, frozenset)) else None
         )
         if number is not None:  # others may equal it
-            raise NeedsConcrete(self.value(number), "an element of a set that is not known while compiling")
+            raise NeedsConcrete(self.value(number), "an element of a set")
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in held.items() if isinstance(x, Late)), None)
         if late is not None:
             raise BadInput(
-                f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; put the key in on both "
-                "paths, with a value that says that there is none"
+                f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; insert the key on both "
+                "paths, with a value that marks it as absent"
             )
 
     def save(self, holder: Any) -> None:
@@ -379,8 +379,8 @@ class Branches(Raising):
                 return a
             self.uneven()
             raise BadInput(
-                "a set has other elements on one path than on another of a condition that is not known while compiling; use an array of "
-                "bools that says which elements it has"
+                "the elements of a set depend on a condition that is not known while compiling; use an array of bools that marks "
+                "the elements present"
             )
         is_iterator = isinstance(holder, Iterator)
         if is_iterator and any(not same_constant(a.get(k), b.get(k)) for k in {**a, **b}):

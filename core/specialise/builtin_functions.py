@@ -168,7 +168,8 @@ class _Compared:
         if isinstance(test, bool):
             return test
         raise BadInput(
-            "the order of objects, which depends on numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
+            "the order of objects depends on numbers that are not known while compiling; sort an array of the numbers instead "
+            "(np.sort, np.argsort)"
         )
 
 
@@ -206,7 +207,8 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
     if all(isinstance(k, (Scalar, int, float)) for k in keys) and are_alike(items):
         return trace.calls.interpret(by_numbers, (trace.new(items), trace.new(list(keys)), bool(reverse)), {})
     raise BadInput(
-        "the order of objects by numbers that are not known while compiling; sort an array of them (np.sort, np.argsort)"
+        "the order of objects depends on numbers that are not known while compiling; sort an array of the numbers instead "
+        "(np.sort, np.argsort)"
     )
 
 
@@ -302,7 +304,7 @@ def _mod(trace: Any, a: Any, b: Any) -> Any:
 
 def _hash(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
-        raise NeedsConcrete(trace.value(x), "the hash of a number that is not known while compiling")
+        raise NeedsConcrete(trace.value(x), "the hash of a number")
     return NotImplemented
 
 
@@ -338,7 +340,7 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
         if isinstance(x, (list, tuple)):
             return item_at(trace, x, index)
-        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}, which is not known while compiling")
+        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
     if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
         trace.outside.read_whole(x)
         x = opened(trace, x)
@@ -394,8 +396,8 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
     if isinstance(index, Traced):
-        what = f"compiled code deletes from a {kind_of(x)} at an index that is not known while compiling; use an array of bools that "
-        raise NeedsConcrete(trace.value(index), what + "says what is there")
+        what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
+        raise NeedsConcrete(trace.value(index), what)
     if isinstance(x, dict):
         refuse_as_key(trace, index)
         if dict.__contains__(x, index):
@@ -410,7 +412,7 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
 def _id(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced) or has_choice(trace, x):
         raise BadInput(
-            "compiled code cannot have the id of an object that is not known while compiling; compare objects by `is`"
+            "id() of an object that is not known while compiling cannot be compiled; compare objects with `is`"
         )
     return id(x)
 
@@ -419,8 +421,8 @@ def refuse_unknown_attributes(trace: Any, x: Any) -> None:
     """Refuse to list attributes that exist on one path only, or whose order is not known."""
     if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
         raise BadInput(
-            "which attributes an object has, or their order, depends on a condition that is not known while compiling; set them all in "
-            "__init__"
+            "the attributes of an object, or their order, depend on a condition that is not known while compiling; set all of "
+            "them in __init__"
         )
 
 

@@ -33,8 +33,8 @@ def _call_cached(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     region = trace.run_region(lambda _: trace.call(function.__wrapped__, *args, **kwargs))
     if any(trace.made_in(holder) is not region.changes for holder, _ in region.after.values()):
         raise BadInput(
-            f"{function.__name__} keeps its results, and changes what is outside of it, which it would do once for each of them; "
-            "compiled code keeps no results: leave out the cache, or the change"
+            f"{function.__name__} caches its results and changes a variable or object outside of it; compiled code runs it at every "
+            "call, and would repeat the change. Remove the cache, or the change"
         )
     trace.commit(region)
     return region.result
@@ -49,14 +49,15 @@ def _call_numba_ufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
     """Call a ``numba.vectorize`` function."""
     if kwargs or len(args) != ufunc.nin:
         raise BadInput(
-            f"{ufunc.__name__} of numba.vectorize can be compiled with its arguments by position only, without out="
+            f"{ufunc.__name__} of numba.vectorize cannot be compiled with out= or keyword arguments; pass only the inputs, by "
+            "position"
         )
     return _call_elementwise(trace, ufunc._dispatcher.py_func, None, args)
 
 
 def _refuse_gufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
     raise BadInput(
-        f"{ufunc.__name__} of numba.guvectorize cannot be compiled; write its loop, calling the Python function, in a function"
+        f"{ufunc.__name__} of numba.guvectorize cannot be compiled; write the loop in a Python function instead"
     )
 
 
@@ -64,8 +65,8 @@ def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: An
     """Call an ``np.vectorize`` object: its function becomes the body of a loop."""
     if vectorized.signature is not None or vectorized.excluded or kwargs:
         raise BadInput(
-            "np.vectorize with signature=, excluded= or arguments by name cannot be compiled; write a function of the other "
-            "arguments by functools.partial, or a loop"
+            "np.vectorize with signature=, excluded= or keyword arguments cannot be compiled; bind the other arguments with "
+            "functools.partial, or write a loop"
         )
     if not args:
         raise TypeError("args can not be empty")

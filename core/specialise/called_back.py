@@ -101,8 +101,8 @@ def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
         if not holds_the_same(content(x), held):
             put(x, held)
             refusal = BadInput(
-                f"a special method of an object changes a {type(x).__name__} that is not one of the function's arguments, and is called by "
-                "Python's own C code, while compiling; let it only compute, or call it by its name"
+                f"a special method changes a {type(x).__name__} that is not one of the function's arguments, and is called by Python's "
+                "C code, which runs only once, while compiling; move the change out of the method, or call the method by name"
             )
     return refusal
 
@@ -112,6 +112,6 @@ def refuse_stored_by_hash(x: Any) -> None:
     names = storing(type(x)) & {"__hash__", "__eq__"}
     if names:
         raise BadInput(
-            f"a {type(x).__name__} as a key or an element of a set, whose {min(names)} changes an object: compiled code hashes and compares "
-            "at other times than Python; let it only compute"
+            f"a {type(x).__name__} is a dict key or set element, but its {min(names)} changes an object; compiled code calls "
+            f"{min(names)} at other times than Python. Move the change out of it"
         )

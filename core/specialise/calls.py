@@ -247,7 +247,7 @@ class Calls:
             return self.trace.uninterpreted.call_real(function, args, kwargs)
         if isinstance(node, ast.AsyncFunctionDef):
             raise BadInput(
-                f"{describe(function)} is an async function, which cannot be compiled: nothing in a compiled program can wait; "
+                f"{describe(function)} is an async function, which cannot be compiled, because compiled code cannot wait; "
                 "compile the functions that it calls"
             )
 
@@ -358,7 +358,8 @@ class Calls:
             plain, name = _IN_PLACE[function]
             if isinstance(a, Array):
                 raise BadInput(
-                    f"an array that a {kind_of(b)} changes in place cannot be compiled; write to a new array, or to a[:]"
+                    f"an in-place operation on an array with a {kind_of(b)} cannot be compiled; assign the result to a new "
+                    "array, or to a[:]"
                 )
             method = getattr(type(a), name, None)
             if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
@@ -411,9 +412,7 @@ class Calls:
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
-                raise NeedsConcrete(
-                    self.trace.value(sequence.length), "the number of iterations, which is not known while compiling"
-                )
+                raise NeedsConcrete(self.trace.value(sequence.length), "the number of iterations")
             return (sequence.item(i) for i in range(int(sequence.length)))
         return self.drawn(iterator_of(self.trace, x))
 

@@ -67,7 +67,7 @@ class Containers:
             return self.trace.calls.interpret(METHODS[name], (owner, *args), kwargs)
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
-                what = f"{type(owner).__name__}.{name} of a number that is not known while compiling"
+                what = f"the argument of {type(owner).__name__}.{name}"
                 raise NeedsConcrete(self.trace.value(args[0]), what)
             if isinstance(owner, dict):
                 found = self.call_of_dict(owner, name, args)
@@ -75,8 +75,8 @@ class Containers:
                     return found
             elif name in ("index", "count", "remove") and has_choice(self.trace, (owner, args)):
                 raise BadInput(
-                    f"{type(owner).__name__}.{name} of objects that may be one of two cannot be compiled; keep a number in the objects, "
-                    "and compare that"
+                    f"{type(owner).__name__}.{name} cannot find an object that was chosen by a condition not known while compiling; "
+                    "keep a number in the objects, and compare that"
                 )
             if name in CHANGING:
                 self.trace.touch(owner)

@@ -148,7 +148,7 @@ class Entered:
         written = [x for x in arrays if x.storage.value not in self.parameters]
         for x in written:
             if sum(self.originals[id(x)] is self.originals[id(other)] for other in arrays) > 1:
-                raise BadInput("the function writes into an array that is given to it twice; give it separate copies")
+                raise BadInput("the function writes into an array that is passed to it twice; pass separate copies")
         for x, original, before in self.copies:
             now = [e for _, _, e in entries(x)]
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before)):

@@ -118,7 +118,7 @@ class Expressions:
                 text = f"a {kind_of(key)}" if is_instance(key) else str(key)
             text = text or f"cannot access local variable '{key}' where it is not associated with a value"
             if x.before:
-                error, text = BadInput, f"{x.before}; the loop has not run\n  {self.trace.where()}"
+                error, text = BadInput, f"{x.before}; the loop ran no iteration\n  {self.trace.where()}"
             self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
             self.trace.touch(holder)
             holder[key] = x.x
@@ -423,7 +423,7 @@ class Expressions:
         """Return a dict or set, or refuse a key that is one of two objects or (in a dict) not known while compiling."""
         for key in x:
             if isinstance(key, Traced) and isinstance(x, dict):
-                raise NeedsConcrete(self.trace.value(key), "a key of a dict that is not known while compiling")
+                raise NeedsConcrete(self.trace.value(key), "a key of a dict")
             refuse_as_key(self.trace, key)
         return x
 
@@ -448,8 +448,7 @@ class Expressions:
             traced = next((t for t in tests if not isinstance(t, bool)), None)
             if traced is not None:
                 raise NeedsConcrete(
-                    self.trace.value(traced),
-                    "which elements a comprehension has depends on numbers that are not known while compiling; use np.where",
+                    self.trace.value(traced), "the condition of a comprehension; use np.where or a mask"
                 )
             if all(tests):
                 self.generate(generators, depth + 1, None, add)

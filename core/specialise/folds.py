@@ -65,7 +65,8 @@ class Folds:
             self.trace.loops.attempt(lambda: Loop(self.trace, once, trips, None, []).run())
         except Uncounted:
             raise BadInput(
-                "an exception raised in a generator that is summed, or looked through, cannot be caught by compiled code; write a loop"
+                "compiled code cannot catch an exception raised in a generator that a function such as sum or any consumes; write a "
+                "loop instead"
             ) from None
         return total["total"]
 

@@ -63,8 +63,8 @@ class Captured:
         raised = region.raised
         if raised is not None and raised.condition is not True:
             raise BadInput(
-                f"compiled code cannot catch what is raised in a function that is differentiated ({name}) around the derivative; "
-                "catch it in the function, or test for it before"
+                f"compiled code cannot catch an exception raised in a differentiated function ({name}) with a try around the "
+                "derivative; put the try inside the differentiated function, or test for the error before"
             )
         block: Block = region.block
         inner = {r for op in block.operations for r in op.results} | set(parameters)
@@ -196,7 +196,7 @@ class _Left:
             return
         if x.view is not None:
             raise BadInput(
-                "compiled code keeps a view of an array that was made inside of a derivative: keep a copy of it"
+                "a view of an array that was made inside a differentiated function is stored outside of it; store a copy instead"
             )
         self.arrays.append(x)
 

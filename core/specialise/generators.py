@@ -45,10 +45,10 @@ _SHARED: dict[int, type] = {
 }
 _OF_POSITIONS = frozenset(("choice", "permutation", "permuted", "shuffle"))
 
-DRAWN = (
-    "compiled code cannot tell how far a random generator has come, since numbers were drawn from it under a condition or in a loop that "
-    "is not known while compiling; draw them all into an array first, or use morula.random.Generator"
-)
+_STATE = "the state of a random generator from which numbers were drawn under a condition or in a loop"
+_REMEDY = "draw all numbers into an array first, or use morula.random.Generator"
+POSITION = f"{_STATE}; {_REMEDY}"
+DRAWN = f"{_STATE} is not known while compiling; {_REMEDY}"
 
 
 class Draws(Iterator):
@@ -86,7 +86,7 @@ class Draws(Iterator):
         if isinstance(self.position, int) and now == self.position:
             return
         if isinstance(self.position, Scalar) and not is_set:
-            raise UnknownPosition(self.position.ir, DRAWN)
+            raise UnknownPosition(self.position.ir, POSITION)
         if isinstance(self.position, (Conflict, Late)) and not is_set:
             raise BadInput(DRAWN)
         self.move(trace, position=now)
@@ -142,8 +142,8 @@ class Generators:
             refuse_impure(function)
         if draws is not None and draws.is_unseeded and name not in _SEEDING:
             raise BadInput(
-                f"{describe(function)} draws from a generator that the program has not seeded, which would be done once, while compiling: "
-                "seed it in the function, or use morula.random.Generator, which is compiled"
+                f"{describe(function)} draws from a generator that the function has not seeded, which would happen only once, while "
+                "compiling; seed it in the function, or use morula.random.Generator"
             )
         return function, args
 
@@ -164,8 +164,8 @@ class Generators:
         x: Any = args[1] if len(args) > 1 else None
         if name not in _OF_POSITIONS or len(given) > 1 or given[0] is not x or not x.type.is_static:
             raise BadInput(
-                f"{describe(function)} of values that are not known while compiling cannot be compiled; draw standard numbers, such as "
-                "standard_normal(n), random(n) or permutation(n), and compute with them"
+                f"{describe(function)} with arguments that are not known while compiling cannot be compiled; draw standard numbers, "
+                "such as standard_normal(n), random(n) or permutation(n), and transform them"
             )
         places = np.arange(math.prod(x.type.bounds)).reshape(x.type.bounds)
         found = self.trace.uninterpreted.call_real(function, (args[0], places, *args[2:]), kwargs)

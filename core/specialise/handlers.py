@@ -147,7 +147,8 @@ class Handlers:
             if kind is not None and self.trace.sees(kind):
                 name = getattr(op.callee, "__name__", "a callback")
                 raise BadInput(
-                    f"compiled code cannot catch what {name} raises; check its argument before, or call it outside of the try"
+                    f"compiled code cannot catch an exception raised by {name}; check its argument before, or call it outside of "
+                    "the try"
                 )
         return jump, raised
 
@@ -276,7 +277,8 @@ class Handlers:
             return passed()
         if hasattr(type(manager), "_recreate_cm"):
             raise BadInput(
-                "compiled code cannot leave a context that a generator makes by an exception; give it a class with __enter__ and __exit__"
+                "compiled code cannot leave the block of a @contextmanager function by an exception; write the context manager as a "
+                "class with __enter__ and __exit__"
             )
         groups = [([k], None) for k in range(len(raised.errors))]
         certain = Raised(True, raised.which, raised.errors)
@@ -293,7 +295,7 @@ class Handlers:
         if isinstance(manager, warnings.catch_warnings):
             if manager._record:  # type: ignore[attr-defined]
                 raise BadInput(
-                    "compiled code cannot record warnings: put the catch_warnings(record=True) around its call"
+                    "compiled code cannot record warnings; put catch_warnings(record=True) around the call of the compiled function"
                 )
             self.trace.filters.append(list(warnings.filters))
             self.trace.filter_regions.append(self.trace.region)
@@ -302,8 +304,8 @@ class Handlers:
         entered = stack.enter_context(manager)
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
-                "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values: "
-                "np.isfinite"
+                "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values "
+                "with np.isfinite"
             )
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)

@@ -178,7 +178,8 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
     of_x, of_y = candidates(trace, x), candidates(trace, y)
     if of_x is None or of_y is None:
         raise BadInput(
-            "compiled code cannot tell which object this is after a loop that assigns it; keep a number in the objects, and compare that"
+            "compiled code cannot compare objects with `is` after a loop that assigns them; keep a number in the objects, and compare "
+            "the numbers"
         )
     result: Any = False
     for key in of_x.keys() & of_y.keys():
@@ -187,7 +188,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
     return result
 
 
-_ONE_OF = "compiled code cannot tell whether two equal numbers are one object: compare them by =="
+_ONE_OF = "compiled code cannot tell whether two equal numbers are the same object; compare them with =="
 _SMALLEST, _LARGEST = -5, 256  # Python keeps one object for each of these ints
 
 
@@ -226,5 +227,6 @@ def refuse_as_key(trace: Any, x: Any) -> None:
         id(x) in trace.candidates or isinstance(x, tuple) and any(id(e) in trace.candidates for e in x)
     ):
         raise BadInput(
-            "compiled code cannot use an object that may be one of two as a key; keep a number in the objects, and compare that"
+            "an object that was chosen by a condition not known while compiling cannot be a dict key or set element; keep a number in "
+            "the objects, and use that"
         )

@@ -35,8 +35,8 @@ def refuse_impure(function: Any) -> None:
     """Refuse a function, called while compiling, whose result may differ at run time."""
     if is_impure(function):
         raise BadInput(
-            f"{describe(function)} may give something else at each call, and would be called once, while compiling: pass its "
-            "result as an argument, or call it by morula.callback; morula.random.Generator is compiled"
+            f"{describe(function)} may return another result at each call, but would be called only once, while compiling; pass its "
+            "result as an argument, call it through morula.callback, or use morula.random.Generator for random numbers"
         )
 
 

@@ -34,7 +34,7 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
     trace.outside.read_whole(x)
     items = [trace.outside.read(trace, x, k, e) for k, e in enumerate(x)] if trace.outside.is_outside(x) else list(x)
     if not are_alike(items):
-        raise NeedsConcrete(i, f"an index into a {kind_of(x)}, which is not known while compiling")
+        raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
     i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")
     return _one_of(trace, items, i)
 
@@ -80,7 +80,10 @@ def _of_kind(builder: Builder, x: Value, kind: ArrayType) -> Value:
 
 def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
     found = trace.call(operator.getitem, trace.call(np.array, items), i)
-    text = "an array may be any one of a list's, so writing to it or to them is refused; copy it first"
+    text = (
+        "an array was taken from a list by an index that is not known while compiling, so neither it nor the list's arrays can "
+        "be written to; copy it first"
+    )
     for x in (found, *items):
         if isinstance(x, Array):
             x.storage.tied = text
@@ -90,7 +93,7 @@ def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
 def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
     """Write ``x[index] = new`` into a list of numbers: each item becomes a choice of the new and the old number."""
     if type(x) is not list or not is_index(index) or not all(isinstance(e, (Scalar, *NUMBERS)) for e in (*x, new)):
-        what = f"compiled code writes to a {kind_of(x)} at an index that is not known while compiling; use an array"
+        what = f"the index or key of a write to a {kind_of(x)}; use an array instead"
         raise NeedsConcrete(trace.value(index), what)
     builder = trace.builder
     i = element(builder, trace.value(index), len(x), None, "list assignment index out of range")
@@ -110,8 +113,7 @@ def insert_missing(trace: Any, x: Any, index: Any) -> None:
         factory = getattr(x, "default_factory", None)
         if factory is None and id(x) in trace.given_objects:
             raise BadInput(
-                f"compiled code reads the entry {index!r} of a {type(x).__name__} that is an argument and does not have it; put it "
-                "in before the call"
+                f"the key {index!r} is missing from a {type(x).__name__} that is an argument; insert it before the call"
             )
         if factory is None:
             raise KeyError(index)

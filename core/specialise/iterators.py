@@ -23,10 +23,10 @@ from .sequences import Sequence, sequence_of
 from .traced import Array, NeedsConcrete, Scalar, current
 
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
-UNKNOWN = (
-    "compiled code cannot tell how far an iterator has come, since it was advanced under a condition or in a loop that is not known while "
-    "compiling; make a list of its items first, and index an array of them"
-)
+_ADVANCED = "the position of an iterator that was advanced under a condition or in a loop"
+_REMEDY = "make a list of its items first, and index an array of them"
+POSITION = f"{_ADVANCED}; {_REMEDY}"
+UNKNOWN = f"{_ADVANCED} is not known while compiling; {_REMEDY}"
 
 
 class UnknownPosition(NeedsConcrete):
@@ -49,8 +49,8 @@ def refuse_endless(iterator: Any, count: int, most: int | None = None) -> None:
     grows = isinstance(iterator, Items) and count > GROWN + iterator.first
     if grows or count > (ENDLESS if most is None else most) and not isinstance(iterator, (Items, Entries, Walk)):
         raise BadInput(
-            f"a loop over an iterator has taken {count} items while compiling, and found no end; give it one that is known while compiling "
-            "(itertools.islice), or loop over range(n)"
+            f"a loop over an iterator found no end within {count} items while compiling; use an iterator whose end is known while "
+            "compiling (itertools.islice), or loop over range(n)"
         )
 
 
@@ -84,7 +84,7 @@ class Iterator:
 def known(x: Any) -> Any:
     """Return a part of an iterator's state, which must be known while compiling."""
     if isinstance(x, Scalar):
-        raise UnknownPosition(x.ir, UNKNOWN)
+        raise UnknownPosition(x.ir, POSITION)
     if isinstance(x, (Conflict, Late)):
         raise BadInput(UNKNOWN)
     return x
@@ -161,7 +161,7 @@ class Walk(Iterator):
             raise StopIteration
         n = self.sequence.length
         if not isinstance(n, (int, np.integer)):
-            raise NeedsConcrete(trace.value(n), "the number of iterations, which is not known while compiling")
+            raise NeedsConcrete(trace.value(n), "the number of iterations")
         if at >= n:
             self.move(trace, position=None)
             raise StopIteration
@@ -233,8 +233,7 @@ class Filter(Iterator):
                 condition = trace.value(test)
                 test = trace.way_of(condition)
                 if test is None:
-                    what = "which elements filter keeps, which is not known while compiling; use np.where"
-                    raise NeedsConcrete(condition, what)
+                    raise NeedsConcrete(condition, "the condition of filter; use np.where or a mask")
             if test:
                 return x
 
@@ -324,8 +323,8 @@ def advance(trace: Any, x: Any) -> Any:
     if id(x) in trace.made:
         return next(x)
     raise BadInput(
-        f"compiled code takes the next item of a {type(x).__name__} from outside, which it would do while compiling only; pass a list of "
-        "its items"
+        f"compiled code takes the next item of a {type(x).__name__} made outside of it, which would happen only once, while compiling; "
+        "pass a list of its items"
     )
 
 

@@ -52,7 +52,8 @@ def _log(trace: Any, logger: Any, level: int, message: Any, args: Any, stackleve
     given = [name for name, x in options.items() if x]
     if given or not isinstance(level, int):
         raise BadInput(
-            f"logging with {', '.join(given) or 'such a level'} cannot be compiled; log the text alone, and a known level"
+            f"logging with {', '.join(given) or 'a level that is not a known int'} cannot be compiled; log only the text, with a "
+            "constant level"
         )
     text = message if isinstance(message, Text) else Text(braced(str(message)), [])
     operands, kept = list(text.values), []
@@ -62,7 +63,7 @@ def _log(trace: Any, logger: Any, level: int, message: Any, args: Any, stackleve
             kept.append(x.type)
         elif has_traced((x,)):
             raise BadInput(
-                "logging of a container or a text with values that are not known while compiling: log its parts"
+                "logging a container or a string with values that are not known while compiling cannot be compiled; log its parts"
             )
         else:
             kept.append(x)

@@ -17,7 +17,7 @@ from ..ir.dynamic import Value
 from ..source.jumps import jumps_out
 from .branches import Jump
 from .choices import distributed
-from .iterators import LEFT, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
+from .iterators import LEFT, POSITION, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
 from .scopes import Choice, Late
@@ -293,7 +293,9 @@ class LoopStatements:
                 region = self.interpreted_as(lesson, "peeled", peeled)
             except BadInput:
                 if not known and error.args[0].startswith(UNKNOWN):
-                    raise NeedsConcrete(self.trace.value(sequence.length), error.args[0]) from None
+                    raise NeedsConcrete(
+                        self.trace.value(sequence.length), error.args[0].replace(UNKNOWN, POSITION)
+                    ) from None
                 if not known:
                     raise error from None
         if region is None:

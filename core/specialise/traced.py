@@ -20,7 +20,7 @@ from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType, Dim
 
-WHOLE = "an array that is not known while compiling, read by compiled code"
+WHOLE = "the content of an array"
 
 
 class NeedsConcrete(BadInput):
@@ -99,25 +99,23 @@ class Traced:
     ndim = property(lambda self: self.type.ndim)
 
     def __bool__(self) -> bool:
-        raise NeedsConcrete(current().value(self), "the truth of a number that is not known while compiling")
+        raise NeedsConcrete(current().value(self), "the truth value of a number")
 
     def __index__(self) -> int:
-        return current().concrete(self, "an integer that is not known while compiling")
+        return current().concrete(self, "the value of an integer")
 
     def __int__(self) -> int:
         return self.__index__()
 
     def __float__(self) -> float:
-        raise NeedsConcrete(
-            current().value(self), "a number that is not known while compiling, made a float by compiled code"
-        )
+        raise NeedsConcrete(current().value(self), "the value of a number that is converted to float or complex")
 
     __complex__ = __float__
 
     def __str__(self) -> str:
         raise NeedsConcrete(
             current().value(self),
-            "the text of a number that is not known while compiling (an f-string of it can be printed, and be a message)",
+            "the text of a number; it can only be printed, or be part of an exception's message, by an f-string",
         )
 
     def __format__(self, style: str) -> str:
@@ -159,7 +157,7 @@ class Traced:
             raise TypeError("object of type 'float' has no len()")
         n = self.type.shape[0]
         if isinstance(n, Dim):
-            raise NeedsConcrete(n.value, "the length of an array that is not known while compiling")
+            raise NeedsConcrete(n.value, "the length of an array")
         return n
 
 

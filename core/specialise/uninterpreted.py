@@ -17,7 +17,7 @@ from .generators import STATES, Generators
 from .impure import is_impure
 from .iterators import Drawn, Iterator as Iterating
 from .state import content
-from .surface.python_numbers import INSTEAD, UNORDERED
+from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
 
 
@@ -32,7 +32,7 @@ class Uninterpreted:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
-            raise BadInput(f"{describe(function)} cannot be compiled for these arguments")
+            raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
         if is_impure(function):
             if function in CLOCKS and not args and not kwargs:
                 return read(self.trace, function)
@@ -52,11 +52,11 @@ class Uninterpreted:
             found = function(*args, **kwargs)
         except NeedsConcrete as error:
             if function is min or function is max:
-                error.args = (f"{UNORDERED} ({INSTEAD})",)
+                error.args = (f"the order of the lists or tuples that min or max compares; {INSTEAD}",)
             elif WHOLE in error.args[0]:
                 raise BadInput(_of_c(function)) from None
             else:
-                error.args, error.is_of_c = (f"{_name(function)} needs {error.args[0]}",), True
+                error.args, error.is_of_c = (f"{_name(function)}: {error.args[0]}",), True
             raise
         except TypeError as error:
             if not has_traced(args) and not has_traced(kwargs):
@@ -106,8 +106,8 @@ def _of_c(function: Any) -> str:
     is_method = owner is not None and not isinstance(owner, types.ModuleType)
     name = f"{type(owner).__name__}.{function.__name__}" if is_method else _name(function)
     return (
-        f"compiled code has no form of {name}, which is written in C or looks into arrays that are not known while compiling; "
-        "call it by mo.callback(f, result_like, x)"
+        f"{name} cannot be compiled: it is written in C, or reads arrays that are not known while compiling; "
+        "call it through mo.callback(f, result_like, x)"
     )
 
 

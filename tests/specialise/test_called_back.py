@@ -167,7 +167,7 @@ def program(x):
     compiled = mo.jit(mo.value_and_grad(f))
     if form.startswith(NOT_FOR_KEYS):
         with pytest.raises(
-            mo.BadInput, match="a Counts as a key or an element of a set, whose __eq__ changes an object"
+            mo.BadInput, match="a Counts is a dict key or set element, but its __eq__ changes an object"
         ):
             compiled(0.5)
         return

@@ -199,5 +199,5 @@ ITEMS = iter([1.0, 2.0])
 
 
 def test_the_next_item_of_an_iterator_from_outside(target):
-    with pytest.raises(mo.BadInput, match="takes the next item of a list_iterator from outside"):
+    with pytest.raises(mo.BadInput, match="takes the next item of a list_iterator made outside of it"):
         mo.jit(lambda x: x + next(ITEMS), target=target)(1.0)

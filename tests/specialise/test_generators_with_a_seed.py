@@ -199,10 +199,10 @@ def of_gamma(x):
     [
         (unseeded, (1.0,), "has not seeded.*seed it in the function"),
         (unseeded_after_another, (1.0,), "has not seeded.*seed it in the function"),
-        (lambda x: np.random.default_rng().normal() * x, (1.0,), "may give something else at each call"),
-        (lambda x: np.random.default_rng(None).normal() * x, (1.0,), "may give something else at each call"),
-        (drawn_until, (3.0,), "how far a random generator has come.*draw them all into an array"),
-        (lambda x: given(np.random.default_rng(1), x) + given(GENERATOR, x), (1.0,), "may give something else"),
+        (lambda x: np.random.default_rng().normal() * x, (1.0,), "may return another result at each call"),
+        (lambda x: np.random.default_rng(None).normal() * x, (1.0,), "may return another result at each call"),
+        (drawn_until, (3.0,), "the state of a random generator .*draw all numbers into an array"),
+        (lambda x: given(np.random.default_rng(1), x) + given(GENERATOR, x), (1.0,), "may return another result"),
         (of_gamma, (2.0,), "draw standard numbers"),
     ],
 )

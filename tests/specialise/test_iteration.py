@@ -203,7 +203,7 @@ def test_a_list_that_grows_without_an_end_on_a_path_that_does_not_run_is_refused
         return sum(items)
 
     assert f(0.5) == 0.5
-    with pytest.raises(mo.BadInput, match=r"and found no end(.|\n)*test_iteration"):
+    with pytest.raises(mo.BadInput, match=r"found no end within(.|\n)*test_iteration"):
         mo.jit(f)(0.5)
 
 

@@ -88,6 +88,7 @@ def test_a_value_of_another_kind_is_right_or_the_error_says_that_the_loop_has_no
         return
     assert f(9.0, v) > 0.0  # Python has no trouble
     with pytest.raises(
-        mo.BadInput, match=rf"before a loop and .* after an iteration(.|\n)*the loop has not run\n  in {f.__name__} \("
+        mo.BadInput,
+        match=rf"before a loop and .* after an iteration(.|\n)*the loop ran no iteration\n  in {f.__name__} \(",
     ):
         compiled(9.0, v)

@@ -183,7 +183,7 @@ def test_a_method_that_does_not_accept_its_operand(path):
 @pytest.mark.parametrize("x, y", [(NAN, 1.0), (2.0, 2.0), (300, 300)])
 def test_equal_numbers_may_be_one_object_or_two(x, y, target):
     compiled = mo.jit(lambda x, y: 1 if x is y or x is NAN else 2, target=target)
-    with pytest.raises(mo.BadInput, match="whether two equal numbers are one object"):
+    with pytest.raises(mo.BadInput, match="whether two equal numbers are the same object"):
         compiled(x, y)
     assert compiled(1.5, y + 1) == 2
 

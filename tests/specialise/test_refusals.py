@@ -102,9 +102,10 @@ REFUSED = [
     (
         shape_from_data,
         (A,),
-        "the shape of an array; it depends on the array a: compute it before the call and pass it as an int",
+        "the shape of an array must be known while compiling, but depends on the array a; compute it before the call and "
+        "pass it as an int",
     ),
-    (key_from_data, (1.5, 2.5), "writes to a dict at an index that is not known while compiling; use an array"),
+    (key_from_data, (1.5, 2.5), "the index or key of a write to a dict must be known .*; use an array"),
     (keeps_outside, (1.5,), "changes a set that is not one of the function's arguments; pass it as an argument"),
     (
         assigns_a_global,

@@ -299,18 +299,27 @@ async def both(x):
         (lambda x: iter([x]), "an iterator: return a list"),
         (np.frompyfunc(lambda x: x, 1, 1), "gives arrays of Python objects.*np.vectorize"),
         (np.vectorize(lambda x, y: x, excluded=[1]), "np.vectorize with signature=, excluded=.*functools.partial"),
-        (scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), "no form of scipy.interpolate.*mo.callback"),
+        (
+            scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]),
+            "scipy.interpolate.* cannot be compiled: .*mo.callback",
+        ),
         (
             lambda x: np.matrix(x),
-            r"no form of numpy.matrix, .*mo.callback(.|\n)*in <lambda> .*test_what_is_compiled.py:\d+",
+            r"numpy.matrix cannot be compiled: .*mo.callback(.|\n)*in <lambda> .*test_what_is_compiled.py:\d+",
         ),
         (pickle.dumps, "cannot be pickled"),
-        (lambda x: struct.pack("d", x), "a number that is not known while compiling"),
+        (
+            lambda x: struct.pack("d", x),
+            "pack: the value of a number that is converted to float .*must be known while compiling",
+        ),
         (
             lambda x: heapq.heappushpop([1.0, 2.0], x),
-            "_heapq.heappushpop needs the truth of a number .*np.searchsorted",
+            "_heapq.heappushpop: the truth value of a number must be known .*np.searchsorted",
         ),
-        (lambda x: float(str(x)), "a text with numbers that are not known while compiling can be printed"),
+        (
+            lambda x: float(str(x)),
+            "a string formatted from numbers that are not known while compiling can only be printed",
+        ),
     ],
 )
 def test_what_is_refused(f, text, target):

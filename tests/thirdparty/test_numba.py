@@ -142,7 +142,7 @@ def test_compiles(name):
     ("function", "text"),
     [
         (lambda x: dot(x, x), "dot of numba.guvectorize cannot be compiled"),
-        (into(branch), "branch of numba.vectorize can be compiled with its arguments by position only"),
+        (into(branch), "branch of numba.vectorize cannot be compiled with out= or keyword arguments"),
     ],
 )
 def test_what_cannot_be_compiled_says_so(function, text):
