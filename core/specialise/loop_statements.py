@@ -61,8 +61,8 @@ class LoopStatements:
             count += 1
             if count > LONG:
                 raise BadInput(
-                    f"a while loop whose condition is known while compiling has made {count} iterations; let its condition depend on "
-                    "an argument, or use range"
+                    f"a while loop whose condition is known while compiling was unrolled for {count} iterations; let its condition "
+                    "depend on an argument, or use range"
                 )
 
     def one_round(self, node: ast.While) -> tuple[Jump | None, Any]:
@@ -337,8 +337,8 @@ class LoopStatements:
         size = count * sum(isinstance(n, ast.stmt) for n in ast.walk(node))
         if size > LONG:
             self.trace.warn(
-                f"the loop at {self.trace.scope.filename}:{node.lineno} needs its index while compiling, and is unrolled into {size} "
-                "statements; compiling will take long"
+                f"the loop at {self.trace.scope.filename}:{node.lineno} is unrolled into {size} statements, because its index must "
+                "be known while compiling; compiling will take long"
             )
 
     def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:

@@ -99,7 +99,8 @@ class Loop:
             finally:
                 self.inside, self.trace.lessons = self.trace.lessons.found, around
         raise BadInput(
-            "the types of what a loop carries do not settle: " + ", ".join(s.name for s in self.slots if s.name)
+            "variables have another type or shape after each iteration of a loop; give them one type and shape before it: "
+            + ", ".join(s.name for s in self.slots if s.name)
         )
 
     # Slots
@@ -176,9 +177,7 @@ class Loop:
                 if slot.form == "carried":
                     self.set(slot, self.general(slot))
                 else:
-                    reason = (
-                        f"{slot.name} is read in an iteration before it is assigned in it; assign it before the loop"
-                    )
+                    reason = f"{slot.name} is read in a loop before it is assigned; assign it before the loop"
                     self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason))
             self.carried.general(self.slots)
             start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
@@ -203,7 +202,9 @@ class Loop:
 
         region = trace.run_region(run)
         if region.ended or region.raised is not None:
-            raise BadInput("an exception raised here cannot be caught by compiled code; check for it by an if before")
+            raise BadInput(
+                "compiled code cannot catch an exception raised here; test for its cause with an `if` before"
+            )
         self.find_new(region)
         self.check_identity(region)
         if any([self.close(slot, region) for slot in self.slots]):
@@ -227,7 +228,10 @@ class Loop:
                     new.append(Slot(holder, None, "carried"))
             elif isinstance(holder, set):
                 if after != before:
-                    raise BadInput("a set that changes from iteration to iteration of a loop that is not unrolled")
+                    raise BadInput(
+                        "a set that changes in a loop that is not unrolled cannot be compiled; use an array of bools that marks "
+                        "the elements present"
+                    )
             else:
                 if not in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
                     self.trace.disordered[id(holder)] = holder
@@ -267,10 +271,10 @@ class Loop:
                 written = id(held) in region.after or any(s.holder is held for s in self.slots)
                 if changed or older and written:
                     raise BadInput(
-                        f"{name} and {beside} are one after an iteration of this loop, which changes it; copy one of them"
+                        f"{name} and {beside} are the same object after an iteration of a loop that changes it; copy one of them"
                     )
                 slot.tied = other.tied = (
-                    f"{name} and {beside} may be one after a loop; copy one of them before it is changed"
+                    f"{name} and {beside} may be the same object after a loop; copy one of them before changing it"
                 )
                 if older:
                     self.tie(x, slot.tied)
@@ -299,7 +303,7 @@ class Loop:
                 slot.form = "local"
                 slot.reason = (
                     slot.reason
-                    or f"{slot.name} is assigned inside of a loop and used outside, or before it is assigned"
+                    or f"{slot.name} is assigned inside a loop, but used after it or before its assignment; assign it before the loop"
                 )
                 return True
             slot.types = [self.first_type(x) for x in found]
@@ -357,8 +361,8 @@ class Loop:
         note_dependence(self.trace, last.storage)
         if not same_order(self.trace, x, last):
             raise BadInput(
-                f"{slot.name or 'an array'} stands in memory in another order after an iteration of this loop than before it, and whether "
-                "its reshape is a view depends on that; take np.ascontiguousarray of what is assigned to it"
+                f"{slot.name or 'an array'} has another memory order after an iteration of this loop than before it, which decides "
+                "whether its reshape is a view; apply np.ascontiguousarray to the array that the loop assigns"
             )
 
     def can_leave(self, found: list[Any], region: Region) -> bool:
@@ -420,7 +424,10 @@ class Loop:
             named, outside = moved.get(slot, ([], []))
             # An array that a branch in the iteration has tied to another may be what another name holds.
             for x in [*outside, *(x for x in last if x.storage.tied)]:
-                text = f"after this loop {slot.name or 'a variable'} may be what has another name too; copy it before it is changed"
+                text = (
+                    f"after a loop that assigns it, {slot.name or 'a variable'} may be the same object as another variable; copy it "
+                    "before changing it"
+                )
                 for o in (x, *parts(after)):
                     self.tie(o, text)
             if slot.form == "carried":
@@ -443,9 +450,9 @@ class Loop:
                 continue
             if changed:
                 raise BadInput(
-                    f"{name} is changed in a loop and assigned in it, and has another name outside; copy it before the loop"
+                    f"{name} is changed and reassigned in a loop, but its object has another name outside; copy it before the loop"
                 )
-            text = f"{name} may or may not be this object after a loop that assigns it; copy one of them first"
+            text = f"after a loop that assigns {name}, it may or may not be the object that is changed here; copy one of them first"
             for o in (x,) if self.runs else (x, y):
                 self.tie(o, text)
 
@@ -474,7 +481,7 @@ class Loop:
         if isinstance(first, (bool, np.bool_)):
             return x if not first else slot.first
         name = slot.name or self.name_of(slot.holder)
-        other = slot.reason or f"{name} is something else before a loop than what the loop assigns"
+        other = slot.reason or f"{name} has another type or length before a loop than the loop assigns to it"
         return Late(x, first, before="" if slot.first is UNBOUND else other)
 
     @property

@@ -160,7 +160,10 @@ class Merger:
             older += [other] if other is not made else []  # on this path, the two are the same object
         if older:
             self.trace.uneven()
-        text = f"{name or 'an object'} may be one of two objects, so changing it or them is refused; copy it first"
+        text = (
+            f"{name or 'an object'} may be one of two objects, depending on a condition that is not known while compiling, so none of "
+            "them can be changed; copy it first"
+        )
         for x in (made, *older) if older else ():
             self.trace.tied[id(x)] = x, text
         return self.trace.new(made)
@@ -192,7 +195,8 @@ class Merger:
         if older:
             self.trace.uneven()
             text = (
-                f"{name or 'an array'} may be one of two arrays, so writing to it or to them is refused; copy it first"
+                f"{name or 'an array'} may be one of two arrays, depending on a condition that is not known while compiling, so none "
+                "of them can be written to; copy it first"
             )
             for storage in (made.storage, *older):
                 storage.tied = text
@@ -306,9 +310,9 @@ class Merger:
 def remedy(a: Any, b: Any, where: str) -> str:
     """Return the advice for a value that has two forms where compiled code needs one."""
     if isinstance(a, Array) and isinstance(b, Array):
-        return f"; give it one shape {where}: make the array as long as it can get, and count what is used"
+        return f"; give it the same shape {where}: allocate the greatest length, and count the entries in use"
     if isinstance(a, (list, tuple, dict, deque)) and type(a) is type(b):
-        return f"; give it one length {where}: make an array of the final length first, and write into it"
+        return f"; give it the same length {where}: make an array of the final length first, and write into it"
     return f"; give it a value of the same kind {where}"
 
 
@@ -323,7 +327,7 @@ def describe(x: Any) -> str:
     if x is None or isinstance(x, (str, *NUMBERS)):
         return repr(x)
     if isinstance(x, (list, tuple, dict, deque)):
-        return f"a {type(x).__name__} of {len(x)}"
+        return f"a {type(x).__name__} of length {len(x)}"
     if hasattr(type(x), "__next__"):
         return "an iterator"
     if hasattr(type(x), "__morula_trace__"):

@@ -20,8 +20,8 @@ from .traced import Array, Scalar, Storage
 _SITES = 1 << 20  # the most arrays that a program may make, not counting iterations
 
 REMEDY = (
-    "compiled code returns an array that may be one of several, or a view of one, depending on what is known only when the "
-    "program runs; return a copy of it"
+    "compiled code returns an array that may be one of several arrays, or a view of one, depending on values known only at run "
+    "time; return a copy of it"
 )
 
 

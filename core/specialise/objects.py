@@ -131,7 +131,9 @@ class Objects:
                 return TracedMethod(METHODS[name], x, name)
             kind = python_type(x)
             if hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
-                raise BadInput(f".{name} of a {kind.__name__} cannot be compiled")
+                raise BadInput(
+                    f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
+                )
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
@@ -239,7 +241,9 @@ class Objects:
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             if not hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
-            raise BadInput(f"compiled code cannot set {name} of a {module}{kind.__name__}")
+            raise BadInput(
+                f"compiled code cannot set {name} of a {module}{kind.__name__}; make a new array or number instead"
+            )
         static = inspect.getattr_static(type(x), name, None)
         if isinstance(static, property) and static.fset is not None:
             self.trace.call(static.fset, x, value)
@@ -256,7 +260,8 @@ class Objects:
                 self.trace.outside.variables.assign(self.trace, x.__dict__, name, value)
                 return
             raise BadInput(
-                f"compiled code sets {name} of {x.__name__}, which is outside of it; keep it in an object that is an argument"
+                f"compiled code sets {name} of {x.__name__}, a class or module outside of it; store the value in an object that is "
+                "an argument"
             )
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
@@ -268,7 +273,7 @@ class Objects:
             if isinstance(x, defaultdict) and name == "default_factory" and self.trace.made_in(x) is self.trace.region:
                 x.default_factory = value
                 return
-            raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which keeps them in C")
+            raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which stores them in C")
         self.trace.touch(x)
         setattr(x, name, value)
 

@@ -154,8 +154,8 @@ class Outside:
         if not isinstance(x, (*_SETTLED, *NUMBERS)):
             if id(x) in self.entered:
                 raise BadInput(
-                    f"a {kind_of(x)} is read from outside (a global, a closure) by a function that is differentiated with respect to it; "
-                    "read it from the function's argument alone"
+                    f"a {kind_of(x)} is an argument of a differentiated function, which also reads it from outside (a global or closure "
+                    "variable); read it from the argument only"
                 )
             self.objects[id(x)] = x
             self.has_containers |= isinstance(x, CONTAINERS)
@@ -295,13 +295,13 @@ class Outside:
         """Refuse to change an outside object."""
         if id(holder) in self.static:
             raise BadInput(
-                f"compiled code changes a {type(holder).__name__} that is a static argument; the changes that it can make in arguments are "
-                "those of arrays, lists, dicts and objects with attributes: pass one of these"
+                f"compiled code changes a {type(holder).__name__} argument that is a compile-time constant; of the arguments, only arrays, "
+                "lists, dicts and objects with attributes can be changed: pass one of these"
             )
         if id(holder) in self.objects:
             raise BadInput(
                 f"compiled code changes a {kind_of(holder)} that is not one of the function's arguments; pass it as an "
-                "argument (changes of arguments are visible after the call), or return what is new"
+                "argument (changes of arguments are visible after the call), or return the new value"
             )
 
 

@@ -161,23 +161,30 @@ class Interpreter(Branches):
         if type(x) is int:
             if self.sees(OverflowError):
                 raise BadInput(
-                    "an int that 64 bits do not hold, in a try that catches OverflowError, which Python's own ints do not raise: "
-                    "compute with floats, or outside of the try"
+                    "an int needs more than 64 bits in a try that catches OverflowError, which Python's ints would not raise; compute "
+                    "with floats, or outside of the try"
                 )
             raise OverflowError(too_large(self))
         if isinstance(x, (list, tuple)):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
-            raise BadInput(getattr(x, "text", "a value that is not assigned on every path"))
+            raise BadInput(
+                getattr(
+                    x,
+                    "text",
+                    "a variable is used that is not assigned on every path; assign it before the condition or loop",
+                )
+            )
         if type(x) is Choice:
             raise BadInput(
                 f"a number or array is needed, but this is {' or '.join(map(describe_value, x.options))}; test it first"
             )
         if isinstance(x, Text):
             raise BadInput(
-                "text made of numbers that are not known while compiling, where a number is needed; compute with the numbers"
+                "a number is needed, but this is a string formatted from numbers that are not known while compiling; compute with "
+                "the numbers"
             )
-        raise BadInput(f"a {kind_of(x)} where a number or an array is needed")
+        raise BadInput(f"a number or an array is needed, but this is a {kind_of(x)}")
 
     def wrap(self, value: Value) -> Any:
         if value.type.shape:

@@ -47,6 +47,7 @@ def _known(name: str, x: Any) -> Any:
         return x.storage.value.constant
     if isinstance(x, (Array, Scalar)):
         raise BadInput(
-            f"a function that leaves compiled code reads {name}, which is not known while compiling; pass it as an argument"
+            f"a function that compiled code returns or stores reads {name}, which is not known while compiling; pass {name} as an "
+            "argument of that function"
         )
     return python_function(x)

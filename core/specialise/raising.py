@@ -27,7 +27,10 @@ from .scopes import UNBOUND
 from .state import After, Changes
 from .traced import Trace, Traced
 
-UNKNOWN_END = "an iterator ends on a condition that is not known while compiling; make an array of its items, and count which are used"
+UNKNOWN_END = (
+    "the end of an iterator depends on a condition that is not known while compiling; make an array of its items, and count those "
+    "in use"
+)
 
 Sees = Callable[[type], bool]
 """Whether a ``try`` sees exceptions of a class."""
@@ -203,7 +206,7 @@ class Raising(Trace):
         """Continue under a guard, which runs unless the condition is ``holds``: then ``other`` has run, and raised."""
         if self.builder.out is not self.frames[-1]:
             raise BadInput(
-                "an exception raised here cannot be caught by compiled code; check for it by an if before, or leave out the try"
+                "compiled code cannot catch an exception raised here; test for its cause with an `if` before, or leave out the try"
             )
         other = other or Region(Block(), Changes())
         other.raised = raised

@@ -86,7 +86,7 @@ class Recursions:
                 raise Recursive(key)
             if len(self.trace.active) > LIMIT:
                 raise BadInput(
-                    f"a recursion of more than {LIMIT} calls while compiling; let it end on a condition of its arguments"
+                    f"a recursion reached {LIMIT} calls while compiling; let it end on a condition that depends on its arguments"
                 )
         self.trace.active.append((function, key, len(self.trace.changes)))
         guards = len(self.trace.guards)
@@ -121,7 +121,9 @@ class Recursions:
                 if self.write_once(made, args, kwargs, run):
                     break
             else:
-                raise BadInput(f"the type of what the recursive function {made.function.name} returns does not settle")
+                raise BadInput(
+                    f"the recursive function {made.function.name} returns another type at each depth; return one type and shape"
+                )
             free = self.close(made)
         finally:
             del self.trace.recursions[key]
@@ -147,12 +149,10 @@ class Recursions:
             for x, held in zip(holders, before):
                 if _entries(x) != held:
                     raise BadInput(
-                        f"{made.function.name} calls itself and changes the {type(x).__name__} that it is given; return a new one"
+                        f"{made.function.name} calls itself and changes its {type(x).__name__} argument; return a new one"
                     )
             if any(isinstance(x, Array) and x.storage.value is not p for x, p in zip(new, made.function.parameters)):
-                raise BadInput(
-                    f"{made.function.name} calls itself and writes to an array that it is given; return a new one"
-                )
+                raise BadInput(f"{made.function.name} calls itself and writes to an array argument; return a new one")
             return y, [self.trace.value(x) for x in numbers_in(y)]
 
         try:
@@ -161,11 +161,13 @@ class Recursions:
             region = None
         if region is None or region.ended or region.raised is not None:
             raise BadInput(
-                f"{made.function.name} calls itself, and raises on every path or what a try around the call catches; return a "
-                "value that says so"
+                f"{made.function.name} calls itself, and raises on every path or raises an exception that a try around the call "
+                "catches; return a value that signals the failure"
             )
         if any(self.trace.made_in(holder) is not region.changes for holder, _ in region.after.values()):
-            raise BadInput(f"{made.function.name} calls itself and changes what is outside of it; return what is new")
+            raise BadInput(
+                f"{made.function.name} calls itself and changes a variable or object outside of it; return the new value"
+            )
         form, values = region.result
         origins = [
             o.storage for x in numbers_in(form) if isinstance(x, Array) for o in self.trace.numbers.all_origins(x)
@@ -180,7 +182,9 @@ class Recursions:
         if before is not None and len(before) == len(types):
             joined = [join(a, b) for a, b in zip(before, types)]
             if None in joined:
-                raise BadInput(f"{made.function.name} returns arrays of different shapes")
+                raise BadInput(
+                    f"{made.function.name} calls itself and returns arrays of different shapes; return one shape"
+                )
             made.types = joined
         with self.trace.builder.writing(region.block.operations):
             region.block.results = [convert(self.trace.builder, v, t) for v, t in zip(values, made.types)]

@@ -204,7 +204,7 @@ class ResultArrays:
             return None
         if not is_known:
             raise BadInput(
-                "compiled code returns arrays that share memory on one path of a condition that is not known while compiling; "
+                "compiled code returns arrays that share memory on only one path of a condition that is not known while compiling; "
                 "return copies of them"
             )
         if storage not in self.bases:

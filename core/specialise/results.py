@@ -98,8 +98,8 @@ class Results:
             for key in candidates(trace, x) or ():
                 if places.setdefault(key, id(x)) != id(x):
                     raise BadInput(
-                        f"compiled code returns a {kind_of(x)} that is an argument, or another part of the result, on one path only; "
-                        "return a copy of it (copy.copy)"
+                        f"compiled code returns a {kind_of(x)} that is the same object as an argument, or as another part of the "
+                        "result, on one path only; return a copy of it (copy.copy)"
                     )
 
     def plan_of_holder(self, x: Any) -> Plan:
@@ -125,23 +125,23 @@ class Results:
             bounds = [self.plan(e) for e in (x.start, x.stop, x.step)]
             return lambda results, leaves, objects: slice(*(p(results, leaves, objects) for p in bounds))
         if isinstance(x, BaseException) and _holds_traced(x.args, set()):
-            raise BadInput("compiled code returns an exception that holds numbers: return these themselves")
+            raise BadInput("compiled code returns an exception that holds numbers; return the numbers themselves")
         if isinstance(x, (Walkable, Text)):
             raise BadInput(
-                f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling: return these"
+                f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling; return the numbers"
             )
         if isinstance(x, Closure):
             x = python_function(x)
         if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
             return self.instance(x)
         if isinstance(x, Unfinished):
-            raise BadInput("compiled code returns an iterator: return a list of what it gives")
+            raise BadInput("compiled code returns an iterator; return a list of its items")
         if isinstance(x, (Iterator, MethodType, BuiltinFunctionType, functools.partial)) and _holds_traced(
             getattr(x, "__self__", x), set()
         ):
-            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
+            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers; return the numbers themselves")
         if type(x) not in STATIC and _refers_to_traced(x, 3):
-            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers: return these themselves")
+            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers; return the numbers themselves")
         return lambda results, leaves, objects: x
 
     def plan_of_choice(self, x: Choice) -> Plan:

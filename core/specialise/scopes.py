@@ -108,8 +108,8 @@ class Choice:
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise BadInput(
-            "a value is of different kinds (None, a number, a text ...) by a condition that is not known while compiling, and is used "
-            "here as one of them; test it first (if x is None: ...)"
+            "the kind of a value (None, a number, a string, ...) depends on a condition that is not known while compiling, but one kind "
+            "is needed here; test it first (if x is None: ...)"
         )
 
     __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse

@@ -99,7 +99,10 @@ class StatementsOf:
         """Run the rest of a body in both branches of the condition up to which ``region`` has run."""
         without_warnings(region.block)
         if shows(region.block):
-            raise BadInput("a callback, or mo.debug.print, stands before a condition at which the program would fork")
+            raise BadInput(
+                "a condition must be compiled as two separate paths, but a callback or mo.debug.print comes before it; give the values "
+                "one type and length on both paths, or move the callback after the condition"
+            )
         self.trace.builder.out += region.block.operations
         self.trace.forks -= 1
         then, other = (
@@ -170,7 +173,7 @@ class StatementsOf:
 
     def unknown(self, node: ast.AST) -> Any:
         raise BadInput(
-            f"compiled code cannot have {type(node).__name__}; put this part in a function of its own and call it by mo.callback"
+            f"{type(node).__name__} syntax cannot be compiled; move this part into its own function, and call that through mo.callback"
         )
 
     # Plain ones
@@ -296,7 +299,7 @@ class StatementsOf:
         elif isinstance(target, (ast.Tuple, ast.List)):
             distributed(self.trace, x, lambda o: self.unpack(target.elts, o))
         else:
-            raise BadInput(f"an assignment to {ast.unparse(target)}")
+            raise BadInput(f"an assignment to {ast.unparse(target)} cannot be compiled")
 
     def unpack(self, targets: list[ast.expr], x: Any) -> None:
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]

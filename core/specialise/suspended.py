@@ -65,8 +65,8 @@ class Suspended(Iterator):
             nodes = [frame[1] for frame in frames if frame[0] == "try" and cleans_up(frame[1], frame[2])]
             if nodes:
                 error = BadInput(
-                    f"the generator {self.name} is left before its end, inside of a try whose other parts Python would run when nothing "
-                    "refers to the generator any more; take all of its items, or call its close()"
+                    f"the generator {self.name} is left before its end, inside a try whose except or finally Python would run when it "
+                    "deletes the generator; take all of its items, or call its close()"
                 )
                 trace.scopes.append(self.scope)
                 try:
@@ -140,8 +140,8 @@ class _Run:
         def sees_or_refuses(kind: type) -> bool:
             if sees(kind):
                 raise BadInput(
-                    "compiled code cannot catch an exception by a try around a yield, where it depends on a condition that is not known "
-                    "while compiling; put the try around less"
+                    "a try around a yield cannot catch an exception that depends on a condition not known while compiling; move the yield "
+                    "out of the try"
                 )
             return False
 
@@ -280,7 +280,7 @@ class _Run:
                 return way
             error = NeedsConcrete(
                 self.trace.value(test),
-                "which items a generator gives, which is not known while compiling; use np.where or an array of all of them",
+                "a condition in a generator; use np.where, or an array of all items and a mask",
             )
             self.trace.statements.locate(error, node)
             raise error
@@ -319,7 +319,7 @@ class _Run:
 
     def refuse(self, node: ast.stmt) -> Any:
         raise BadInput(
-            "compiled code cannot have a yield inside of an expression or a with; assign what it gives to a name first"
+            "a yield inside an expression or a with cannot be compiled; assign its value to a variable first"
         )
 
     def yield_(self, node: Any) -> Any:

@@ -71,17 +71,20 @@ class Pull:
             if type(dy) is not Choice:
                 kinds = " or ".join(map(describe_value, y.options))
                 raise BadInput(
-                    f"the result is {kinds}, by a condition that is not known while compiling; it has no one cotangent"
+                    f"the result is {kinds}, depending on a condition that is not known while compiling, so its cotangent is "
+                    "ambiguous; return one kind of value"
                 )
             y, dy = y.options, dy.options
         if isinstance(y, (list, tuple)):
             if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
-                raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too")
+                raise BadInput(f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too")
             for e, de in zip(y, dy):
                 self.seed(e, de, seeds)
         elif isinstance(y, dict):
             if not isinstance(dy, dict) or not set(dy) <= set(y):
-                raise BadInput(f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be too")
+                raise BadInput(
+                    f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict of such keys"
+                )
             for key, de in dy.items():
                 self.seed(y[key], de, seeds)
         elif isinstance(y, Traced) and y.type.is_inexact:
@@ -322,12 +325,12 @@ def unit(trace: Any, f: Any, y: Any) -> Any:
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if isinstance(y, Conflict):
         missing = "; is a `return` missing at its end?" if "None" in y.text else ""
-        raise BadInput(f"{describe(f)} returns what differs in kind: {y.text}{missing}")
+        raise BadInput(f"{describe(f)} returns values of different kinds: {y.text}{missing}")
     if kind is None:
         raise no_scalar(f, y)
     if kind.dtype.kind == "c":
         raise BadInput(
-            f"{describe(f)} returned a complex number; a gradient needs a real one: take abs, .real or .imag, or use "
+            f"{describe(f)} returned a complex number, but a gradient needs a real one; return its abs, .real or .imag, or use "
             "morula.pullback with a complex cotangent"
         )
     if kind.shape or kind.dtype.kind == "b":

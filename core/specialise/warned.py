@@ -82,7 +82,7 @@ def own_filters(trace: Any) -> list[Any]:
     count = len(now) - len(before)
     if count < 0 or list(now[count:]) != list(before):
         raise BadInput(
-            "compiled code can put filters of warnings before those that there are: leave out append= and resetwarnings"
+            "compiled code can only add warning filters in front of the existing ones; leave out append= and resetwarnings"
         )
     return list(now[:count])
 
@@ -101,8 +101,8 @@ def _filtering(function: Any) -> None:
     def apply(trace: Any, *args: Any, **kwargs: Any) -> None:
         if not trace.filters or trace.filter_regions[-1] is not trace.region:
             raise BadInput(
-                f"warnings.{function.__name__} in compiled code stands directly in a `with warnings.catch_warnings()`, not under a condition or "
-                "in a loop; filters that outlive the function are set before its call"
+                f"warnings.{function.__name__} in compiled code must stand directly in a `with warnings.catch_warnings()`, not under a "
+                "condition or in a loop; set filters that outlive the function before its call"
             )
         function(*args, **kwargs)
 

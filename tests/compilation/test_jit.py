@@ -392,7 +392,7 @@ def test_functions_sets_and_iterators_as_results(target):
     assert double(4) == 8 and numbers == {1.5, 2.5}
     with pytest.raises(BadInput, match="reads x, which is not known while compiling"):
         mo.jit(lambda x: lambda y: x + y, target=target)(1.0)
-    with pytest.raises(BadInput, match="returns an iterator: return a list of what it gives"):
+    with pytest.raises(BadInput, match="returns an iterator; return a list of its items"):
         mo.jit(lambda x: iter([x]), target=target)(1.0)
 
 

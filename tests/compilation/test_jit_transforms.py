@@ -343,7 +343,7 @@ def test_a_pullback_made_in_a_loop_stays_in_it():
             _, back = mo.pullback(np.sin, x)
         return back(1.0)
 
-    with pytest.raises(BadInput, match="back is assigned inside of a loop and used outside"):
+    with pytest.raises(BadInput, match="back is assigned inside a loop, but used after it"):
         mo.jit(f, target="native")(1.0, 5)
 
 

@@ -233,9 +233,7 @@ def test_elements_where_the_order_is_not_known():
 
 
 def test_a_loop_that_changes_the_order():
-    with pytest.raises(
-        mo.BadInput, match=r"x stands in memory in another order after an iteration.*np\.ascontiguousarray"
-    ):
+    with pytest.raises(mo.BadInput, match=r"x has another memory order after an iteration.*np\.ascontiguousarray"):
         mo.jit(_turning)(M, 2.0)
 
 

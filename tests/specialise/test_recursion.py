@@ -82,7 +82,7 @@ def under_two_names(n, x):
     ("program", "kind"), [(in_a_list, "list"), (in_a_dict, "dict"), (in_an_object, "Held"), (under_two_names, "list")]
 )
 def test_what_a_recursive_function_changes_in_its_arguments_is_refused(program, kind):
-    with pytest.raises(mo.BadInput, match=f"calls itself and changes the {kind} that it is given; return a new one"):
+    with pytest.raises(mo.BadInput, match=f"calls itself and changes its {kind} argument; return a new one"):
         mo.jit(program, target="native")(3.0, 1.5)
 
 

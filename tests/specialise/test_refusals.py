@@ -93,12 +93,24 @@ REFUSED = [
     (
         lengthens,
         (1.5, 3),
-        "values is a list of 0 before a loop and a list of 1 after .* make an array of the final length",
+        "values is a list of length 0 before a loop and a list of length 1 after .* make an array of the final length",
     ),
-    (doubles, (A,), r"a is an array of shape \(4,\) .* shape \(8,\) .* as long as it can get, and count what is used"),
-    (begins_with_a_list, (1.5, 3), "best is .*a list of 0.*; give it a value of the same kind"),
-    (two_kinds, (1.5,), "y is a list of 1 on one path and a number .* on another; give it a value of the same kind"),
-    (two_lengths, (1.5,), "a list is a list of 2 on one path and a list of 1 on another; give it one length"),
+    (
+        doubles,
+        (A,),
+        r"a is an array of shape \(4,\) .* shape \(8,\) .* allocate the greatest length, and count the entries in use",
+    ),
+    (begins_with_a_list, (1.5, 3), "best is .*a list of length 0.*; give it a value of the same kind"),
+    (
+        two_kinds,
+        (1.5,),
+        "y is a list of length 1 on one path and a number .* on another; give it a value of the same kind",
+    ),
+    (
+        two_lengths,
+        (1.5,),
+        "a list is a list of length 2 on one path and a list of length 1 on another; give it the same length",
+    ),
     (
         shape_from_data,
         (A,),
@@ -113,7 +125,7 @@ REFUSED = [
         "changes 'TOTAL', a variable of outside, under a lock, which it does not hold when it has run",
     ),
     (depends_on_text, (1.5,), "a string formatted from numbers that are not known .* can only be printed"),
-    (never_ends, (1.5,), "has made 20001 iterations; let its condition depend on an argument, or use range"),
+    (never_ends, (1.5,), "was unrolled for 20001 iterations; let its condition depend on an argument, or use range"),
     (waits, (1.5,), "waits .* is an async function, which cannot be compiled"),
 ]
 

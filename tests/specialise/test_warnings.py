@@ -143,8 +143,8 @@ def recorded(x):
 @pytest.mark.parametrize(
     "f, text",
     [
-        (outliving, "simplefilter in compiled code stands directly in a `with warnings.catch_warnings"),
-        (on_one_path, "simplefilter in compiled code stands directly in a `with warnings.catch_warnings"),
+        (outliving, "simplefilter in compiled code must stand directly in a `with warnings.catch_warnings"),
+        (on_one_path, "simplefilter in compiled code must stand directly in a `with warnings.catch_warnings"),
         (recorded, "cannot record warnings"),
     ],
 )

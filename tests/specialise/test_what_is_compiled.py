@@ -294,9 +294,9 @@ async def both(x):
     [
         (coroutine, "coroutine .*is an async function"),
         (both, "both .*is an async function"),
-        (generator, "an iterator: return a list"),
-        (lambda x: (x for _ in range(2)), "an iterator: return a list"),
-        (lambda x: iter([x]), "an iterator: return a list"),
+        (generator, "an iterator; return a list"),
+        (lambda x: (x for _ in range(2)), "an iterator; return a list"),
+        (lambda x: iter([x]), "an iterator; return a list"),
         (np.frompyfunc(lambda x: x, 1, 1), "gives arrays of Python objects.*np.vectorize"),
         (np.vectorize(lambda x, y: x, excluded=[1]), "np.vectorize with signature=, excluded=.*functools.partial"),
         (

@@ -221,9 +221,9 @@ def parts_on_one_path(a, b, c):
 
 
 def test_what_cannot_be_known(target):
-    with pytest.raises(mo.BadInput, match="may be one of several, or a view of one.*; return a copy of it"):
+    with pytest.raises(mo.BadInput, match="may be one of several arrays, or a view of one.*; return a copy of it"):
         mo.jit(row_of_an_iteration, target=target)(np.ones((3, 2)), 3)
-    with pytest.raises(mo.BadInput, match="share memory on one path of a condition.*; return copies of them"):
+    with pytest.raises(mo.BadInput, match="share memory on only one path of a condition.*; return copies of them"):
         mo.jit(parts_on_one_path, target=target)(*pair(), 1.0)
     a, b = pair()
     y = mo.jit(lambda m, n: row_of_an_iteration(m, n).copy(), target=target)(np.ones((3, 2)), 3)
