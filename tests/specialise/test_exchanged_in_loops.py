@@ -135,6 +135,8 @@ def test_lists():
         return v[0] + v[1]
 
     given = [1.0, 1.0]
-    with pytest.raises(mo.BadInput, match="after this loop v may be what has another name too; copy it"):
+    with pytest.raises(
+        mo.BadInput, match="after a loop that assigns it, v may be the same object as another variable; copy it"
+    ):
         mo.jit(f)(given, 3)
     assert given == [1.0, 1.0]

@@ -219,9 +219,7 @@ def _turned_by_another(m, k):
 
 @pytest.mark.parametrize("write", [_write_view, _write_source, _turned_by_another])
 def test_writes_where_the_order_is_not_known(write):
-    with pytest.raises(
-        mo.BadInput, match=r"(?s)shares memory with another depends on the order.*np\.ascontiguousarray"
-    ):
+    with pytest.raises(mo.BadInput, match=r"(?s)may or may not share memory with its reshape.*np\.ascontiguousarray"):
         mo.jit(write)(M, 1.0)
 
 
@@ -309,5 +307,5 @@ def _flat(m):
 
 @pytest.mark.parametrize(("write", "remedy"), [(_put, r"write a\[i, j\] = x"), (_flat, "write to the array")])
 def test_writes_by_flat_indices(write, remedy):
-    with pytest.raises(mo.BadInput, match=f"does not stand in C order without gaps cannot be compiled; {remedy}"):
+    with pytest.raises(mo.BadInput, match=f"is not C-contiguous cannot be compiled; {remedy}"):
         mo.jit(write)(M)

@@ -107,7 +107,8 @@ def test_a_write_by_a_mask_from_the_same_memory_is_refused(mask, target):
         return x.sum()
 
     with pytest.raises(
-        mo.BadInput, match=r"entries chosen by a mask are written from an array in the same memory(.|\n)*copy it first"
+        mo.BadInput,
+        match=r"entries selected by a mask are assigned from an array in the same memory(.|\n)*copy it first",
     ):
         mo.jit(reversed_, target=target)(np.arange(4.0))
     given, plain = np.arange(4.0), np.arange(4.0)

@@ -297,7 +297,7 @@ async def both(x):
         (generator, "an iterator; return a list"),
         (lambda x: (x for _ in range(2)), "an iterator; return a list"),
         (lambda x: iter([x]), "an iterator; return a list"),
-        (np.frompyfunc(lambda x: x, 1, 1), "gives arrays of Python objects.*np.vectorize"),
+        (np.frompyfunc(lambda x: x, 1, 1), "returns arrays of Python objects.*np.vectorize"),
         (np.vectorize(lambda x, y: x, excluded=[1]), "np.vectorize with signature=, excluded=.*functools.partial"),
         (
             scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]),

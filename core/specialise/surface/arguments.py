@@ -50,7 +50,9 @@ def _nested(trace: Trace, x: Sequence[Any]) -> Value:
     for part in parts:
         if len(part.type.shape) != len(shape) or part.type.bounds != parts[0].type.bounds:
             shapes = " and ".join(sorted({text_of_shape(p.type.shape) for p in parts}))
-            raise BadInput(f"a list whose items have the shapes {shapes} makes no array")
+            raise BadInput(
+                f"a list whose items have the shapes {shapes} cannot become an array; give all items one shape"
+            )
     dtype = np.result_type(*(p.type.dtype for p in parts))
     rows = [builder.reshape(full_like(builder, builder.cast(p, dtype), shape), (1, *shape)) for p in parts]
     return builder.concatenate(rows, 0, len(rows))
@@ -108,7 +110,9 @@ def number_of(builder: Builder, x: Value) -> Value:
     if x.type.is_static and set(x.type.shape) == {1}:
         zeros = [builder.constant(0, np.int64)] * x.type.ndim
         return builder.getitem(x, zeros, ("i",) * x.type.ndim, [])
-    raise BadInput(f"an array of shape {text_of_shape(x.type.shape)} is no single number")
+    raise BadInput(
+        f"one number is needed, but this is an array of shape {text_of_shape(x.type.shape)}; index an element"
+    )
 
 
 # Axes and shapes

@@ -86,7 +86,7 @@ def gradient(trace: Trace, f: Any, *varargs: Any, axis: Any = None, edge_order: 
     spacings = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
     if len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
-    order = integer(trace, edge_order, "edge_order")
+    order = integer(trace, edge_order, "the argument edge_order of np.gradient")
     f = trace.call(np.asarray, f) if x.type.is_inexact else trace.call(np.asarray, f, float)
     found = [_derivative(trace, f, h, i, order) for h, i in zip(spacings, axes)]
     return found[0] if len(found) == 1 else tuple(found)

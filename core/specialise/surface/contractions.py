@@ -114,7 +114,7 @@ def _single(trace: Trace, x: Value, s: str) -> tuple[Value, str]:
     for letter in dict.fromkeys(s):
         places = [i for i, c in enumerate(s) if c == letter]
         if len(places) > 1:
-            static(x, "np.einsum with a letter that stands twice")
+            static(x, "np.einsum with a subscript that is repeated in one operand")
             index = trace.builder.constant(np.arange(x.type.shape[places[0]]))  # type: ignore[arg-type]
             spec = tuple("a" if i in places else ":" for i in range(len(s)))
             together = places == list(range(places[0], places[-1] + 1))
@@ -196,4 +196,4 @@ def _size(sizes: dict[str, int | Dim], letters: list[str]) -> int | Dim:
 
 def _only_fixed(x: Value, groups: tuple[list[str], ...]) -> None:
     if not x.type.is_static and any(len(g) > 1 for g in groups):
-        raise refuse("np.einsum over several lengths known only when the program runs", "use lengths that are fixed")
+        raise refuse("np.einsum over several lengths known only when the program runs", "use fixed lengths")

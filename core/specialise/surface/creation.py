@@ -68,7 +68,7 @@ def asfortranarray(trace: Trace, a: Any, dtype: Any = None, **options: Any) -> A
 def require(trace: Trace, a: Any, dtype: Any = None, requirements: Any = None, **options: Any) -> Any:
     wanted = {str(x).upper()[:1] for x in requirements or ()}
     if wanted - {"C", "F"}:
-        raise refuse(f"np.require of {requirements}", "make a copy, which is an array of its own, in order and aligned")
+        raise refuse(f"np.require of {requirements}", "use .copy(), which owns its memory and is aligned")
     return asarray(trace, a, dtype, next(iter(wanted), None))
 
 
@@ -280,7 +280,7 @@ traces(np.triu)(_triangle(False))
 
 @traces(np.diag)
 def diag(trace: Trace, v: Any, k: Any = 0) -> Any:
-    x, k = value(trace, v), integer(trace, k, "the diagonal of np.diag")
+    x, k = value(trace, v), integer(trace, k, "the argument k of np.diag")
     if x.type.ndim == 2:
         return trace.call(np.diagonal, v, k)
     if x.type.ndim != 1:
@@ -323,7 +323,10 @@ def diagonal(trace: Trace, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any =
 def fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
     a.check_writeable("underlying array is read-only")
     if wrap or a.type.ndim != 2 or not a.type.is_static:
-        raise refuse("np.fill_diagonal(wrap=True), or of an array that is no matrix,", "write a[i, i] = x in a loop")
+        raise refuse(
+            "np.fill_diagonal with wrap=True, or of anything but a matrix of known shape,",
+            "write a[i, i] = x in a loop",
+        )
     places = np.arange(min(a.type.shape))
     trace.call(operator.setitem, a, (places, places), val)
 
@@ -350,7 +353,10 @@ def meshgrid(trace: Trace, *xi: Any, copy: bool = True, sparse: bool = False, in
         part = builder.reshape(part, shape)
         found.append(trace.wrap(part if sparse else builder.broadcast_to(part, tuple(lengths))))
     if not copy:
-        text = "np.meshgrid(copy=False) gives views, which cannot be written to, nor can what they are views of; leave out copy=False"
+        text = (
+            "np.meshgrid(copy=False) returns views, so neither they nor the arrays that they view can be written to; leave out "
+            "copy=False"
+        )
         for array in (*xi, *found):
             if isinstance(array, Array):
                 array.storage.tied = array.storage.tied or text
@@ -426,7 +432,7 @@ def _broadcast(trace: Trace, x: Array, shape: Shape) -> Array:
 
     def back(old: Value, v: Value) -> Value:
         raise refuse(
-            "a write to an array of np.broadcast_arrays, of which several elements are one in memory,", "copy it"
+            "a write to a result of np.broadcast_arrays, several of whose elements share memory,", "copy it first"
         )
 
     def in_numpy(a: Any, lengths: tuple[int, ...]) -> Any:
@@ -458,4 +464,4 @@ def _values_decide(trace: Trace, *args: Any, **kwargs: Any) -> Any:
 
 @traces(np.histogram)
 def _counts(trace: Trace, *args: Any, **kwargs: Any) -> Any:
-    raise refuse("a count of values in bins", "use np.searchsorted and np.add.at")
+    raise refuse("np.histogram", "use np.searchsorted and np.add.at")

@@ -83,7 +83,7 @@ by_rule(np.clip)
 @traces(np.round, np.around)
 def round_(trace: Trace, a: Any, decimals: Any = 0, out: Any = None) -> Any:
     builder, x = trace.builder, strong(trace.builder, value(trace, a))
-    digits = integer(trace, decimals, "the decimals of np.round")
+    digits = integer(trace, decimals, "the number of decimals of np.round")
     if x.type.dtype.kind in "iub":
         if digits < 0:
             raise refuse("np.round of integers to negative decimals", "use x // 10**k * 10**k")
@@ -248,7 +248,7 @@ by_rule(np.sinc)
 @traces(np.copyto)
 def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Array):
-        raise BadInput("np.copyto writes to an array that is not one of the compiled program; copy it first")
+        raise BadInput("np.copyto writes to an array from outside of the compiled function; copy it first")
     dst.check_writeable("assignment destination is read-only")
     builder = trace.builder
     v = builder.cast(value(trace, src), dst.type.dtype)
@@ -266,7 +266,7 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: 
 def putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
     v = value(trace, values)
     if v.type.shape and v.type.shape != a.type.shape:
-        raise refuse("np.putmask of values that are repeated", "give values of the array's shape")
+        raise refuse("np.putmask with values of another shape than the array", "pass values of the array's shape")
     copyto(trace, a, values, where=trace.call(np.asarray, mask, bool))
 
 
@@ -275,7 +275,7 @@ def place(trace: Trace, arr: Any, mask: Any, vals: Any) -> None:
     chosen, given = trace.call(np.ravel, mask), trace.call(np.ravel, vals)
     n = trace.call(len, given)
     if n == 0:
-        raise refuse("np.place of no values", "give at least one")
+        raise refuse("np.place without values", "pass at least one")
     turn = trace.call(np.remainder, trace.call(np.subtract, trace.call(np.cumsum, chosen), 1), n)
     items = trace.call(np.reshape, trace.call(np.take, given, turn), arr.shape)
     copyto(

@@ -45,7 +45,7 @@ def layout_of(trace: Trace, x: Array, what: str) -> np.ndarray:
 def _writeable(trace: Trace, x: Traced) -> bool:
     if isinstance(x, Array) and not x.is_read_only and trace.is_parameter(x.storage.value):
         raise refuse(
-            "whether an argument, or an array from outside, can be written to",
+            "reading whether an argument, or an array from outside, is writeable",
             "test it outside of the compiled function",
         )
     return isinstance(x, Array) and not x.is_read_only
@@ -104,7 +104,9 @@ class Flags:
 
     def __setattr__(self, name: str, x: Any) -> None:
         if name != "writeable" or not isinstance(self._x, Array):
-            raise BadInput(f"compiled code cannot set .flags.{name} of an array")
+            raise BadInput(
+                f"compiled code cannot set .flags.{name} of an array; set it outside of the compiled function"
+            )
         set_writeable(self._x, x)
 
     def __setitem__(self, key: str, x: Any) -> None:
@@ -115,13 +117,13 @@ def set_writeable(x: Array, wanted: Any) -> None:
     """Set whether an array can be written to; compiled code can only keep it as it is."""
     if isinstance(wanted, Traced) or bool(wanted) is x.is_read_only:
         raise refuse(
-            "a change of an array's flag writeable", "set it outside of the compiled function, or leave it as it is"
+            "changing the writeable flag of an array", "set it outside of the compiled function, or leave it as it is"
         )
 
 
 def _setflags(trace: Trace, x: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     if not isinstance(x, Array) or align is not None or uic is not None:
-        raise refuse("setflags of anything but write=", "leave it out")
+        raise refuse("setflags with an argument other than write=", "leave that out")
     if write is not None:
         set_writeable(x, write)
 

@@ -93,7 +93,7 @@ def _check_together(trace: Trace, shapes: list[Shape]) -> None:
         return
     if any(isinstance(n, Dim) and n.bound == 1 for shape in arrays for n in shape):
         raise refuse(
-            "a bool that is not known while compiling, in an index with other index arrays,",
+            "an index that combines a bool not known while compiling with index arrays",
             "index by the arrays first, then by the bool",
         )
     try:
@@ -207,7 +207,9 @@ def _from_container(trace: Trace, x: Any, index: Any) -> Any:
             raise TypeError(f"{str(x.type)!r} object is not subscriptable")
         return getitem(trace, trace.call(np.asarray, x), index)  # NumPy numbers are indexed like 0-dimensional arrays
     if isinstance(index, slice):
-        bounds = [trace.concrete(i, "a slice of a list") if isinstance(i, Traced) else i for i in _parts(index)]
+        bounds = [
+            trace.concrete(i, "a bound of a slice of a list") if isinstance(i, Traced) else i for i in _parts(index)
+        ]
         return x[slice(*bounds)]
     return x[trace.concrete(index, f"an index into a {type(x).__name__}")]
 
@@ -271,8 +273,8 @@ def setitem(trace: Trace, x: Any, index: Any, v: Any) -> None:
         return
     if isinstance(v, Array) and v.storage is x.storage and _is_whole_mask(x, index):
         raise BadInput(
-            "entries chosen by a mask are written from an array in the same memory, of which some may have been overwritten by then; copy it "
-            "first"
+            "entries selected by a mask are assigned from an array in the same memory, which the write may overwrite before it is "
+            "read; copy it first"
         )
     v = value(trace, v)
     _check_element(x, index, v.type)
@@ -301,7 +303,7 @@ def _check_element(x: Array, index: Any, given: ArrayType) -> None:
     try:
         np.zeros(1, x.type.dtype)[0] = np.zeros(tuple(given.shape), given.dtype)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{error}: an array is written into one element", in_python=error) from None
+        raise BadInput(f"{error}: an array is assigned to one element; assign a number", in_python=error) from None
 
 
 def _is_same_part(trace: Trace, x: Array, index: Any, v: Array) -> bool:
@@ -317,7 +319,9 @@ def _is_same_part(trace: Trace, x: Array, index: Any, v: Array) -> bool:
 
 def _into_container(trace: Trace, x: Any, index: Any, v: Any) -> None:
     if isinstance(x, np.ndarray):
-        raise BadInput("a constant array of the compiled program is written to; copy it first: a = np.array(a)")
+        raise BadInput(
+            "compiled code writes to an array that is a compile-time constant; copy it first: a = np.array(a)"
+        )
     if isinstance(x, Scalar):
         raise TypeError(f"{str(x.type)!r} object does not support item assignment")
     if isinstance(index, Traced):

@@ -156,7 +156,7 @@ def delete(trace: Trace, arr: Any, obj: Any, axis: Any = None) -> Any:
     array = trace.call(np.ravel, arr) if axis is None else arr
     v = static(value(trace, array), "np.delete")
     axis = axis_of(trace, axis or 0, v.type.ndim)
-    kept = np.delete(np.arange(v.type.shape[axis]), _positions(trace, obj, "what np.delete leaves out"))
+    kept = np.delete(np.arange(v.type.shape[axis]), _positions(trace, obj, "the index of np.delete"))
     return trace.call(operator.getitem, array, (slice(None),) * axis + (kept,))
 
 
@@ -166,7 +166,7 @@ def insert(trace: Trace, arr: Any, obj: Any, values: Any, axis: Any = None) -> A
     v = static(value(trace, array), "np.insert")
     axis = axis_of(trace, 0 if axis is None else axis, v.type.ndim)
     shape, n = v.type.shape, v.type.shape[axis]
-    obj = _positions(trace, obj, "where np.insert inserts")
+    obj = _positions(trace, obj, "the index of np.insert")
     np.insert(np.arange(n), obj, -1)  # raises what NumPy raises
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.array(obj)
     if places.dtype == bool:
@@ -194,10 +194,10 @@ def _split(function: Any) -> Any:
         axis = axis_of(trace, axis, v.type.ndim)
         sections = indices_or_sections
         if isinstance(sections, Traced):
-            sections = trace.concrete(sections, "the sections of a split")
+            sections = trace.concrete(sections, "the number of sections of a split")
         n = v.type.shape[axis]
         if np.ndim(sections):
-            points = [0, *(integer(trace, i, "a section of a split") for i in sections), n]
+            points = [0, *(integer(trace, i, "an index of a split") for i in sections), n]
         else:
             points = np.cumsum([0, *map(len, function(np.arange(n), sections))]).tolist()
         index = [(slice(None),) * axis + (slice(a, b),) for a, b in itertools.pairwise(points)]
@@ -234,7 +234,8 @@ def unstack(trace: Trace, x: Any, /, *, axis: Any = 0) -> Any:
 def tile(trace: Trace, A: Any, reps: Any) -> Any:
     builder, x = trace.builder, strong(trace.builder, value(trace, A))
     counts = [
-        integer(trace, n, "how often np.tile repeats") for n in (reps if isinstance(reps, (tuple, list)) else [reps])
+        integer(trace, n, "the number of repetitions of np.tile")
+        for n in (reps if isinstance(reps, (tuple, list)) else [reps])
     ]
     ndim = max(len(counts), x.type.ndim)
     counts = [1] * (ndim - len(counts)) + counts
@@ -264,7 +265,9 @@ def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     axis = axis_of(trace, axis or 0, x.type.ndim)
     if isinstance(repeats, Traced):
         counts = trace.value(repeats)
-        repeats = counts.constant if counts.is_constant else trace.concrete(repeats, "how often np.repeat repeats")
+        repeats = (
+            counts.constant if counts.is_constant else trace.concrete(repeats, "the number of repetitions of np.repeat")
+        )
     if np.size(repeats) == 1:
         count = int(np.reshape(repeats, ()))
         before, n, after = x.type.shape[:axis], x.type.shape[axis], x.type.shape[axis + 1 :]

@@ -48,7 +48,7 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
         raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
     if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
         if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
-            raise refuse(f"{name} of real numbers, which gives real or complex ones,", "give it x.astype(complex)")
+            raise refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
     sample = _sampled(name, function, operands, constants)
     leaves: list[Any] = []
     build = _plan(name, sample, leaves)
@@ -66,18 +66,18 @@ def _operands(
         signature = inspect.signature(function)
         bound = signature.bind(*args, **kwargs).arguments
     except ValueError:
-        raise refuse(f"{name}, whose parameters are not known,", "use mo.callback") from None
+        raise refuse(f"{name}, whose signature is not known,", "use mo.callback") from None
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
     kinds = {k: p.kind for k, p in signature.parameters.items()}
     if any(kinds[k] in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for k in bound):
-        raise refuse(f"{name} with any number of arguments", "use mo.callback")
+        raise refuse(f"{name} with a variable number of arguments", "use mo.callback")
     last = max((i for i, x in enumerate(bound.values()) if holds_traced(x)), default=-1)
     operands, constants = [], {}
     for i, (k, x) in enumerate(bound.items()):
         if i <= last:
             if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
-                raise refuse(f"{name}({k}=) before or of a value that is not known while compiling", "use mo.callback")
+                raise refuse(f"{name} with this value of {k}=", "use mo.callback")
             if isinstance(x, (list, tuple)) and any(isinstance(e, (Array, np.ndarray)) for e in x):
                 raise refuse(f"{name}({k}=) of several arrays", "stack them, or use mo.callback")
             operands.append(static(value(trace, x), name))
@@ -173,7 +173,7 @@ def _plan(name: str, sample: Any, leaves: list[Any]) -> Callable[..., Any]:
         return lambda found: kind(part(found) for part in parts)
     if sample is None:
         return lambda found: None
-    raise refuse(f"{name}, which gives a {type(sample).__name__},", "use mo.callback")
+    raise refuse(f"{name}, which returns a {type(sample).__name__},", "use mo.callback")
 
 
 def _type_of(x: Any) -> ArrayType:
@@ -236,7 +236,7 @@ def logsumexp(
     trace: Trace, a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     if return_sign or b is not None:
-        raise refuse("logsumexp(b=, return_sign=)", "write it out")
+        raise refuse("logsumexp(b=, return_sign=)", "write the formula with np.exp, np.sum and np.log")
     call = trace.call
     largest = call(np.max, a, axis=axis, keepdims=True)
     safe = call(np.where, call(np.isfinite, largest), largest, np.zeros((), largest.dtype))
@@ -280,7 +280,7 @@ def lu_solve(
 
     lu, piv = lu_and_piv
     if value(trace, lu).type.ndim > 2:
-        raise refuse("scipy.lu_solve of a stack of matrices", "call it for each of them")
+        raise refuse("scipy.lu_solve of a stack of matrices", "call it for each matrix")
     order = trace.call(interchanged, piv, value(trace, lu).type.shape[-1])
     lower = {"lower": True, "unit_diagonal": True}
     if trans == 0:

@@ -136,5 +136,9 @@ def _has_elements(trace: Trace, x: Any) -> bool:
     if isinstance(n, int):
         return n > 0
     empty = trace.builder.ufunc(np.equal, trace.value(n), trace.builder.constant(0))
-    trace.builder.end_if(empty, ValueError, "np.unique of an array that may be empty cannot be compiled")
+    trace.builder.end_if(
+        empty,
+        ValueError,
+        "compiled np.unique of a masked array needs at least one element; test for an empty array before",
+    )
     return True

@@ -269,7 +269,7 @@ class Flat:
     def __setitem__(self, index: Any, x: Any) -> None:
         if not stands_in_order(self.trace, self.array):
             raise BadInput(
-                "a write through .flat of an array that does not stand in C order without gaps cannot be compiled; write to the array"
+                "a write through .flat of an array that is not C-contiguous cannot be compiled; write to the array itself"
             )
         self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
 

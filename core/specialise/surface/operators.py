@@ -49,7 +49,7 @@ def _binary(function: Any) -> Callable[..., Any]:
         if is_of_python(a, b):
             items, n = (a, b) if isinstance(a, (list, tuple)) else (b, a)
             if ufunc is np.multiply and n.type.dtype.kind in "ib":
-                return items * integer(trace, n, "how often a list is repeated, which is not known while compiling")
+                return items * integer(trace, n, "the number of repetitions of a list")
             return of_objects(trace, function, a, b)
         a, b = _as_float(a, b), _as_float(b, a)
         if ufunc in _COMPARISONS:
@@ -161,7 +161,7 @@ def python_power(trace: Trace, a: Value, b: Value) -> Value:
     if "f" not in kinds:
         if b.is_constant and b.constant < 0:
             return python_power(trace, weak(builder, a, np.float64), weak(builder, b, np.float64))
-        text = "an int to the power of an int that may be negative is an int or a float; write float(x) ** n"
+        text = "an int was raised to a negative int power, whose result is a float in Python; write float(x) ** n"
         builder.raise_if(builder.ufunc(np.less, b, zero), ValueError, text)
         refuse_overflow(trace, np.power, [a, b])
         return power(builder, a, b)
@@ -218,7 +218,7 @@ def stored(trace: Trace, made: Value, out: Any, what: str = "an assignment") -> 
         return trace.wrap(made)
     out = out[0] if isinstance(out, tuple) else out
     if not isinstance(out, Array):
-        raise BadInput(f"out= of {what} must be an array of the compiled program")
+        raise BadInput(f"out= of {what} must be an array that the compiled function makes or is passed")
     assign(trace, out, made, what)
     return out
 

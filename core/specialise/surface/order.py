@@ -218,9 +218,7 @@ def in_c_order(trace: Trace, a: Any) -> Array:
     from .view_or_copy import stands_in_order
 
     if not isinstance(a, Array) or not stands_in_order(trace, a):
-        raise refuse(
-            "a write by flat indices to an array that does not stand in C order without gaps", "write a[i, j] = x"
-        )
+        raise refuse("a write by flat indices to an array that is not C-contiguous", "write a[i, j] = x")
     return a
 
 

@@ -103,7 +103,7 @@ def left(
         (out,) = out
     if isinstance(out, Array) and out.type.ndim != made.type.ndim and any(share_memory(out, x) for x in operands):
         raise refuse(
-            f"np.{name}(out=) with more axes than its result, in the memory of an argument,", "copy that first"
+            f"np.{name}(out=) with more axes than its result, in the memory of an argument,", "copy the argument first"
         )
     return stored(trace, made, out)
 
@@ -150,7 +150,7 @@ def tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
     if isinstance(axes, (tuple, list)):
         over_x, over_y = ([i] if isinstance(i, (int, np.integer)) else list(i) for i in axes)
     else:
-        n = integer(trace, axes, "the axes of np.tensordot")
+        n = integer(trace, axes, "the argument axes of np.tensordot")
         over_x, over_y = list(range(x.type.ndim - n, x.type.ndim)), list(range(n))
     over_x = [axis_of(trace, i, x.type.ndim) for i in over_x]
     over_y = [axis_of(trace, i, y.type.ndim) for i in over_y]

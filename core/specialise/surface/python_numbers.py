@@ -22,7 +22,7 @@ _C = np.dtype(np.complex128)
 
 
 _TOO_LARGE = (
-    "a number is converted to an int that needs more than the 64 bits of an int in compiled code: leave it as it is"
+    "a number is converted to an int that needs more than the 64 bits of an int in compiled code; keep it a float"
 )
 
 
@@ -79,13 +79,13 @@ def _round(trace: Trace, x: Any, ndigits: Any = None) -> Any:
         return trace.call(np.round, x, ndigits or 0)
     builder, v = trace.builder, scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind in "iub":
-        if ndigits is not None and integer(trace, ndigits, "the digits of round") < 0:
-            raise refuse("round(int, a negative number)", "use n // 10**k * 10**k")
+        if ndigits is not None and integer(trace, ndigits, "the number of digits of round") < 0:
+            raise refuse("round of an int to negative digits", "use n // 10**k * 10**k")
         return trace.wrap(v if ndigits is not None else weak(builder, v, np.int64))
     if ndigits is None:
         return trace.wrap(truncated(builder, builder.ufunc(np.rint, v)))
-    if v.type.weak and integer(trace, ndigits, "the digits of round") != 0:
-        raise refuse("round(float, digits), which is correct in decimal digits,", "use np.round")
+    if v.type.weak and integer(trace, ndigits, "the number of digits of round") != 0:
+        raise refuse("round(float, digits), which rounds decimal digits exactly,", "use np.round")
     return trace.call(np.round, x, ndigits) if not v.type.weak else trace.wrap(builder.ufunc(np.rint, v))
 
 

@@ -248,6 +248,6 @@ def one_axis(trace: Trace, a: Any, axis: Any, function: str) -> tuple[Value, int
     x = strong(trace.builder, value(trace, trace.call(np.ravel, a) if axis is None else a))
     if isinstance(axis, (tuple, list)):
         if len(axis) != 1:
-            raise refuse(f"{function} along several axes", "reshape the array so that they are one")
+            raise refuse(f"{function} along several axes", "reshape the array so that these axes become one")
         (axis,) = axis
     return x, axis_of(trace, integer(trace, axis or 0, "an axis"), x.type.ndim)

@@ -24,7 +24,7 @@ def bincount(trace: Trace, x: Any, /, weights: Any = None, minlength: Any = 0) -
         raise TypeError(
             f"Cannot cast array data from {bins.type.dtype!r} to dtype('int64') according to the rule 'safe'"
         )
-    minlength = integer(trace, minlength, "minlength of np.bincount")
+    minlength = integer(trace, minlength, "the argument minlength of np.bincount")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     if weights is not None:
@@ -67,7 +67,7 @@ def reduceat_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         axis = axis_of(trace, axis, kind.ndim)
         n = kind.bounds[axis]
         if not places.is_constant or not places.type.shape or not places.constant.size:
-            raise refuse(f"{name} at no indices, or at indices that are not known while compiling", "write the loop")
+            raise refuse(f"{name} with no indices, or with indices that are not known while compiling", "write a loop")
         starts = places.constant.astype(np.intp)
         for i in starts:
             if not 0 <= i < n:

@@ -211,7 +211,7 @@ def squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
     array = as_array(trace, a)
     shape = array.type.shape
     if axis is None and not array.type.is_static:
-        raise refuse("np.squeeze of an array with a length that is known only when the program runs", "name the axis")
+        raise refuse("np.squeeze of an array with a length that is known only when the program runs", "pass axis=")
     gone = [i for i, n in enumerate(shape) if n == 1] if axis is None else axes_of(trace, axis, len(shape))
     if axis is None and not gone:
         return array
@@ -250,7 +250,7 @@ def fliplr(trace: Trace, m: Any) -> Any:
 
 @traces(np.rot90)
 def rot90(trace: Trace, m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
-    k = integer(trace, k, "the turns of np.rot90") % 4
+    k = integer(trace, k, "the number of turns of np.rot90") % 4
     a, b = axes
     if k == 0:
         return trace.call(operator.getitem, m, ...)

@@ -46,11 +46,11 @@ def apply(
     """Write a call of a ufunc on traced values."""
     if all("O" in types for types in ufunc.types):
         raise refuse(
-            f"{ufunc.__name__}, which gives arrays of Python objects,",
+            f"{ufunc.__name__}, which returns arrays of Python objects,",
             "call the function in a loop, or by np.vectorize",
         )
     if ufunc.signature is not None:
-        raise refuse(f"{ufunc.__name__}, a function of whole arrays,", "write it with np.matmul or np.sum")
+        raise refuse(f"the generalized ufunc {ufunc.__name__}", "write it with np.matmul or np.sum")
     operands, outs = args[: ufunc.nin], [*args[ufunc.nin :]]
     if len(operands) != ufunc.nin:
         raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} positional arguments but {len(args)} were given")
@@ -61,7 +61,9 @@ def apply(
     results = found if ufunc.nout > 1 else [found]
     if where is not True:
         if any(o is not x and share_memory(o, x) for o in outs for x in operands):
-            raise refuse(f"{ufunc.__name__}(where=) with out= in the memory of an argument", "give it an array apart")
+            raise refuse(
+                f"{ufunc.__name__}(where=) with out= in the memory of an argument", "pass a separate array as out="
+            )
         results = _masked(trace, ufunc, results, outs, value(trace, where))
     outs += [None] * (len(results) - len(outs))
     wrapped = [stored(trace, r, o, f"ufunc {ufunc.__name__!r}") for r, o in zip(results, outs)]
@@ -97,7 +99,9 @@ def _as_new(builder: Builder, found: Value) -> Value:
 
 def _masked(trace: Trace, ufunc: np.ufunc, results: list[Value], outs: list[Any], mask: Value) -> list[Value]:
     if not outs:
-        raise refuse(f"{ufunc.__name__}(where=) without out=, whose other elements have no value,", "give out= too")
+        raise refuse(
+            f"{ufunc.__name__}(where=) without out=, whose unselected elements are undefined,", "pass out= too"
+        )
     found = []
     for result, out in zip(results, outs):
         cast = trace.builder.cast(result, out.type.dtype)
@@ -140,7 +144,8 @@ def _folded(
         raise refuse(f"{ufunc.__name__}.reduce(where=, out= or dtype=)", "leave it out")
     if not _folds_from_the_left(ufunc):
         raise refuse(
-            f"{ufunc.__name__}.reduce, which this version of NumPy does not fold from the left,", "write the loop"
+            f"{ufunc.__name__}.reduce, which this version of NumPy applies in another order than from left to right,",
+            "write a loop",
         )
     builder, x = trace.builder, value(trace, array)
     axes = reduced_axes(trace, axis, x.type.ndim)
@@ -198,7 +203,7 @@ def accumulate_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         if ufunc in (np.maximum, np.minimum, np.logaddexp) and dtype is None:
             made = builder.call(ufunc.accumulate, [x], [x.type], axis=axis)[0]
             return stored(trace, made, out, f"ufunc {ufunc.__name__!r}")
-        raise refuse(f"{ufunc.__name__}.accumulate", "write the loop")
+        raise refuse(f"{ufunc.__name__}.accumulate", "write a loop")
 
     return accumulate
 
@@ -217,15 +222,13 @@ def at_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         from .indexing import update
 
         if not isinstance(a, Array):
-            raise BadInput(
-                f"{ufunc.__name__}.at changes an array that is not one of the compiled program; copy it first"
-            )
+            raise BadInput(f"{ufunc.__name__}.at changes an array from outside of the compiled function; copy it first")
         if ufunc is np.add:
             update(trace, a, indices, value(trace, b), add=True)
         elif ufunc is np.subtract:
             update(trace, a, indices, trace.builder.ufunc(np.negative, value(trace, b)), add=True)
         else:
-            raise refuse(f"{ufunc.__name__}.at", "write the loop")
+            raise refuse(f"{ufunc.__name__}.at", "write a loop")
 
     return at
 

@@ -32,7 +32,7 @@ def known_layout(trace: Trace, array: Array) -> np.ndarray | None:
     """Return an array with another's strides; None if they are not known while compiling."""
     if not array.type.is_static and not has_order(trace, array.storage):
         raise refuse(
-            "reshape of a part of an array whose length is known only when the program runs, which may be a view or a copy,",
+            "reshape of a slice whose length is known only when the program runs, which may be a view or a copy,",
             "copy it first",
         )
     if has_order(trace, array.storage):
@@ -46,8 +46,8 @@ def known_layout(trace: Trace, array: Array) -> np.ndarray | None:
 def maybe_copied(array: Array, copied: Array) -> Array:
     """Return the copy of an array where NumPy may give a view, and forbid later writes to either."""
     text = (
-        "whether this array shares memory with another depends on the order in which NumPy would have made it, which is not known while "
-        "compiling; make it by .copy() or np.ascontiguousarray before the reshape"
+        "an array may or may not share memory with its reshape, depending on a memory order that is not known while compiling, so "
+        "neither can be written to; use .copy() or np.ascontiguousarray before the reshape"
     )
     for x in (array, copied):
         x.storage.tied = x.storage.tied or text
