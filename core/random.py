@@ -71,9 +71,9 @@ class Generator:
         try:
             seed = operator.index(seed)
         except TypeError:
-            raise BadInput(f"a seed is an integer, not {seed!r}") from None
+            raise BadInput(f"a seed must be an integer, not {seed!r}") from None
         if not -(1 << 63) <= seed < 1 << 64:
-            raise BadInput(f"a seed has up to 64 bits, {seed} has more")
+            raise BadInput(f"a seed must fit in 64 bits, but {seed} does not")
         self.key = np.int64(seed).astype(np.uint64) if seed < 1 << 63 else np.uint64(seed)
         self.counter = np.uint64(0)
 
@@ -204,7 +204,7 @@ class Generator:
 def _is_single(dtype: Any) -> bool:
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
-        raise BadInput(f"random numbers are float64 or float32, not {dtype}")
+        raise BadInput(f"the dtype of random numbers must be float64 or float32, not {dtype}")
     return dtype == np.float32
 
 

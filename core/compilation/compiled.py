@@ -164,7 +164,7 @@ def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
         x = parameters[place]
         if x.base is not None and overlaps_itself(x):
             raise BadInput(
-                "the compiled function writes into an array with several elements at one place in memory; pass a copy of it"
+                "the compiled function writes into an array in which several elements share memory; pass a copy of it"
             )
         for i, other in arrays:
             if i != place and (

@@ -441,7 +441,7 @@ def test_a_program_is_saved_and_loaded(rng):
 def test_arguments_that_do_not_fit_are_refused():
     run = compile_function(program([ArrayType(F8, (3,))], lambda b, x: b.ufunc(np.negative, x)))
     with pytest.raises(
-        BadInput, match=r"argument 0 of compiled code is float64\[4\], it was compiled for float64\[3\]"
+        BadInput, match=r"argument 0 of compiled code is float64\[4\], but it was compiled for float64\[3\]"
     ):
         run([np.zeros(4)])
 

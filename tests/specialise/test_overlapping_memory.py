@@ -80,7 +80,7 @@ def test_one_argument(view, overlaps, target):
     plain, given = np.arange(8.0), np.arange(8.0)
     if overlaps:
         assert mo.jit(np.sum, target=target)(view(given)) == view(plain).sum()
-        with pytest.raises(mo.BadInput, match="several elements at one place in memory; pass a copy"):
+        with pytest.raises(mo.BadInput, match="several elements share memory; pass a copy"):
             mo.jit(doubled, target=target)(view(given))
     else:
         assert mo.jit(doubled, target=target)(view(given)) == doubled(view(plain))

@@ -29,7 +29,7 @@ def register(dtype: np.dtype) -> str:
         return _REGISTER[dtype.char]
     if dtype.kind in "iu":
         return f"i{8 * dtype.itemsize}"
-    raise BadInput(f"native code has no elements of dtype {dtype}: use float64, float32, complex, integers or bool")
+    raise BadInput(f"native code does not support the dtype {dtype}; use float64, float32, complex, integers or bool")
 
 
 def in_memory(dtype: np.dtype) -> str:

@@ -82,7 +82,10 @@ def write_entry(function: Function, name: str, program: ProgramText) -> None:
         for value, pointer in zip(function.block.results, outputs):
             if value.type is STACK:
                 routine(program.module, GIVE)
-                number = program.failure(MemoryError, "no memory for what is saved for the way back")
+                number = program.failure(
+                    MemoryError,
+                    "not enough memory for the values that the backward sweep needs; put mo.checkpoint around the outermost loop",
+                )
                 given = out.new(f"call i32 @stack.give(ptr %context, ptr {pointer}, i64 {number}, i32 {status})")
                 status = out.new(f"or i32 {status}, {given}")
         out.do("call void @stack.release(ptr %context)")
@@ -106,7 +109,9 @@ def _write_limit(out: _Lines, program: ProgramText) -> None:
     near = out.new(f"add i64 {low}, {SPARE + (1 + program.is_recursive) * program.frames}")
     limit = out.new(f"call i64 @llvm.umax.i64(i64 {far}, i64 {near})")
     out.do(f"store i64 {limit}, ptr {out.new(f'getelementptr i64, ptr %context, i64 {program.LIMIT}')}")
-    text = "the stack of this thread is too small for compiled code; give threads more by threading.stack_size(2**20)"
+    text = (
+        "the stack of this thread is too small for compiled code; call threading.stack_size(2**20) before starting it"
+    )
     number = program.failure(MemoryError, text)
     out.do(f"store i64 {number}, ptr %context")
     out.unless(out.new(f"icmp ugt i64 {here}, {limit}"), "full")

@@ -217,7 +217,7 @@ class FunctionCode:
                 "  %none = icmp eq ptr %made, null",
                 "  br i1 %none, label %failed, label %run",
                 "failed:",
-                f"  store i64 {self.program.failure(MemoryError, 'no memory for the arrays of compiled code')}, ptr %context",
+                f"  store i64 {self.program.failure(MemoryError, 'not enough memory for the arrays of compiled code')}, ptr %context",
                 "  ret i32 1",
                 "run:",
                 f"  %memory = phi ptr [ {'%kept' if kept else 'null'}, %start ], [ %made, %new ]",

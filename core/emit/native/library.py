@@ -57,8 +57,8 @@ class PythonCall:
             target, part = _view(words, count + k, layout), np.asarray(part)
             if part.shape != target.shape:
                 raise BadInput(
-                    f"{callee_name(self.function)} gave an array of shape {part.shape} in compiled code, "
-                    f"{target.shape} was expected"
+                    f"{callee_name(self.function)} returned an array of shape {part.shape} in compiled code, "
+                    f"but {target.shape} was expected"
                 )
             target[...] = part
 

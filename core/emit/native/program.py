@@ -128,7 +128,7 @@ class NativeProgram:
         made_for, saved = pickle.loads(data)
         if made_for != machine.circumstances():
             raise BadInput(
-                "native code was compiled for another processor or by another version of LLVM: compile it again"
+                "native code was compiled for another processor or by another version of LLVM; compile it again"
             )
         return cls(saved)
 
@@ -152,7 +152,7 @@ class _Kind:
         )
         if found.dtype != self.dtype or not fits:
             raise BadInput(
-                f"argument {k} of compiled code is {found.dtype}{list(found.shape)}, it was compiled for "
+                f"argument {k} of compiled code is {found.dtype}{list(found.shape)}, but it was compiled for "
                 f"{self.dtype}{list(self.bounds)}"
             )
         return found

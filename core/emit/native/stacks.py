@@ -226,7 +226,11 @@ def grown(f: FunctionCode, stack: tuple[str, str, str], needed: str) -> tuple[st
     code.start(grow)
     arguments = f"ptr %context, ptr {data}, i64 {used}, i64 {capacity}, i64 {needed}"
     new = code.value(f"call ptr @stack.grow({arguments})")
-    f.fail_if(code.value(f"icmp eq ptr {new}, null"), MemoryError, "no memory for what is saved for the way back")
+    f.fail_if(
+        code.value(f"icmp eq ptr {new}, null"),
+        MemoryError,
+        "not enough memory for the values that the backward sweep needs; put mo.checkpoint around the outermost loop",
+    )
     size = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr {new}, i64 -2')}")
     end = code.label
     code.jump(after)

@@ -60,7 +60,7 @@ def refuse_fork() -> None:
     """Raise BadInput in a process forked after JAX had started: a call would wait forever for JAX's threads."""
     if _forked:
         raise BadInput(
-            "JAX had been started before this process was forked, and does not run in it: start processes by "
+            "JAX was started before this process was forked, and does not work in a forked process; start processes with "
             "multiprocessing.get_context('spawn'), or compile for target='native'"
         )
 

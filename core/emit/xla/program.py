@@ -85,7 +85,7 @@ class XlaProgram:
             BadInput: the program calls Python functions of this process, or cannot be pickled.
         """
         if self.runs_python:
-            raise BadInput("a program that calls Python cannot be saved")
+            raise BadInput("a program that calls Python functions (callbacks) cannot be saved")
         state = {k: v for k, v in vars(self).items() if k not in ("_lowered", "_compiled", "places")}
         try:
             return pickle.dumps((state, serialize_executable.serialize(self._compiled)))
@@ -105,7 +105,7 @@ class XlaProgram:
     @property
     def stablehlo_text(self) -> str:
         if self._lowered is None:
-            raise BadInput("a program that was loaded has no StableHLO any more")
+            raise BadInput("a program that was loaded from a file or the cache has no StableHLO text; compile it again")
         return self._lowered.as_text()
 
     @property

@@ -76,7 +76,7 @@ def reverse(
     wanted = [p for p, on in zip(function.parameters, active, strict=True) if on]
     for p in wanted:
         if not has_cotangent(p):
-            raise BadInput(f"a gradient with respect to {p.name}, which is {p.type}: give floats or complex numbers")
+            raise BadInput(f"{p.name} of type {p.type} cannot be differentiated; pass floats or complex numbers")
     made = copy_function(function)
     values = active_values(made, active)
     sweep = Sweep(made.block, made.parameters, values, target, Called(is_differentiated))

@@ -30,7 +30,9 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     """
     rule = find_rule(op.callee)
     if rule is None or rule.is_zero:
-        raise NoDerivative(f"{_name(op)} has no derivative that compiles (line {op.line})")
+        raise NoDerivative(
+            f"{_name(op)} has no derivative that compiles (line {op.line}); call mo.grad outside of mo.jit"
+        )
     if rule.partials:
         _by_partials(builder, op, rule, cotangents, dys)
     else:
@@ -54,7 +56,7 @@ def _by_partials(
         if value not in cotangents.active or partial == 0:
             continue
         if partial is None or isinstance(partial, int):
-            raise NoDerivative(f"{_name(op)} has no derivative in one of its operands (line {op.line})")
+            raise NoDerivative(f"{_name(op)} has no derivative with respect to one of its arguments (line {op.line})")
         if is_formula(partial):
             slope = write(builder, partial, [op.results[0], *known])
         else:
@@ -120,7 +122,9 @@ def _by_pullbacks(
         gs = []
         for operand, pullback in zip(op.positional, rule.pullbacks):
             if operand in cotangents.active and pullback is None:
-                raise NoDerivative(f"{_name(op)} has no derivative in one of its operands (line {op.line})")
+                raise NoDerivative(
+                    f"{_name(op)} has no derivative with respect to one of its arguments (line {op.line})"
+                )
             gs.append(pulled(pullback) if operand in cotangents.active else None)
     for operand, g in zip(op.positional, gs):
         if operand in cotangents.active and g is not None:

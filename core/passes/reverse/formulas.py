@@ -93,7 +93,9 @@ def write(
         return builder.ufunc(function, *(_value(builder, a) for a in arguments))
     found = lowered(function) if isinstance(function, FunctionType) else None
     if found is None:
-        raise NoDerivative(f"the derivative of a compiled program needs {function}, which has no formula that compiles")
+        raise NoDerivative(
+            f"the derivative of a compiled program needs {function}, which has no formula that compiles; call mo.grad outside of mo.jit"
+        )
     known: dict[Value, Any] = dict(zip(found.parameters, _all_arguments(function, arguments, options), strict=True))
     return _block(builder, found.block, known, function)[0]
 
