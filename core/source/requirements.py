@@ -18,7 +18,7 @@ def kind_of(x: Any) -> str:
     if x is None or isinstance(x, (str, bool)):
         return "None" if x is None else f"{name} {x!r}"
     if isinstance(x, tuple):
-        return f"a {name} of {len(x)}"
+        return f"a {name} of length {len(x)}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 

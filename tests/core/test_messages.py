@@ -66,7 +66,8 @@ def test_a_tuple_mentions_has_aux(transform):
         return x * x, x
 
     with pytest.raises(
-        mo.BadInput, match="returned a tuple of 2; if it returns \\(value, aux\\), pass has_aux=True.*morula.pullback"
+        mo.BadInput,
+        match="returned a tuple of length 2; if it returns \\(value, aux\\), pass has_aux=True.*morula.pullback",
     ):
         TRANSFORMS[transform](f)
 
@@ -89,7 +90,7 @@ def test_a_truth_and_a_generator_are_no_losses(transform):
 
 
 def test_a_tuple_that_is_no_pair():
-    with pytest.raises(mo.BadInput, match="must return a pair .value, aux., not a tuple of 3"):
+    with pytest.raises(mo.BadInput, match="must return a pair .value, aux., not a tuple of length 3"):
         mo.value_and_grad(lambda x: (x, 1, 2), has_aux=True)(2.0)
 
 

@@ -56,7 +56,7 @@ def kinds_of_branches(x):
 
 
 def test_branches_that_make_different_things(target):
-    with pytest.raises(mo.BadInput, match="(?s)y is a list of 1"):
+    with pytest.raises(mo.BadInput, match="(?s)y is a list of length 1"):
         mo.jit(kinds_of_branches, target=target)(1.5)
 
 

@@ -294,7 +294,7 @@ def check_cotangent(y: Any, dy: Any) -> Any:
         return None
     if isinstance(y, tuple):
         if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
-            raise BadInput(f"the result is a tuple of {len(y)}; its cotangent must be one too, not {dy!r}")
+            raise BadInput(f"the result is a tuple of length {len(y)}; its cotangent must be one too, not {dy!r}")
         return [check_cotangent(e, de) for e, de in zip(y, dy)]
     if np.shape(dy) != np.shape(y):
         raise BadInput(f"the result has shape {np.shape(y)}, but its cotangent has shape {np.shape(dy)}")
@@ -311,13 +311,15 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         table.add(y, dy)
     elif isinstance(y, (tuple, list)):
         if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
-            raise BadInput(f"the result is a {type(y).__name__} of {len(y)}; its cotangent must be one too, not {dy!r}")
+            raise BadInput(
+                f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too, not {dy!r}"
+            )
         for e, de in zip(y, dy):
             seed(table, e, de)
     elif isinstance(y, dict):
         if not isinstance(dy, dict) or not set(dy) <= set(y):
             raise BadInput(
-                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be too, not {dy!r}"
+                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict of such keys, not {dy!r}"
             )
         for key, value in dy.items():
             seed(table, y[key], value)
