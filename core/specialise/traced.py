@@ -108,7 +108,11 @@ class Traced:
         return self.__index__()
 
     def __float__(self) -> float:
-        raise NeedsConcrete(current().value(self), "the value of a number that is converted to float or complex")
+        raise NeedsConcrete(
+            current().value(self),
+            "the value of a number that is converted to float or complex; use NumPy's functions, or call the function through "
+            "mo.callback",
+        )
 
     __complex__ = __float__
 

@@ -157,7 +157,7 @@ def test_a_number_computed_from_a_float_is_static_on_request_only(target):
     def f(x, k):
         return np.zeros(int(k)) + x
 
-    with pytest.raises(BadInput, match="depends on k, which is not an integer: .* static_argnames"):
+    with pytest.raises(BadInput, match="depends on k, which is not an integer; .* static_argnames"):
         mo.jit(f, target=target)(1.0, 2.0)
     assert mo.jit(f, target=target, static_argnames="k")(1.0, 3.0).tolist() == [1.0] * 3
 

@@ -122,7 +122,7 @@ def test_samples_are_differentiated_in_their_parameters():
 def test_bad_input_says_what_is_wrong():
     with pytest.raises(mo.BadInput, match="a seed must be an integer, not 1.5"):
         Generator(1.5)
-    with pytest.raises(mo.BadInput, match="up to 64 bits"):
+    with pytest.raises(mo.BadInput, match="a seed must fit in 64 bits"):
         Generator(1 << 64)
     with pytest.raises(mo.BadInput, match="float64 or float32, not int64"):
         Generator().random(3, int)

@@ -310,7 +310,7 @@ async def both(x):
         (pickle.dumps, "cannot be pickled"),
         (
             lambda x: struct.pack("d", x),
-            "pack: the value of a number that is converted to float .*must be known while compiling",
+            "the value of a number that is converted to float or complex must be known .*mo.callback",
         ),
         (
             lambda x: heapq.heappushpop([1.0, 2.0], x),
