@@ -142,7 +142,15 @@ def _word(compiled: Any) -> str:
 def _reason(error: Exception) -> str:
     """The first line of an error, shortened to a few words."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    for end in (" cannot be compiled", " cannot take arguments", " must be known", "; it ", ": invalid", " (/", " (line "):
+    for end in (
+        " cannot be compiled",
+        " cannot take arguments",
+        " must be known",
+        "; it ",
+        ": invalid",
+        " (/",
+        " (line ",
+    ):
         text = text.split(end)[0]
     return text.replace("|", "/")[:90].rstrip(" ,;")
 
