@@ -231,7 +231,7 @@ class Outside:
             return
         if trace.recursions:
             self.refuse_change(holder)
-        self.refuse_under_a_lock(f"a {kind_of(holder)} of outside")
+        self.refuse_under_a_lock(f"a {kind_of(holder)} from outside")
         if id(holder) in self.changed:
             return
         _refuse_before_other_threads(holder)
@@ -260,8 +260,8 @@ class Outside:
         """Refuse a change within ``with lock:``, which holds the lock while compiling and not when the change is made."""
         if self.locks:
             raise BadInput(
-                f"compiled code changes {what} under a lock, which it does not hold when it has run; pass it as an argument, and hold the "
-                "lock around the call"
+                f"compiled code changes {what} under a lock, but such changes are made after its run, without the lock; pass it as an "
+                "argument, and hold the lock around the call"
             )
 
     def changes(self, trace: Any) -> list[tuple[Any, Any, Any]]:
@@ -314,8 +314,9 @@ def _refuse_before_other_threads(holder: Any) -> None:
             frame = frame.f_back
         if frame is not None:
             raise BadInput(
-                f"compiled code changes a {kind_of(holder)} of outside, and another thread, which runs {frame.f_code.co_qualname}, "
-                "could see its parts while the program is compiled; call it once before the thread starts, or pass it as an argument"
+                f"compiled code changes a {kind_of(holder)} from outside, which another thread (in {frame.f_code.co_qualname}) could "
+                "read while the program is compiled; call the function once before the thread starts, or pass the "
+                f"{kind_of(holder)} as an argument"
             )
 
 

@@ -54,8 +54,10 @@ class Variables:
     def assign(self, trace: Any, holder: Any, key: str, x: Any) -> None:
         """Assign to a variable, which is guarded as if it were read: its content counts where it is not assigned."""
         if trace.recursions:
-            raise BadInput(f"a recursive function assigns to '{key}', a variable of outside; return the value instead")
-        trace.outside.refuse_under_a_lock(f"'{key}', a variable of outside,")
+            raise BadInput(
+                f"a recursive function assigns to '{key}', a variable outside of it; return the value instead"
+            )
+        trace.outside.refuse_under_a_lock(f"'{key}', a variable outside of the function,")
         known = self.found.get((id(holder), key))
         if known is None:
             known = Variable(holder, key)
@@ -77,7 +79,8 @@ class Variables:
         is_settable = type(cls).__setattr__ is type.__setattr__ and bool(cls.__flags__ & 1 << 9)
         if not is_settable or any(hasattr(type(e), "__get__") for e in (raw, x)) or name[:2] == "__" == name[-2:]:
             raise BadInput(
-                f"compiled code sets {name} of {cls.__name__}, which is outside of it; keep it in an object that is an argument"
+                f"compiled code can only set attributes of a class that are plain data, not {name} of {cls.__name__}; store the value "
+                "in an object that is an argument"
             )
         self.assign(trace, cls, name, x)
 

@@ -205,7 +205,7 @@ class Results:
         for variable, x in trace.outside.variables.changed():
             if isinstance(x, Late):
                 raise BadInput(
-                    f"whether '{variable.key}', a variable of outside, is assigned depends on a condition that is not known while "
+                    f"whether '{variable.key}', a variable outside of the function, is assigned depends on a condition that is not known while "
                     "compiling; assign it before the call"
                 )
             found.append((Itself(variable), _assignment(self.plan(x))))

@@ -122,7 +122,7 @@ REFUSED = [
     (
         assigns_a_global,
         (1.5,),
-        "changes 'TOTAL', a variable of outside, under a lock, which it does not hold when it has run",
+        "changes 'TOTAL', a variable outside of the function, under a lock, .* hold the lock around the call",
     ),
     (depends_on_text, (1.5,), "a string formatted from numbers that are not known .* can only be printed"),
     (never_ends, (1.5,), "was unrolled for 20001 iterations; let its condition depend on an argument, or use range"),
