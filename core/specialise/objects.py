@@ -260,8 +260,8 @@ class Objects:
                 self.trace.outside.variables.assign(self.trace, x.__dict__, name, value)
                 return
             raise BadInput(
-                f"compiled code sets {name} of {x.__name__}, a class or module outside of it; store the value in an object that is "
-                "an argument"
+                f"compiled code cannot set {name} of {x.__name__}, a module of a library; store the value in an object that is an "
+                "argument"
             )
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
