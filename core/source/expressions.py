@@ -51,7 +51,9 @@ class Expressions:
 
     def fail(self, node: Any, what: str) -> Any:
         line = getattr(node, "lineno", self.line)
-        raise Unstructured(f"{what} in {describe(self.python)}, line {line}, has no structured form")
+        raise Unstructured(
+            f"{what} in {describe(self.python)}, line {line}, has no structured form; morula.show(f) prints the code that runs"
+        )
 
     def decided(self, condition: Value) -> bool | None:
         """Return the truth of a constant condition, else None."""
