@@ -373,7 +373,7 @@ class Branches(Raising):
             if len(a) == len(b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
             self.uneven()
-            raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), f"a {type(holder).__name__}").text)
+            raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), "a container").text)
         if isinstance(holder, set):
             if a == b:
                 return a

@@ -63,7 +63,7 @@ class Captured:
         raised = region.raised
         if raised is not None and raised.condition is not True:
             raise BadInput(
-                f"compiled code cannot catch an exception raised in a differentiated function ({name}) with a try around the "
+                "compiled code cannot catch an exception raised in a differentiated function with a try around the "
                 "derivative; put the try inside the differentiated function, or test for the error before"
             )
         block: Block = region.block

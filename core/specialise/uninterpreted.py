@@ -63,9 +63,9 @@ class Uninterpreted:
                 raise
             text = str(error)
             is_own = in_words(text) != text or "not numpy.ndarray" in text
-            raise BadInput(
-                _of_c(function) if is_own else f"{describe(function)} cannot be compiled for these arguments: {text}"
-            ) from None
+            if not isinstance(error, BadInput):
+                text = f"{describe(function)} cannot be compiled for these arguments: {text}"
+            raise BadInput(_of_c(function) if is_own else text) from None
         except Exception:
             if self.trace.asked is None or self.trace.asked is asked:
                 raise

@@ -109,7 +109,7 @@ REFUSED = [
     (
         two_lengths,
         (1.5,),
-        "a list is a list of length 2 on one path and a list of length 1 on another; give it the same length",
+        "a container is a list of length 2 on one path and a list of length 1 on another; give it the same length",
     ),
     (
         shape_from_data,

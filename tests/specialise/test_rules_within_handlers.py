@@ -101,6 +101,6 @@ def test_a_try_around_the_derivative_is_still_refused(target):
             return 0.0
 
     with pytest.raises(
-        mo.BadInput, match="cannot catch an exception raised in a differentiated function .* with a try around"
+        mo.BadInput, match="cannot catch an exception raised in a differentiated function with a try around"
     ):
         mo.jit(f, target=target)(1.5)

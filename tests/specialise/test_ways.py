@@ -295,14 +295,14 @@ def closure_keeps_it(x):
         (
             argument_grows,
             (1.0, [2.0]),
-            "a list is a list of length 2 on one path and a list of length 1 on another; give it the same length",
+            "a container is a list of length 2 on one path and a list of length 1 on another; give it the same length",
         ),
         (
             two_lengths_are_returned,
             (1.0,),
-            "a list is a list of length 2 on one path and a list of length 1 on another",
+            "a container is a list of length 2 on one path and a list of length 1 on another",
         ),
-        (closure_keeps_it, (1.0,), "a list is a list of length 2 on one path and a list of length 1 on another"),
+        (closure_keeps_it, (1.0,), "a container is a list of length 2 on one path and a list of length 1 on another"),
     ],
 )
 def test_what_can_be_reached_after_the_body_is_refused(f, args, text):
@@ -328,7 +328,7 @@ def test_a_dead_weak_proxy_can_be_reached():
 
         return mo.value_and_grad(inner)(x)[0] * len(items)
 
-    with pytest.raises(mo.BadInput, match="a list is a list of length 2 on one path"):
+    with pytest.raises(mo.BadInput, match="a container is a list of length 2 on one path"):
         mo.jit(f, target="native")(1.0)
 
 
@@ -352,7 +352,7 @@ def printed_in_the_statement(x):
 def test_nothing_is_printed_twice(capsys):
     assert mo.jit(printed_before, target="native")(0.5) == 1.5
     assert capsys.readouterr().out == "0.5\n"
-    with pytest.raises(mo.BadInput, match="a list is a list of length 2 on one path and a list of length 1"):
+    with pytest.raises(mo.BadInput, match="a container is a list of length 2 on one path and a list of length 1"):
         mo.jit(printed_in_the_statement, target="native")(0.5)
 
 

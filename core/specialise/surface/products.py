@@ -27,7 +27,7 @@ def inner_length(trace: Trace, what: str, n: int | Dim, m: int | Dim) -> None:
             signature = "(n?,k),(k,m?)->(n?,m?)"
             text = f"Input operand 1 has a mismatch in its core dimension 0, with gufunc signature {signature} (size {m} is different from {n})"
             raise BadInput(
-                f"{what}: the lengths that are summed over are {n} and {m}", in_python=ValueError(f"{what}: {text}")
+                f"{what}: the lengths to be summed over differ: {n} and {m}", in_python=ValueError(f"{what}: {text}")
             )
     elif n != m:
         trace.builder.same_length(n, m)
