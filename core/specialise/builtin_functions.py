@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..values.attributes import has_dict
 from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
@@ -429,7 +430,7 @@ def refuse_unknown_attributes(trace: Any, x: Any) -> None:
 def take_dict(trace: Any, x: Any) -> None:
     """Note that the program holds an object's ``__dict__``, through which it may change the object."""
     refuse_unknown_attributes(trace, x)
-    if is_instance(x) and hasattr(x, "__dict__"):
+    if is_instance(x) and has_dict(x):
         trace.owners[id(x.__dict__)] = x
 
 

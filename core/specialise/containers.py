@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from ..errors import BadInput
+from ..values.attributes import bound_to
 from .arguments import has_traced
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
@@ -56,7 +57,7 @@ class Containers:
         )
 
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
-        owner, name = getattr(function, "__self__", None), function.__name__
+        owner, name = bound_to(function), function.__name__
         if type(owner) is str and name == "join" and len(args) == 1:
             return joined(self.trace, owner, *args)
         if type(owner) is str and name == "format" and any(map(is_told, (*args, *kwargs.values()))):

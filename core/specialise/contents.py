@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..values.attributes import bound_to
 from .traced import Traced
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, bytearray, array)
@@ -128,7 +129,7 @@ def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) ->
 
     ``is_of_c``: the interpreter does not iterate over the items itself.
     """
-    name, owner = getattr(function, "__name__", ""), getattr(function, "__self__", None)
+    name, owner = getattr(function, "__name__", ""), bound_to(function)
     if function in _OF_ITEMS or name in ENTRIES and isinstance(owner, dict):
         if args and isinstance(args[0], Traced):  # an array reads all of an index and of a written value
             for x in args[1:]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..values.attributes import has_dict
 from ..values.holders import blank
 from .instances import held_by_instance, hold, is_instance
 from .scopes import Choice, Conflict, Late
@@ -134,7 +135,7 @@ def of_entries(x: Any, entries: dict[Any, Any]) -> Any:
     )
     (OrderedDict if isinstance(x, OrderedDict) else dict).update(made, entries)
     if not isinstance(x, OrderedDict):
-        vars(made).update(vars(x)) if hasattr(x, "__dict__") else None
+        vars(made).update(vars(x)) if has_dict(x) else None
     if Trace.stack and id(x) in current().disordered:  # type: ignore[attr-defined]
         current().disordered[id(made)] = made  # type: ignore[attr-defined]
     return made

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Value, operands, walk
 from ..ir.typed import STACK, ArrayType, Dim, custom
+from ..values.attributes import has_dict
 from ..values.numbers import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
@@ -179,7 +180,7 @@ class _Left:
                 waiting += x.values()
             elif isinstance(x, MethodType):
                 waiting.append(x.__self__)
-            elif hasattr(x, "__dict__") or is_instance(x):
+            elif has_dict(x) or is_instance(x):
                 waiting += held_by_instance(x).values()
 
     def choices(self, objects: dict[int, Option]) -> list[Any]:

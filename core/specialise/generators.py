@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..source.definitions import describe
+from ..values.attributes import bound_to
 from .impure import refuse_impure
 from .iterators import Iterator, UnknownPosition
 from .scopes import Conflict, Late
@@ -129,7 +130,7 @@ class Generators:
             if not is_seeded and function not in _SHARED.values() or is_seeded and not self.is_known(given[0]):
                 refuse_impure(function)
             return function, args
-        owner = getattr(function, "__self__", None)
+        owner = bound_to(function)
         if owner is not None and id(owner) in _SHARED:
             function = getattr(self.own(owner), function.__name__)
         elif args and id(args[0]) in _SHARED:

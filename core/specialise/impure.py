@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..source.definitions import describe
+from ..values.attributes import bound_to
 
 MODULES = ("_random", "numpy.random", "random", "secrets", "time", "uuid")
 """Modules whose functions, and whose classes' methods, are impure."""
@@ -41,7 +42,7 @@ def refuse_impure(function: Any) -> None:
 
 
 def is_impure(function: Any) -> bool:
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    owner, name = bound_to(function), getattr(function, "__name__", "")
     if isinstance(owner, type):
         return (owner, name) in METHODS
     holder = function if owner is None or isinstance(owner, types.ModuleType) else type(owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
-from ..values.attributes import attributes
+from ..values.attributes import attributes, has_dict
 from .scopes import UNBOUND, Choice
 
 OF_PYTHON = 1 << 9
@@ -28,7 +28,7 @@ def is_instance(x: Any) -> bool:
         return False
     if hasattr(kind, "__morula_trace__"):  # a function of some kind
         return False
-    return kind.__module__ not in ("functools", "types") and (hasattr(x, "__dict__") or _has_slots(kind))
+    return kind.__module__ not in ("functools", "types") and (has_dict(x) or _has_slots(kind))
 
 
 def _has_slots(kind: type) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..values.attributes import has_dict
 from .builtin_functions import python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance
@@ -154,7 +155,7 @@ class Objects:
             take_dict(self.trace, x)
             if self.trace.outside.is_outside(x):
                 return self.attributes_of(x)
-        held = getattr(x, "__dict__", None)
+        held = x.__dict__ if has_dict(x) else None
         static = inspect.getattr_static(type(x), name, UNBOUND)
         getter = getattr(type(static), "__get__", None)
         is_own = isinstance(getter, types.FunctionType) and not isinstance(static, functools.cached_property)
@@ -215,7 +216,7 @@ class Objects:
         assigned = self.trace.outside.variables.of_class(self.trace, x, name) if isinstance(x, type) else UNBOUND
         if assigned is not UNBOUND:
             return assigned
-        if is_instance(x) and isinstance(x.__dict__.get(name) if hasattr(x, "__dict__") else None, Late):
+        if is_instance(x) and isinstance(x.__dict__.get(name) if has_dict(x) else None, Late):
             found = getattr(type(x), name)
         else:
             found = getattr(x, name)
@@ -267,7 +268,7 @@ class Objects:
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
             self.trace.calls.call_function(setter, (x, name, value), {})
             return
-        if not is_instance(x) and not hasattr(x, "__dict__"):
+        if not is_instance(x) and not has_dict(x):
             if static is None:
                 setattr(x, name, value)  # raises what Python raises
             if isinstance(x, defaultdict) and name == "default_factory" and self.trace.made_in(x) is self.trace.region:

@@ -13,6 +13,7 @@ from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
+from ..values.attributes import has_dict
 from ..values.holders import blank
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
@@ -154,7 +155,7 @@ class Results:
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
             form.default_factory = python_function(x.default_factory)
-        attributes = {k: self.plan(e) for k, e in vars(x).items()} if hasattr(x, "__dict__") else {}
+        attributes = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
             made = of_entries(form, {k: p(results, leaves, objects) for k, p in entries.items()})

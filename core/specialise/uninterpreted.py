@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import in_words
 from ..source.definitions import describe
+from ..values.attributes import bound_to
 from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .containers import CONTAINERS, ON_ENTRIES
@@ -41,9 +42,7 @@ class Uninterpreted:
             if found is not NotImplemented:
                 return found
         self.generators.load()
-        holders = [
-            x for x in (getattr(function, "__self__", None), *args, *kwargs.values()) if isinstance(x, CONTAINERS)
-        ]
+        holders = [x for x in (bound_to(function), *args, *kwargs.values()) if isinstance(x, CONTAINERS)]
         for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:
             self.trace.refuse_unknown_entries(x)
         before = [content(x) for x in holders]
@@ -102,7 +101,7 @@ class Uninterpreted:
 
 
 def _of_c(function: Any) -> str:
-    owner = getattr(function, "__self__", None)
+    owner = bound_to(function)
     is_method = owner is not None and not isinstance(owner, types.ModuleType)
     name = f"{type(owner).__name__}.{function.__name__}" if is_method else _name(function)
     return (

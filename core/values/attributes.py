@@ -38,6 +38,19 @@ def dict_of(x: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else dict(found)
 
 
+def has_dict(x: Any) -> bool:
+    """Return whether an object has a ``__dict__``; ``hasattr`` may run a ``__getattr__`` of its class."""
+    return type(x).__dictoffset__ != 0
+
+
+def bound_to(function: Any) -> Any:
+    """Return the object that a method or a function of C is bound to, or None; runs no code of a class."""
+    try:
+        return object.__getattribute__(function, "__self__")
+    except AttributeError:
+        return None
+
+
 def slot_of(cls: type, name: str) -> Any:
     """Return the slot in which instances of a class store ``name``; None if they store it in ``__dict__``."""
     for base in cls.__mro__:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...rules.connected import connected
+from ...values.attributes import has_dict
 from ...values.memory import identity, is_about_memory, owner, pinned, rebased
 from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on
 from ...values.reachable import is_foreign, reached
@@ -81,7 +82,7 @@ def callback(tape: Tape, x: Any, caller: tuple[Any, Any] | None = None) -> Any:
 
 def call_opaque(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function without rule or source; record its inputs, its result and what it stored in its arguments."""
-    if any(isinstance(x, dict) or hasattr(x, "__dict__") for x in (*args, *kwargs.values()) if not _is_code(x)):
+    if any(isinstance(x, dict) or has_dict(x) for x in (*args, *kwargs.values()) if not _is_code(x)):
         return call_within_reach(tape, function, function, args, kwargs, lambda: (args, kwargs))
     return _run(tape, function, args, kwargs, (*args, *kwargs.values()))
 
@@ -126,7 +127,7 @@ def call_within_reach(
 
 def _defaults(objects: tuple[Any, ...]) -> Iterator[Any]:
     """Yield the numbers that are defaults of fields in the classes of some objects."""
-    classes = {cls for x in objects if hasattr(x, "__dict__") and not _is_code(x) for cls in type(x).__mro__}
+    classes = {cls for x in objects if has_dict(x) and not _is_code(x) for cls in type(x).__mro__}
     for attribute in (a for cls in classes for a in vars(cls).values()):
         for field in attribute.values() if isinstance(attribute, dict) else (attribute,):
             yield from (x for x in (field, getattr(field, "default", None)) if type(x) in NUMBER_TYPES)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.dynamic import Value
+from ...values.attributes import bound_to
 from ..traced import EFFECTS, Array, Scalar, Storage, Trace, Traced
 from .views import Derived, Part, Strided, View
 
@@ -336,19 +337,14 @@ def _keeps_c_order(function: Any) -> bool:
     if isinstance(function, Method):
         return function.name in _KEEP_METHODS
     is_operator = getattr(function, "__module__", None) == "_operator" and function not in _OTHER_OPERATORS
-    return (
-        function is elementwise
-        or function in _KEEP
-        or is_operator
-        or isinstance(getattr(function, "__self__", None), np.ufunc)
-    )
+    return function is elementwise or function in _KEEP or is_operator or isinstance(bound_to(function), np.ufunc)
 
 
 @cache
 def _is_library(function: Any) -> bool:
     """Whether a function can be called again: it computes its result and has no effects."""
     module = (getattr(function, "__module__", None) or "").partition(".")[0]
-    known = isinstance(function, (np.ufunc, Method)) or isinstance(getattr(function, "__self__", None), np.ufunc)
+    known = isinstance(function, (np.ufunc, Method)) or isinstance(bound_to(function), np.ufunc)
     return (
         function in (itself, elementwise)
         or function not in EFFECTS

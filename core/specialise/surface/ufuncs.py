@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.builder import Builder
 from ...ir.dynamic import Value
+from ...values.attributes import bound_to
 from ..traced import FUNCTIONS, Array, Trace, traces
 from .arguments import as_numpy, axis_of, reduced_axes, refuse, value
 from .operators import numpy_power, share_memory, stored
@@ -260,7 +261,7 @@ def find(function: Any) -> Callable[..., Any] | None:
     """Return what a ufunc (also of ``scipy.special``) or its method does on traced values; None for anything else."""
     if isinstance(function, np.ufunc) and function not in FUNCTIONS:
         return ufunc_trace(function)
-    owner = getattr(function, "__self__", None)
+    owner = bound_to(function)
     if isinstance(owner, np.ufunc) and function.__name__ in _METHODS:
         return _METHODS[function.__name__](owner)
     return None
