@@ -363,7 +363,7 @@ class Branches(Raising):
         for kind in {**a.conditions, **b.conditions}:
             conditions[kind] = merger.merge(a.conditions.get(kind, False), b.conditions.get(kind, False))
         value = merger.merge(a.value, b.value)
-        return Jump(conditions, getattr(value, "x", value), covers=covers)
+        return Jump(conditions, value.x if isinstance(value, Late) else value, covers=covers)
 
     def merged_content(self, merger: Merger, holder: Any, a: Any, b: Any) -> Any:
         if isinstance(holder, Storage):

@@ -1,11 +1,15 @@
-"""``__getattr__`` runs where Python runs it, and nowhere else: never for names that the compiler looks for."""
+"""Attributes are those of the user's objects: ``__getattr__`` runs where Python runs it, and no name is the compiler's."""
 
 from __future__ import annotations
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import morula as mo
+import morula.core.specialise
 
 
 class Slotted:
@@ -111,3 +115,62 @@ def test_it_is_asked_for_names_that_the_program_reads(target):
 
     assert mo.jit(mo.grad(swizzled), target=target)(1.5) == mo.grad(swizzled)(1.5) == 4 * 1.5 + 2 + 18 * 1.5
     assert mo.jit(mo.grad(sourced), target=target)(1.5) == mo.grad(sourced)(1.5) == 6 * 1.5 + 6 * 1.5**2
+
+
+def test_objects_may_have_any_attribute_that_the_compiler_has(target):
+    files = Path(morula.core.specialise.__file__).parent.rglob("*.py")
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
+    names = {node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr[:2] != "__"}
+
+    class Named:
+        def __init__(self, w, v=1):
+            self.w, self.v = w, v
+
+        def turned(self):
+            made = Named(0)
+            made.w, made.v = -self.w, self.v
+            return made
+
+        def __call__(self, t):
+            return self.w * t
+
+    for name in names - {"w", "v", "turned"}:
+        setattr(Named, name, 7)
+
+    def returned_early(a, t):
+        made = Named(2)
+        if t < 0.0:
+            a = a.turned()
+        if a.w < 0.1:
+            return made
+        made.w = a.w
+        return made
+
+    def looked_for(items, t):
+        found = None
+        for e in items:
+            if e.w > t:
+                found = e
+                break
+        return found
+
+    def used(x, t):
+        a, b = Named(x, t), Named(t, 3)
+        y = returned_early(a, t).w * x + (a if x > t else b).w
+        for k in range(3):
+            a, b = b, a
+            b.v = b.v * x + k
+        while abs(a.w) < 4.0:
+            a = Named(a.w * 2.0, a.v)
+        found = looked_for([a, b], t)
+        try:
+            if x < 0:
+                raise ValueError(a)
+        except ValueError as error:
+            y = y + error.args[0].w
+        y = y + a.v * b.v + a(x) + sum(map(b, [x, t])) + a.storage + max([a, b], key=lambda e: e.w).w
+        return y if found is None else y + found.w
+
+    compiled, eager = mo.jit(mo.value_and_grad(used, (0, 1)), target=target), mo.value_and_grad(used, (0, 1))
+    for point in [(0.7, 0.5), (0.7, -0.5), (-0.3, 0.2), (9.0, 0.1)]:
+        assert np.allclose(np.hstack(compiled(*point)), np.hstack(eager(*point)), rtol=1e-13)
