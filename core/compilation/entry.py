@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import MethodType
+from types import CellType, MethodType
 from typing import Any
 
 import numpy as np
@@ -185,11 +185,12 @@ class _Entry:
         if isinstance(guard, Code):
             self.tests.append(f"{holder}.{guard.name} is {found}")
             return
-        place = (
-            f"{holder}.cell_contents"
-            if hasattr(guard.holder, "cell_contents")
-            else f"{holder}[{self.constant(guard.key)}]"
-        )
+        if type(guard.holder) is CellType:
+            place = f"{holder}.cell_contents"
+        elif isinstance(guard.holder, (list, tuple, dict)) and type(guard.holder) not in (list, tuple, dict):
+            place = f"{self.constant(guard.read)}()"  # its class may override reading
+        else:
+            place = f"{holder}[{self.constant(guard.key)}]"
         same = f"{place} is {found}"
         is_number = isinstance(guard.found, (int, float, complex, np.generic))
         self.tests.append(f"({same} or {self.constant(guard.holds)}())" if is_number else same)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType
+from ..values.items import items_of
 from .scopes import Choice
 from .surface.views import Strided
 from .traced import Array, Scalar, Storage, Traced
@@ -50,7 +51,7 @@ def has_traced(x: Any, depth: int = 4) -> bool:
     if isinstance(x, (Traced, Text, Choice)):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
-        return any(has_traced(e, depth - 1) for e in x)
+        return any(has_traced(e, depth - 1) for e in items_of(x))
     if depth and isinstance(x, dict):
-        return any(has_traced(e, depth - 1) for e in x.values())
+        return any(has_traced(e, depth - 1) for e in dict.values(x))
     return depth > 0 and isinstance(x, slice) and any(map(has_traced, (x.start, x.stop, x.step)))

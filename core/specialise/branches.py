@@ -12,17 +12,18 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import Block, Value, walk
 from ..ir.places import Line
+from ..values.items import entries_of
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
-from .instances import held_by_instance, is_instance
+from .instances import is_instance
 from .iterators import VIEWS, Iterator
 from .merging import Merger, in_one_order
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
-from .state import Changes, content, put
+from .state import Changes, content, present, put
 from .traced import Array, NeedsConcrete, Storage, Traced
 from .ways import Fork, Ways, reachable
 
@@ -127,7 +128,7 @@ class Branches(Raising):
         if number is not None:  # others may equal it
             raise NeedsConcrete(self.value(number), "an element of a set")
         held = holder if isinstance(holder, dict) else {}
-        late = next((k for k, x in held.items() if isinstance(x, Late)), None)
+        late = next((k for k, x in entries_of(held) if isinstance(x, Late)), None)
         if late is not None:
             raise BadInput(
                 f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; insert the key on both "
@@ -305,7 +306,7 @@ class Branches(Raising):
                 continue
             if any(self.made_in(holder) is s.changes for s in sides):
                 continue  # nothing outside of its branch refers to it
-            held = [s.after[key][1] if key in s.after else _held(holder) for s in sides]
+            held = [s.after[key][1] if key in s.after else present(holder) for s in sides]
             merged.append((holder, self.merged_content(merger, holder, *held)))
         for holder, content_after in merged:
             self.save(holder)
@@ -392,9 +393,3 @@ class Branches(Raising):
             self.disordered[id(holder)] = holder
         keys = {**a, **b}
         return {k: merger.merge(a.get(k, UNBOUND), b.get(k, UNBOUND), k if isinstance(k, str) else "") for k in keys}
-
-
-def _held(holder: Any) -> Any:
-    if isinstance(holder, Storage):
-        return holder.value
-    return holder if isinstance(holder, (dict, list, set, deque)) else held_by_instance(holder)

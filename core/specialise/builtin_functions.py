@@ -38,10 +38,7 @@ from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
-    if not isinstance(x, Traced):
-        return isinstance(x, kinds)
-    isinstance(None, kinds)  # raises TypeError unless these are classes
-    return issubclass(python_type(x), kinds)
+    return isinstance(like(x) if isinstance(x, Traced) else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
@@ -55,6 +52,12 @@ def python_type(x: Traced) -> type:
     if x.type.weak:
         return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind]
     return bool if x.type.dtype.kind == "b" else x.type.dtype.type
+
+
+def like(x: Traced) -> Any:
+    """Return a number or an array of the type of the object that a traced value represents."""
+    kind = python_type(x)
+    return np.empty(0) if kind is np.ndarray else kind(0)
 
 
 def _range(trace: Any, *args: Any) -> Any:

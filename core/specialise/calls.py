@@ -19,6 +19,7 @@ from ..faults import kind_of
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS
 from ..source.definitions import NoSource, describe
+from ..values.items import entries_of, items_of
 from . import surface
 from .arguments import has_traced
 from .as_numbers import with_floats
@@ -452,8 +453,8 @@ def _are_pythons(args: Any) -> bool:
 def _has_objects(x: Any) -> bool:
     """Whether containers hold objects, whose classes may define comparisons."""
     if isinstance(x, (list, tuple, deque)):
-        return any(map(_has_objects, x))
-    return any(map(_has_objects, x.values())) if isinstance(x, dict) else is_instance(x)
+        return any(map(_has_objects, items_of(x)))
+    return any(_has_objects(e) for _, e in entries_of(x)) if isinstance(x, dict) else is_instance(x)
 
 
 def _are_containers(a: Any, b: Any) -> bool:

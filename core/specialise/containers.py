@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict, deque
 from typing import Any
 
 from ..errors import BadInput
 from ..values.attributes import bound_to
 from .arguments import has_traced
+from .choices import narrowed
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
 from .forms import same_entries
@@ -104,9 +104,10 @@ class Containers:
             raise BadInput(held.text)
         if name == "get" and self.trace.outside.is_outside(owner):
             self.trace.expressions.note_key(owner, key, held)
-            return (
-                (default[0] if default else None) if held is UNBOUND else self.trace.call(operator.getitem, owner, key)
-            )
+            if held is UNBOUND:
+                return default[0] if default else None
+            if not isinstance(held, Late):
+                return self.trace.outside.read(self.trace, owner, key, narrowed(self.trace, held))
         if not isinstance(held, Late):
             return NotImplemented
         if name == "pop" and not default:

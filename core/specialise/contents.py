@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..values.attributes import bound_to
+from ..values.items import entries_of, items_of
+from .instances import is_of_python
 from .traced import Traced
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, bytearray, array)
@@ -56,6 +58,8 @@ class Contents:
 class Absent:
     """The guard of a dict, or of an object's slots, that has no such key."""
 
+    found = None
+
     def __init__(self, holder: Any, key: Any) -> None:
         self.holder = holder
         self.key = key
@@ -69,7 +73,7 @@ class Absent:
 
 
 def _items(x: Any) -> list[Any]:
-    return [*x, *x.values()] if isinstance(x, dict) else list(x)
+    return [e for entry in entries_of(x) for e in entry] if isinstance(x, dict) else list(items_of(x))
 
 
 def opened(trace: Any, x: Any) -> Any:
@@ -80,13 +84,13 @@ def opened(trace: Any, x: Any) -> Any:
     if isinstance(x, dict):
         from .forms import of_entries
 
-        entries = {k: _inside(trace, x, k, e) for k, e in x.items()}
-        changed = any(entries[k] is not e for k, e in x.items())
+        entries = {k: _inside(trace, x, k, e) for k, e in entries_of(x)}
+        changed = any(entries[k] is not e for k, e in entries_of(x))
         return trace.new(of_entries(x, entries)) if changed else x
     if not isinstance(x, (list, tuple, deque)):
         return x
-    items = [_inside(trace, x, i, e) for i, e in enumerate(x)]
-    if all(a is b for a, b in zip(items, x)):
+    items = [_inside(trace, x, i, e) for i, e in enumerate(items_of(x))]
+    if all(a is b for a, b in zip(items, items_of(x))):
         return x
     if isinstance(x, tuple):
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
@@ -141,7 +145,11 @@ def read_by(trace: Any, function: Any, args: Any, kwargs: Any, is_of_c: bool) ->
     if not is_deep or name in CHANGING:
         return function, args, kwargs
     if isinstance(owner, CONTAINERS):
-        function = getattr(opened(trace, owner), name)
+        inside = opened(trace, owner)
+        if inside is not owner:
+            # Of the classes in C: a class in Python may override the method, and have called this one by ``super()``.
+            bases = [vars(cls) for cls in type(owner).__mro__ if not is_of_python(cls)]
+            function = next(base[name] for base in bases if name in base).__get__(inside)
     return function, tuple(opened(trace, x) for x in args), {k: opened(trace, x) for k, x in kwargs.items()}
 
 
@@ -152,5 +160,5 @@ def _note(trace: Any, x: Any, is_deep: bool) -> None:
     if trace.outside.is_outside(x):
         trace.outside.read_whole(x, is_deep)
     elif is_deep and isinstance(x, (list, tuple, dict, deque)):
-        for e in x.values() if isinstance(x, dict) else x:
+        for e in dict.values(x) if isinstance(x, dict) else items_of(x):
             _note(trace, e, is_deep)

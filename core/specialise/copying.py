@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..values.holders import blank
+from ..values.items import entries_of, items_of
 from .forms import of_entries, of_items
 from .instances import held_by_instance, hold, is_instance
 from .scopes import Choice
@@ -37,15 +38,15 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     if type(x) is Choice:
         return Choice(x.which, [part(o) for o in x.options])
     if isinstance(x, tuple):
-        parts = [part(e) for e in x]
+        parts = [part(e) for e in items_of(x)]
         if all(a is b for a, b in zip(parts, x)):
             return x
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
     if isinstance(x, (list, deque)):
-        return trace.new(of_items(x, [part(e) for e in x]))
+        return trace.new(of_items(x, [part(e) for e in items_of(x)]))
     if isinstance(x, dict):
         trace.refuse_unknown_entries(x)
-        return trace.new(of_entries(x, {k: part(e) for k, e in x.items()}))
+        return trace.new(of_entries(x, {k: part(e) for k, e in entries_of(x)}))
     if is_instance(x) and not isinstance(x, set):
         made = blank(type(x))
         hold(made, {k: part(e) for k, e in held_by_instance(x).items()})

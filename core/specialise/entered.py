@@ -18,6 +18,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
 from ..values.attributes import attributes
+from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
 from .scopes import Choice
 from .surface.memory_order import Call, itself
@@ -165,7 +166,7 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
     """Return, for each entry and attribute of a list, dict or object, how to store it, its key, and its value."""
     found: list[tuple[Callable[[Any, Any, Any], None], Any, Any]] = []
     if isinstance(x, list):
-        found += ((list.__setitem__, i, e) for i, e in enumerate(x))
+        found += ((list.__setitem__, i, e) for i, e in enumerate(items_of(x)))
     elif isinstance(x, dict):
         found += ((dict.__setitem__, key, e) for key, e in dict.items(x))
     if type(x) in (list, dict):
@@ -203,13 +204,13 @@ class Restore:
         if type(x) is Choice:
             return Choice(x.which, [self(e) for e in x.options])
         if isinstance(x, tuple):
-            parts = [self(e) for e in x]
+            parts = [self(e) for e in items_of(x)]
             same = all(a is b for a, b in zip(parts, x))
             return x if same else getattr(x, "_make", type(x))(parts)
         if id(x) not in self.seen:
             self.seen.add(id(x))
             if isinstance(x, (list, dict)):
-                for k, e in list(enumerate(x) if isinstance(x, list) else x.items()):
+                for k, e in list(enumerate(items_of(x)) if isinstance(x, list) else entries_of(x)):
                     if self(e) is not e:
                         x[k] = self(e)
         return x

@@ -17,6 +17,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
+from ..values.items import item_of, items_of
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
 from .contents import opened
@@ -102,7 +103,7 @@ class Expressions:
         self, holder: dict[Any, Any], key: Any, error: type[Exception] = UnboundLocalError, text: str = ""
     ) -> Any:
         """Return what a place holds if that is one thing; ``error`` is raised at run time if it is unassigned."""
-        x = holder[key]
+        x = item_of(holder, key)
         if isinstance(x, Conflict):
             raise BadInput(x.text)
         if type(x) is Choice:
@@ -421,7 +422,7 @@ class Expressions:
 
     def refuse_traced_keys(self, x: Any) -> Any:
         """Return a dict or set, or refuse a key that is one of two objects or (in a dict) not known while compiling."""
-        for key in x:
+        for key in items_of(x):
             if isinstance(key, Traced) and isinstance(x, dict):
                 raise NeedsConcrete(self.trace.value(key), "a key of a dict")
             refuse_as_key(self.trace, key)

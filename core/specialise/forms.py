@@ -10,6 +10,7 @@ import numpy as np
 
 from ..values.attributes import has_dict
 from ..values.holders import blank
+from ..values.items import count_of, entries_of, items_of
 from .instances import held_by_instance, hold, is_instance
 from .scopes import Choice, Conflict, Late
 from .traced import Array, Scalar, Trace, current
@@ -26,10 +27,10 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
     elif type(x) is Choice:
         numbers_in((x.which, x.options), found)
     elif isinstance(x, (list, tuple, deque)):
-        for e in x:
+        for e in items_of(x):
             numbers_in(e, found)
     elif isinstance(x, dict):
-        for e in x.values():
+        for _, e in entries_of(x):
             numbers_in(e, found)
     elif is_instance(x) and not isinstance(x, (Conflict, Late)):
         numbers_in(held_by_instance(x), found)
@@ -39,7 +40,7 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
 def has_function(x: Any) -> bool:
     """Whether an object contains a function that the program made: it may refer to values of the scope that made it."""
     if isinstance(x, (list, tuple, dict, deque)):
-        return any(map(has_function, x.values() if isinstance(x, dict) else x))
+        return any(has_function(e) for e in (items_of(x) if not isinstance(x, dict) else dict(entries_of(x)).values()))
     if type(x) is Choice:
         return any(map(has_function, x.options))
     return hasattr(type(x), "__morula_trace__")
@@ -65,12 +66,12 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
         which = rebuilt(x.which, parts, keep)
         return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
     if isinstance(x, (list, tuple)):
-        new = [rebuilt(e, parts, keep) for e in x]
+        new = [rebuilt(e, parts, keep) for e in items_of(x)]
         return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
     if isinstance(x, deque):
-        return keep(of_items(x, [rebuilt(e, parts, keep) for e in x]))
+        return keep(of_items(x, [rebuilt(e, parts, keep) for e in items_of(x)]))
     if isinstance(x, dict):
-        return keep(of_entries(x, {k: rebuilt(e, parts, keep) for k, e in x.items()}))
+        return keep(of_entries(x, {k: rebuilt(e, parts, keep) for k, e in entries_of(x)}))
     if is_instance(x) and not isinstance(x, (Conflict, Late)):
         made = blank(type(x))
         hold(made, {k: rebuilt(e, parts, keep) for k, e in held_by_instance(x).items()})
@@ -90,9 +91,10 @@ def same_form(a: Any, b: Any) -> bool:
     if type(a) is Choice:
         a, b = a.options, b.options
     if isinstance(a, (list, tuple, deque)):
-        return len(a) == len(b) and all(map(same_form, a, b))
+        return count_of(a) == count_of(b) and all(map(same_form, items_of(a), items_of(b)))
     if isinstance(a, dict):
-        return list(a) == list(b) and all(same_form(a[k], b[k]) for k in a)
+        x, y = dict(entries_of(a)), dict(entries_of(b))
+        return list(x) == list(y) and all(same_form(x[k], y[k]) for k in x)
     if isinstance(a, (Conflict, Late)):
         return False
     if is_instance(a):
@@ -105,7 +107,7 @@ def same_entries(a: Any, b: Any) -> bool:
     """Whether two lists or dicts hold the same, or interchangeable, objects."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same_constant(x, b[k]) for k, x in a.items())
-    return len(a) == len(b) and all(map(same_constant, a, b))
+    return count_of(a) == count_of(b) and all(map(same_constant, items_of(a), items_of(b)))
 
 
 def same_constant(a: Any, b: Any) -> bool:
@@ -115,13 +117,18 @@ def same_constant(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same_constant, a, b))
+        return count_of(a) == count_of(b) and all(map(same_constant, items_of(a), items_of(b)))
     return isinstance(a, CONSTANTS) and bool(a == b) and repr(a) == repr(b)
 
 
 def of_items(x: Any, items: Any) -> Any:
-    """Return a list or deque like ``x`` with other items."""
-    return deque(items, x.maxlen) if type(x) is deque else type(x)(items)
+    """Return a list, tuple or deque like ``x`` with other items."""
+    if isinstance(x, tuple):
+        return tuple.__new__(type(x), items)
+    made = blank(type(x))
+    deque.__init__(made, items, x.maxlen) if isinstance(x, deque) else list.extend(made, items)
+    vars(made).update(vars(x)) if has_dict(x) else None
+    return made
 
 
 def of_entries(x: Any, entries: dict[Any, Any]) -> Any:

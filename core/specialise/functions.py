@@ -19,6 +19,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Value, operands, walk
 from ..ir.typed import STACK, ArrayType, Dim, custom
 from ..values.attributes import has_dict
+from ..values.items import entries_of
 from ..values.numbers import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
@@ -177,7 +178,7 @@ class _Left:
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):
-                waiting += x.values()
+                waiting += [e for _, e in entries_of(x)]
             elif isinstance(x, MethodType):
                 waiting.append(x.__self__)
             elif has_dict(x) or is_instance(x):

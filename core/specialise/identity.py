@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir.dynamic import Value
+from ..values.items import entries_of, items_of
 from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
 from .scopes import Choice, Closure, Scope
@@ -156,8 +157,8 @@ def has_choice(trace: Any, x: Any) -> bool:
     if type(x) is Choice:
         return has_choice(trace, x.options)
     if isinstance(x, (list, tuple, deque, set, frozenset)):
-        return any(has_choice(trace, e) for e in x)
-    return isinstance(x, dict) and any(has_choice(trace, e) for e in x.values())
+        return any(has_choice(trace, e) for e in items_of(x))
+    return isinstance(x, dict) and any(has_choice(trace, e) for _, e in entries_of(x))
 
 
 def identical(trace: Any, x: Any, y: Any) -> Any:

@@ -13,6 +13,7 @@ from ..faults import kind_of
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
+from ..values.items import count_of, items_of
 from .forms import NUMBERS
 from .merging import join
 from .scopes import Late
@@ -29,10 +30,14 @@ def is_index(x: Any) -> bool:
 def item_at(trace: Any, x: Any, index: Scalar) -> Any:
     """``x[index]`` of alike items: numbers, arrays of one type, tuples of such; a bool chooses between any two."""
     i = trace.value(index)
-    if i.type.dtype.kind == "b" and len(x) == 2:
+    if i.type.dtype.kind == "b" and count_of(x) == 2:
         return trace.branch(i, lambda: trace.call(operator.getitem, x, 1), lambda: trace.call(operator.getitem, x, 0))
     trace.outside.read_whole(x)
-    items = [trace.outside.read(trace, x, k, e) for k, e in enumerate(x)] if trace.outside.is_outside(x) else list(x)
+    items = (
+        [trace.outside.read(trace, x, k, e) for k, e in enumerate(items_of(x))]
+        if trace.outside.is_outside(x)
+        else list(items_of(x))
+    )
     if not are_alike(items):
         raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
     i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")

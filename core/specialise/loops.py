@@ -26,13 +26,13 @@ from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
 from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
 from .identity import forget
-from .instances import held_by_instance, hold_part, is_instance
+from .instances import hold_part, is_instance
 from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot
-from .state import content, put, value_after
+from .state import content, present, put, value_after
 from .surface.memory_order import note_dependence, same_order
 from .traced import Array, Scalar, Storage
 
@@ -111,7 +111,7 @@ class Loop:
         if isinstance(holder, Storage):
             return Array(Storage(x if x is not None else holder.value))
         if x is None:
-            x = holder if isinstance(holder, (dict, list, set, deque)) else held_by_instance(holder)
+            x = present(holder)
         if slot.key is None:  # a whole list
             return list(x)
         assert isinstance(x, dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
-from .builtin_functions import python_type
+from .builtin_functions import like
 from .choices import distributed
 from .traced import Scalar, Traced
 
@@ -113,7 +113,7 @@ class Matching:
 
     def match_MatchClass(self, pattern: ast.MatchClass, x: Any, names: dict[str, Any]) -> Any:
         cls = self.trace.expressions.expression(pattern.cls)
-        if not (issubclass(python_type(x), cls) if isinstance(x, Traced) else isinstance(x, cls)):
+        if not isinstance(like(x) if isinstance(x, Traced) else x, cls):
             return False
         own = bool(cls.__flags__ & IS_ITS_OWN)
         given = ("",) if own else getattr(cls, "__match_args__", ())

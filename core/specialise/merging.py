@@ -11,12 +11,13 @@ from ..ir.builder import Builder, result_dtype, text_of_shape
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import STACK, ArrayType
 from ..values.holders import blank
+from ..values.items import count_of, items_of
 from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
 from .forms import NUMBERS, of_entries, of_items, same_constant
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
-from .state import After, value_after
+from .state import After, content, value_after
 from .traced import Array, Scalar, Storage, Traced
 
 
@@ -82,7 +83,7 @@ class Merger:
         is_constant = a is True and b is False
         a = True if isinstance(a, Scalar) and a.ir is self.condition else a
         b = False if isinstance(b, Scalar) and b.ir is self.condition else b
-        if same_constant(a, b) and (a is b or not isinstance(a, tuple) or not a):
+        if same_constant(a, b) and (a is b or not isinstance(a, tuple) or not count_of(a)):
             return a
         if a is True and b is False and self.condition.type.dtype.kind == "b":
             return Scalar(self.trace.builder.python_bool(self.condition) if is_constant else self.condition)
@@ -117,9 +118,8 @@ class Merger:
         if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
             return self.numbers_of_arrays(a, b, name)
         if type(a) is type(b):
-            if isinstance(a, tuple) and len(a) == len(b):
-                parts = [self.merge(x, y, name) for x, y in zip(a, b)]
-                made = type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+            if isinstance(a, tuple) and count_of(a) == count_of(b):
+                made = of_items(a, [self.merge(x, y, name) for x, y in zip(items_of(a), items_of(b))])
                 choose(self, made, a, b)
                 return made
             x, y = self.held(a, 0), self.held(b, 1)
@@ -144,7 +144,9 @@ class Merger:
         """Return a container's or object's content after a branch: a list, or a dict of its entries or attributes."""
         if id(x) in self.afters[side]:
             return self.afters[side][id(x)][1]
-        return x if isinstance(x, (list, dict, set, deque)) or not is_instance(x) else held_by_instance(x)
+        if isinstance(x, (list, dict, set, deque)):
+            return content(x)
+        return held_by_instance(x) if is_instance(x) else x
 
     def within(self, side: int, run: Any) -> Any:
         """Run something that records at the end of a branch."""
@@ -327,7 +329,7 @@ def describe(x: Any) -> str:
     if x is None or isinstance(x, (str, *NUMBERS)):
         return repr(x)
     if isinstance(x, (list, tuple, dict, deque)):
-        return f"a {type(x).__name__} of length {len(x)}"
+        return f"a {type(x).__name__} of length {count_of(x)}"
     if hasattr(type(x), "__next__"):
         return "an iterator"
     if hasattr(type(x), "__morula_trace__"):

@@ -11,12 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..errors import BadInput
 from ..faults import kind_of
 from ..values.attributes import has_dict
-from .builtin_functions import python_type, take_dict
+from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance
 from .scopes import UNBOUND, Choice, Late
@@ -131,7 +129,7 @@ class Objects:
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
             kind = python_type(x)
-            if hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
+            if hasattr(like(x), name):
                 raise BadInput(
                     f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
                 )
@@ -240,7 +238,7 @@ class Objects:
                 raise BadInput("compiled code cannot set the shape of an array; use reshape")
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            if not hasattr(np.empty(0) if kind is np.ndarray else kind(0), name):
+            if not hasattr(like(x), name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             raise BadInput(
                 f"compiled code cannot set {name} of a {module}{kind.__name__}; make a new array or number instead"

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import ENGINE, BadInput
 from ..faults import kind_of
 from ..source.definitions import is_of_library
+from ..values.items import item_of
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
 from .instances import Slots, held_by_instance, is_instance
 from .outside_variables import Variables
@@ -57,7 +58,7 @@ class Source:
         Raises:
             LookupError, ValueError: there is none.
         """
-        return self.holder.cell_contents if isinstance(self.holder, CellType) else self.holder[self.key]
+        return self.holder.cell_contents if isinstance(self.holder, CellType) else item_of(self.holder, self.key)
 
     def holds(self) -> bool:
         """Whether the place still holds the same object, or an equal number."""
@@ -139,7 +140,7 @@ class Outside:
         if isinstance(x, Traced) or not self.is_found(holder, key, x):
             return x
         if type(x) is np.ndarray and x.dtype.kind in "biufc":
-            if isinstance(holder, dict) and str(holder.get("__name__", "")).startswith(_RULES):
+            if isinstance(holder, dict) and str(dict.get(holder, "__name__", "")).startswith(_RULES):
                 return trace.constant_array(x)
             if id(x) not in self.inputs:
                 self.inputs[id(x)] = Source(holder, key, x), trace.hidden(x)
@@ -272,7 +273,7 @@ class Outside:
             if isinstance(before, dict):
                 slots = holder if isinstance(holder, dict) else getattr(holder, "__dict__", {})
                 for key, x in before.items():
-                    place = slots if key in slots or isinstance(holder, dict) else Slots(holder)
+                    place = slots if isinstance(holder, dict) or key in slots else Slots(holder)
                     if key not in after or after[key] is not inside[key]:
                         self.read(trace, place, key, x)
                         if key in after and type(x) in VARYING:

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
 from ..passes.inline import Copy
+from ..values.items import entries_of, items_of
 from .branches import NotKnownYet
 from .forms import NUMBERS, numbers_in, rebuilt
 from .identity import forget
@@ -57,9 +58,9 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
         return ("object", id(x))
     around = (*around, id(x))
     if isinstance(x, (list, tuple)):
-        return (type(x), *(signature(e, around) for e in x))
+        return (type(x), *(signature(e, around) for e in items_of(x)))
     if isinstance(x, dict):
-        return (dict, *((k, signature(e, around)) for k, e in x.items()))
+        return (dict, *((k, signature(e, around)) for k, e in entries_of(x)))
     return (type(x), signature(held_by_instance(x), around)) if is_instance(x) else ("object", id(x))
 
 

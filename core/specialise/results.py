@@ -15,6 +15,7 @@ from ..ir.dynamic import Value
 from ..ir.traced_text import Text
 from ..values.attributes import has_dict
 from ..values.holders import blank
+from ..values.items import base_of, count_of, entries_of, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
 from .forms import of_entries
@@ -87,7 +88,7 @@ class Results:
                 seen[id(x)] = x
             elif not isinstance(x, tuple):
                 continue
-            waiting += x if isinstance(x, (list, tuple)) else x.values() if isinstance(x, dict) else _parts(x).values()
+            waiting += _parts(x).values()
         self.refuse_names_on_a_path(seen)
         return self.plan(y)
 
@@ -105,21 +106,21 @@ class Results:
 
     def plan_of_holder(self, x: Any) -> Plan:
         if isinstance(x, (list, tuple)):
-            parts = [self.plan(e) for e in x]
+            parts = [self.plan(e) for e in items_of(x)]
             kind: Any = getattr(type(x), "_make", type(x))
             return lambda results, leaves, objects: kind([p(results, leaves, objects) for p in parts])
         if isinstance(x, dict):
             self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
         if type(x) is dict:
-            entries = {k: self.plan(e) for k, e in x.items()}
+            entries = {k: self.plan(e) for k, e in entries_of(x)}
             return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
         if isinstance(x, dict):
             return self.plan_of_dict(x)
         if isinstance(x, deque):
-            parts, longest = [self.plan(e) for e in x], x.maxlen
+            parts, longest = [self.plan(e) for e in items_of(x)], x.maxlen
             return lambda results, leaves, objects: deque((p(results, leaves, objects) for p in parts), longest)
         if isinstance(x, (set, frozenset)):
-            parts = [self.plan(e) for e in x]
+            parts = [self.plan(e) for e in items_of(x)]
             collection = type(x)
             return lambda results, leaves, objects: collection([p(results, leaves, objects) for p in parts])
         if isinstance(x, slice):
@@ -151,7 +152,7 @@ class Results:
 
     def plan_of_dict(self, x: Any) -> Plan:
         """Return how a dict of a subclass is made."""
-        entries = {k: self.plan(e) for k, e in x.items()}
+        entries = {k: self.plan(e) for k, e in entries_of(x)}
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
             form.default_factory = python_function(x.default_factory)
@@ -248,8 +249,8 @@ class Results:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
         if not isinstance(x, dict):
             return []
-        keys = list(x)
-        kept = [k for k in before if k in x]
+        keys = list(items_of(x))
+        kept = [k for k in before if dict.__contains__(x, k)]
         start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if a != b), len(kept))
         return keys[start:] if start < len(kept) else []
 
@@ -288,17 +289,18 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[A
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
             if gone:
-                del x[min(gone) :]
+                list.__delitem__(x, slice(min(gone), None))
             for i, plan in changed.items():
                 new = plan(results, leaves, objects)
-                x.append(new) if i == len(x) else x.__setitem__(i, new)
+                list.append(x, new) if i == count_of(x) else list.__setitem__(x, i, new)
         elif issubclass(kind, dict):
+            base = base_of(x)
             for k in gone:
-                del x[k]
+                base.__delitem__(x, k)
             for k, plan in changed.items():
-                x[k] = plan(results, leaves, objects)
+                base.__setitem__(x, k, plan(results, leaves, objects))
             for k in order:
-                x[k] = x.pop(k)
+                base.__setitem__(x, k, base.pop(x, k))
         else:
             for k in gone:
                 object.__delattr__(x, k)
@@ -311,9 +313,9 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[A
 def _parts(x: Any) -> dict[Any, Any]:
     """Return the contents of an argument's holder, by index, key or attribute."""
     if isinstance(x, (list, tuple)):
-        return dict(enumerate(x))
+        return dict(enumerate(items_of(x)))
     if isinstance(x, dict):
-        return dict(x)
+        return dict(entries_of(x))
     held = held_by(x)
     return {} if held is None or not isinstance(held[0], tuple) else dict(zip(held[0][1:], held[1]))
 
@@ -325,9 +327,9 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
         return False
     seen.add(id(x))
     if isinstance(x, (list, tuple, deque)):
-        return any(_holds_traced(e, seen) for e in x)
+        return any(_holds_traced(e, seen) for e in items_of(x))
     if isinstance(x, dict):
-        return any(_holds_traced(e, seen) for e in x.values())
+        return any(_holds_traced(e, seen) for _, e in entries_of(x))
     if isinstance(x, Iterator):
         return True
     if isinstance(x, functools.partial):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.dynamic import Value
+from ..values.items import entries_of, items_of
 from .instances import held_by_instance, hold
 from .traced import Array, Storage
 
@@ -24,12 +25,17 @@ def content(holder: Any) -> Any:
     if isinstance(holder, Storage):
         return holder.value
     if isinstance(holder, dict):
-        return dict(holder)
+        return dict(entries_of(holder))
     if isinstance(holder, (list, deque)):
-        return list(holder)
+        return list(items_of(holder))
     if isinstance(holder, set):
-        return set(holder)
+        return set(items_of(holder))
     return dict(held_by_instance(holder))
+
+
+def present(holder: Any) -> Any:
+    """Return a holder's content, to be read only: a plain list, dict, set or deque is its own."""
+    return holder if type(holder) in (dict, list, set, deque) else content(holder)
 
 
 def value_after(x: Array, after: After) -> Value:
@@ -43,10 +49,10 @@ def put(holder: Any, held: Any) -> None:
     if isinstance(holder, Storage):
         holder.value = held
     elif isinstance(holder, list):
-        holder[:] = held
+        list.__setitem__(holder, slice(None), held)
     elif isinstance(holder, deque):
-        holder.clear()
-        holder.extend(held)
+        deque.clear(holder)
+        deque.extend(holder, held)
     elif isinstance(holder, dict):
         kind = OrderedDict if isinstance(holder, OrderedDict) else dict  # a subclass may override these methods
         kind.clear(holder)

@@ -24,6 +24,7 @@ import numpy as np
 from ..errors import BadInput
 from .attributes import attributes
 from .holders import blank
+from .items import count_of, entries_of, items_of
 
 SMALL = 1 << 63
 NUMBERS = {float, complex, int}
@@ -132,13 +133,13 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     if kind is functools.partial:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())
     if isinstance(x, tuple):
-        return len(x), x
+        return count_of(x), tuple(items_of(x))
     if kind in (slice, set, Static):
         return None
     if isinstance(x, (type, enum.Enum, ModuleType, np.generic, np.dtype, str, bytes, int)) or callable_of_morula(kind):
         return None
-    inner = list(x) if isinstance(x, list) else list(x.values()) if isinstance(x, dict) else ()
-    keys = tuple(x) if isinstance(x, dict) else len(inner)
+    inner = list(items_of(x)) if isinstance(x, list) else [e for _, e in entries_of(x)] if isinstance(x, dict) else ()
+    keys = tuple(items_of(x)) if isinstance(x, dict) else len(inner)
     named = attributes(x)
     if not named and not isinstance(x, (list, dict)):
         return None

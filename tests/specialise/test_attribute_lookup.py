@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pytest
@@ -174,3 +176,36 @@ def test_objects_may_have_any_attribute_that_the_compiler_has(target):
     compiled, eager = mo.jit(mo.value_and_grad(used, (0, 1)), target=target), mo.value_and_grad(used, (0, 1))
     for point in [(0.7, 0.5), (0.7, -0.5), (-0.3, 0.2), (9.0, 0.1)]:
         assert np.allclose(np.hstack(compiled(*point)), np.hstack(eager(*point)), rtol=1e-13)
+
+
+@runtime_checkable
+class HasNamespace(Protocol):
+    shape: tuple[int, ...]
+
+    def __array_namespace__(self): ...
+
+
+def test_what_numpys_arrays_say_of_themselves(target):
+    def used(a):
+        names = a.__array_namespace__()
+        b = copy.copy(a)
+        b[0] = 2.0 * b[0]
+        c = b.__copy__()
+        c.partition(1)
+        d = copy.deepcopy(a).to_device(a.device)
+        y = names.sum(b * d) + c[0] + a.__array_priority__
+        for e in a.__iter__():
+            y = y + e * e
+        if isinstance(a, HasNamespace) and not isinstance(a[0], HasNamespace) and hasattr(a, "__array_namespace__"):
+            y = y * a[1]
+        match a:
+            case HasNamespace():
+                return y
+        return 0.0
+
+    a = np.array([1.0, 3.0, -2.0])
+    y, gradient = mo.value_and_grad(used)(a)
+    compiled = mo.jit(mo.value_and_grad(used), target=target)(a)
+    assert compiled[0] == y == used(a) and np.allclose(compiled[1], gradient, rtol=1e-14)
+    with pytest.raises(ValueError, match="Unsupported device"):
+        mo.jit(lambda a: a.to_device("gpu"), target=target)(a)

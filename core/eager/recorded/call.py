@@ -138,7 +138,7 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     elif kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
         if function.__objclass__ is not type and args:
             return _call_unbound(tape, function, args, kwargs)
-    implementation = function._implementation if kind is type(np.sum) else None
+    implementation = function._implementation if kind is type(np.sum) else None  # type: ignore[union-attr]
     if isinstance(implementation, FunctionType):
         y = dispatched(tape, function, args, kwargs)
         return _call_python(tape, implementation, args, kwargs) if y is NotImplemented else y

@@ -32,6 +32,7 @@ import numpy as np
 from ...errors import BadInput, two_arguments
 from ...values.attributes import attributes
 from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
+from ...values.items import count_of
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on
 from ...values.reachable import is_foreign
@@ -411,7 +412,7 @@ def is_structure_of_numbers(x: Any) -> bool:
                 keeps_in_c = keeps_in_c or is_foreign(kind)
             if holder is not None and id(x) not in seen:
                 seen.add(id(x))
-                may = may or not isinstance(x, (list, tuple, dict)) or not x
+                may = may or not isinstance(x, (list, tuple, dict)) or not count_of(x)
                 stack.append(iter(x) if kind is list or kind is tuple else (value for _, value in holder.entries(x)))
                 break
         else:

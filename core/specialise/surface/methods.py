@@ -108,6 +108,17 @@ def conjugate(trace: Trace, x: Any, out: Any = None) -> Any:
 
 
 METHODS["conj"] = conjugate
+METHODS["__copy__"] = lambda trace, x: trace.call(np.copy, x)
+METHODS["__deepcopy__"] = lambda trace, x, memo: trace.call(np.copy, x)
+METHODS["__iter__"] = lambda trace, x: trace.call(iter, x)
+METHODS["__array_namespace__"] = lambda trace, x, *, api_version=None: np.empty(0).__array_namespace__(
+    api_version=api_version
+)
+METHODS["to_device"] = lambda trace, x, device, /, *, stream=None: (np.empty(0).to_device(device, stream=stream), x)[1]
+ATTRIBUTES["device"] = lambda trace, x: "cpu"
+ATTRIBUTES["__array_priority__"] = lambda trace, x: (
+    (np.empty(0) if isinstance(x, Array) else np.float64()).__array_priority__
+)
 
 
 @method
@@ -120,6 +131,13 @@ def sort(trace: Trace, x: Any, axis: Any = -1, kind: Any = None, order: Any = No
     _own(x, "sort")
     x.check_writeable("sort array is read-only")
     trace.write(x, value(trace, trace.call(np.sort, x, axis)))
+
+
+@method
+def partition(trace: Trace, x: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+    _own(x, "partition")
+    x.check_writeable("partition array is read-only")
+    trace.write(x, value(trace, trace.call(np.partition, x, kth, axis)))
 
 
 @method
