@@ -4,7 +4,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 import inspect
 import linecache
 import os
@@ -20,6 +19,7 @@ from ..errors import ENGINE, BadInput, NoDerivative
 from ..exclusion import one_at_a_time
 from ..values.numbers import is_of_exact
 from .bytecode import definition_of
+from .trees import copied, fill_locations, nodes, shift_lines
 
 try:
     STARTED = os.stat("/proc/self").st_ctime
@@ -46,14 +46,16 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         return _formula(function)
-    if not _is_of_now(code, "".join(lines)):
+    text = "".join(lines)
+    if not _is_of_now(code, text):
         raise NoSource(
             f"the file of {describe(function)} has been changed since it was imported and no longer contains the code that "
             "runs; reload the module"
         )
     if code.co_name == "<lambda>":
         # The trees of lambdas are cached, and the caller may modify its tree.
-        node = copy.deepcopy(_find_lambda(code, "".join(lines)))
+        node = _find_lambda(code, text)
+        node = node and copied(node)
     else:
         node = _parse_definition(code, lines)
     if node is None:
@@ -61,7 +63,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
     if (
         not is_of_library(code.co_filename)
         and not is_compiled_from(function, node)
-        and not _is_in_module(function, node, "".join(lines))
+        and not _is_in_module(function, node, text)
     ):
         definition = definition_of(code)
         if definition is None:
@@ -182,18 +184,20 @@ def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFu
         [],
     )
     parameters: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
-    inner: ast.stmt
+    inner: Any
+    definition: Any
     if isinstance(node, ast.Lambda):
-        inner = ast.Expr(ast.copy_location(ast.Lambda(bare, node.body), node))
+        definition = ast.copy_location(ast.Lambda(bare, ast.Constant(None)), node)
+        inner = ast.copy_location(ast.Expr(definition), node)
     else:
-        inner = type(node)(node.name, bare, node.body, [], None, **parameters)
-    inner = ast.copy_location(inner, node)
+        definition = inner = ast.copy_location(type(node)(node.name, bare, [], [], None, **parameters), node)
     owner = owner_class(function)
     if owner is not None:
         inner = ast.ClassDef(owner, [], [], [inner], [], **parameters)
     cells = ast.arguments([], [ast.arg(n) for n in code.co_freevars if n != "__class__"], None, [], [], None, [])
     module = ast.Module([ast.FunctionDef("factory", cells, [inner], [], None, **parameters)], [])
-    ast.fix_missing_locations(module)
+    fill_locations(module)
+    definition.body = node.body  # which has its locations
     try:
         compiled = compile(module, code.co_filename, "exec", flags=future_flags(code), dont_inherit=True)
         for _ in range(2 if owner is None else 3):
@@ -204,8 +208,9 @@ def is_compiled_from(function: FunctionType, node: ast.FunctionDef | ast.AsyncFu
 
 
 def _does_the_same(a: CodeType, b: CodeType) -> bool:
-    names = a.co_names == b.co_names and a.co_varnames == b.co_varnames and a.co_freevars == b.co_freevars
-    if names and a.co_code == b.co_code and _plain_constants(a) == _plain_constants(b):
+    names = a.co_names == b.co_names and a.co_varnames == b.co_varnames
+    captured = a.co_freevars == b.co_freevars and a.co_cellvars == b.co_cellvars
+    if names and captured and a.co_code == b.co_code and _plain_constants(a) == _plain_constants(b):
         return True
     return _instructions(a) == _instructions(b)
 
@@ -222,7 +227,7 @@ def _is_in_module(function: FunctionType, node: ast.AST, text: str) -> bool:
     loader = function.__globals__.get("__loader__")
     get_code = getattr(loader, "get_code", None)
     if get_code is None:  # pytest's, which rewrites assertions
-        return loader is not None and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+        return loader is not None and any(isinstance(n, ast.Assert) for n in nodes(node))
     try:
         return code in _all_code(get_code(function.__globals__.get("__name__")))
     except (ImportError, OSError, SyntaxError):
@@ -246,7 +251,7 @@ def _is_of_now(code: CodeType, text: str) -> bool:
     except OSError:
         return True  # a notebook cell, an archive, a program from the command line
     return changed < STARTED or any(
-        _instructions(code) == _instructions(c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())
+        _does_the_same(code, c) for c in _code_of(text).get((code.co_firstlineno, code.co_name), ())
     )
 
 
@@ -305,7 +310,7 @@ def _parse_definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast
         return None
     if not _takes_the_same(node.args, code):
         return None  # generated code with this file name
-    ast.increment_lineno(node, first - (2 if indented else 1))
+    shift_lines(node, first - (2 if indented else 1))
     return node
 
 
@@ -338,7 +343,7 @@ def _lambdas(source: str) -> list[ast.Lambda]:
         tree = parse(source)
     except SyntaxError:
         return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    return [node for node in nodes(tree) if isinstance(node, ast.Lambda)]
 
 
 def _find_lambda(code: CodeType, source: str) -> ast.Lambda | None:

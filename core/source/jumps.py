@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from .trees import fill_locations, nodes
+
 
 def assigned_by(target: Any) -> set[str]:
     if target is None:
         return set()
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in nodes(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def assigned(body: list[Any]) -> set[str]:
     return {
         n.id
         for statement in body
-        for n in ast.walk(statement)
+        for n in nodes(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
     }
 
@@ -82,7 +84,7 @@ def without_break(body: list[Any], flag: str) -> list[Any]:
     class Replace(ast.NodeTransformer):
         def visit_Break(self, node: ast.Break) -> Any:
             stop = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True))
-            return [ast.fix_missing_locations(ast.copy_location(s, node)) for s in (stop, ast.Continue())]
+            return [fill_locations(ast.copy_location(s, node)) for s in (stop, ast.Continue())]
 
         def visit_For(self, node: Any) -> Any:
             return node

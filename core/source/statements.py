@@ -18,6 +18,7 @@ from .definitions import syntax_tree
 from .expressions import STATIC as STATIC, UNDEFINED, Environment, Expressions
 from .jumps import always_raises, always_returns, assigned, assigned_by, jumps_out, without_break, without_continue
 from .operator_names import BINARY
+from .trees import fill_locations
 
 NEVER = Value("never")  # the result of statements that end in an exception
 
@@ -247,7 +248,7 @@ class _Lowering(Expressions):
             body = without_break(body, flag)
             test = ast.BoolOp(ast.And(), [ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load())), test], lineno=node.lineno)
             self.local.add(flag)
-            ast.fix_missing_locations(test)
+            fill_locations(test)
         body = without_continue(body)
         names = [n for n in sorted(assigned(body)) if env.get(n, UNDEFINED) is not UNDEFINED]
         return names, body, test

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir.dynamic import walk
+from ..source.trees import fill_locations
 from .iterators import Iterator, Walk, remaining
 from .loop_statements import UNROLLED, Uncounted
 from .loops import Loop
@@ -104,7 +105,7 @@ class Folds:
             for test in reversed(part.ifs):
                 body = ast.If(test, [body], [])
             body = ast.For(part.target, part.iter, [body], [])
-        ast.fix_missing_locations(ast.copy_location(body, generator.node))
+        fill_locations(ast.copy_location(body, generator.node))
         generator.finish(self.trace)
         jump = self.trace.expressions.within(generator.scope, lambda: self.trace.loops.for_over(body, generator.first))
         return not is_any if jump is None else self.trace.calls.returned(jump, not is_any)

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..source.jumps import jumps_out
+from ..source.trees import nodes
 from .branches import Jump
 from .choices import distributed
 from .iterators import LEFT, POSITION, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
@@ -189,7 +190,7 @@ class LoopStatements:
 
     def assume_test(self, test: ast.expr) -> None:
         """Assume the test at the start of an iteration, which bounds integers; the test's operations are not kept."""
-        if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test)):
+        if not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield)) for n in nodes(test)):
             found = self.trace.run_region(
                 lambda _: self.trace.expressions.truth(self.trace.expressions.expression(test))
             ).result
@@ -334,7 +335,7 @@ class LoopStatements:
         )
 
     def warn_long(self, node: ast.For, count: int) -> None:
-        size = count * sum(isinstance(n, ast.stmt) for n in ast.walk(node))
+        size = count * sum(isinstance(n, ast.stmt) for n in nodes(node))
         if size > LONG:
             self.trace.warn(
                 f"the loop at {self.trace.scope.filename}:{node.lineno} is unrolled into {size} statements, because its index must "

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
+from ..source.trees import nodes
 from .scopes import Closure, Scope
 from .traced import Array, Scalar
 
@@ -19,7 +20,7 @@ def python_function(f: Any) -> Any:
     """
     if not isinstance(f, Closure):
         return f
-    read = {n.id for n in ast.walk(f.node) if isinstance(n, ast.Name)}
+    read = {n.id for n in nodes(f.node) if isinstance(n, ast.Name)}
     space = dict(f.scope.globals)
     for scope in reversed(list(_around(f.scope))):
         space |= {k: cell.cell_contents for k, cell in scope.cells.items() if k in read}

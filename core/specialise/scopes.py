@@ -12,6 +12,7 @@ from ..errors import BadInput
 from ..ir.traced_text import Text
 from ..source.definitions import owner_class, syntax_tree
 from ..source.private_names import PrivateNames
+from ..source.trees import nodes
 from .traced import current
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -177,7 +178,7 @@ def local_names(node: Any) -> frozenset[str]:
     """Return the names that a function or a comprehension binds in its own scope."""
     if node not in _locals:
         if isinstance(node, _COMPREHENSIONS):
-            found = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            found = {n.id for g in node.generators for n in nodes(g.target) if isinstance(n, ast.Name)}
         else:
             found, elsewhere = _bound(node)
             found -= elsewhere

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
+from ..source.trees import nodes
 from .scopes import UNBOUND, Unread
 from .traced import Scalar
 
@@ -118,7 +119,7 @@ def predicted_slots(trace: Any, body: list[Any]) -> list[Slot]:
 
 
 def _stored(node: ast.AST) -> Iterator[str]:
-    for n in ast.walk(node):
+    for n in nodes(node):
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
             yield n.id
 

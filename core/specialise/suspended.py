@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
+from ..source.trees import fill_locations, nodes
 from .branches import Jump
 from .iterators import Iterator, advance, iterator_of, known
 from .raising import Ended
@@ -375,7 +376,7 @@ def cleans_up(node: ast.Try, phase: str = "body") -> bool:
 
 def may_clean_up(node: Any) -> bool:
     """Whether a generator has a ``yield`` in a ``try`` that runs something when the generator is closed."""
-    tries = (n for n in ast.walk(node) if isinstance(n, ast.Try))
+    tries = (n for n in nodes(node) if isinstance(n, ast.Try))
     return any(cleans_up(n) and has_yield(n) for n in tries)
 
 
@@ -398,7 +399,7 @@ def loop_of(node: ast.GeneratorExp) -> ast.For:
             for test in reversed(part.ifs):
                 body = ast.If(test, [body], [])
             body = ast.For(part.target, part.iter, [body], [])
-        _loops[node] = ast.fix_missing_locations(ast.copy_location(body, node))  # type: ignore[assignment]
+        _loops[node] = fill_locations(ast.copy_location(body, node))  # type: ignore[assignment]
     return _loops[node]
 
 

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ...source.trees import copied
+
 Node = Any
 
 COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
@@ -116,7 +118,7 @@ class Conditions(ast.NodeTransformer):
         test = tests[0]
         for other in tests[1:]:  # `&` instead of `and`: all operands have to be evaluated
             test = ast.BinOp(test, ast.BitAnd(), other)
-        first, second = copy.deepcopy(again), again
+        first, second = [copied(x) for x in again], again
         return located(ast.IfExp(test, plain(*first), recorded(*second)), at)
 
     def visit_IfExp(self, node: ast.IfExp) -> Node:

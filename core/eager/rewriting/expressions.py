@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from ...source.definitions import owner_class
 from ...source.operator_names import BINARY, UNARY
 from ...source.private_names import PrivateNames
+from ...source.trees import copied, nodes
 from ..recorded.known import classes, methods
 from ..structured.fusible import fuse
 from .conditions import Conditions, Node, is_simple, located
@@ -108,12 +108,12 @@ class Expressions(Conditions):
     def has_plain(self, container: ast.Name, name: str) -> Node:
         """Return a test whether loading an attribute of a variable runs no code."""
         if isinstance(self.constant(container), type):
-            return self.is_in(self.load(copy.deepcopy(container)), "own", name)
+            return self.is_in(self.load(copied(container)), "own", name)
         return self.is_of(container, "load", name)
 
     def is_of(self, variable: ast.Name, kind: str, name: str) -> Node:
         """Return a test whether the class of a variable is in one of the sets of ``known``."""
-        variable = self.load(copy.deepcopy(variable))
+        variable = self.load(copied(variable))
         return self.is_in(ast.Call(ast.Name(self.prefix + "type", ast.Load()), [variable], []), kind, name)
 
     def is_in(self, node: Node, kind: str, name: str) -> Node:
@@ -121,12 +121,12 @@ class Expressions(Conditions):
         return ast.Compare(node, [ast.In()], [ast.Name(f"{self.prefix}{kind}_{name}", ast.Load())])
 
     def is_one_of(self, variable: ast.Name, classes: str) -> Node:
-        kind = ast.Call(self.runtime_name("type"), [self.load(copy.deepcopy(variable))], [])
+        kind = ast.Call(self.runtime_name("type"), [self.load(copied(variable))], [])
         return ast.Compare(kind, [ast.In()], [self.runtime_name(classes)])
 
     def load(self, node: Node) -> Node:
         """Return a name, or an attribute or an item of a name, as a plain load with mangled names."""
-        for n in ast.walk(node):
+        for n in nodes(node):
             if isinstance(n, ast.Name):
                 n.id = self.mangle(n.id)
             elif isinstance(n, ast.Attribute):
@@ -154,7 +154,7 @@ class Expressions(Conditions):
         recorded = self.runtime("getattr", node.value, ast.Constant(node.attr), at=node)
         if not isinstance(node.value, ast.Name):
             return recorded
-        plain = copy.deepcopy(node)
+        plain = copied(node)
         return located(ast.IfExp(self.has_plain(node.value, node.attr), plain, recorded), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Node:
@@ -165,7 +165,7 @@ class Expressions(Conditions):
         recorded = self.runtime("getitem", node.value, index, at=node)
         if not (isinstance(node.value, ast.Name) and is_simple(index)):
             return recorded
-        plain = ast.Subscript(copy.deepcopy(node.value), copy.deepcopy(index), ast.Load())
+        plain = ast.Subscript(copied(node.value), copied(index), ast.Load())
         return located(ast.IfExp(self.plainly_indexed(node.value, "sequences", index), plain, recorded), node)
 
     def plainly_indexed(self, container: Node, kinds: str, index: Node) -> Node:
@@ -216,7 +216,7 @@ class Expressions(Conditions):
         if isinstance(function, ast.Attribute) and not isinstance(self.constant(function.value), ModuleType):
             new = self.method_call(function, arguments, node)
         elif isinstance(function, ast.Name) or isinstance(getattr(function, "value", None), ast.Name):
-            callee = self.load(copy.deepcopy(function))
+            callee = self.load(copied(function))
             new = self.known_call(callee, callee, arguments)
         else:
             new = self.runtime("call", self.visit(function), *arguments, at=node)
@@ -227,8 +227,8 @@ class Expressions(Conditions):
         """Rewrite ``f(x)`` to known[f](tape, x) if f is a function, and to caller(f)(tape, x) for other callables."""
         kind = ast.Call(self.runtime_name("type"), [first], [])
         test = ast.Compare(kind, [ast.In()], [self.runtime_name("hashable")])
-        found = ast.Subscript(self.runtime_name("known"), copy.deepcopy(again), ast.Load())
-        other = ast.Call(self.runtime_name("caller"), [copy.deepcopy(again)], [])
+        found = ast.Subscript(self.runtime_name("known"), copied(again), ast.Load())
+        other = ast.Call(self.runtime_name("caller"), [copied(again)], [])
         return ast.Call(ast.IfExp(test, found, other), [self.tape(), *arguments], [])
 
     def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
@@ -242,11 +242,9 @@ class Expressions(Conditions):
                     test = ast.BoolOp(ast.And(), [test, self.is_one_of(arguments[0], "compared")])
                 else:
                     test = ast.Constant(False)
-            container = self.load(copy.deepcopy(function.value))
+            container = self.load(copied(function.value))
             found = ast.Attribute(container, name, ast.Load())
-            other = ast.Call(
-                self.runtime_name("bound"), [self.tape(), copy.deepcopy(container), ast.Constant(name)], []
-            )
+            other = ast.Call(self.runtime_name("bound"), [self.tape(), copied(container), ast.Constant(name)], [])
             return ast.Call(ast.IfExp(test, found, other), arguments, [])
         if isinstance(self.constant(function.value), type) and not self.in_comprehension:
             callee = ast.Name(self.temporary(), ast.Load())
@@ -254,7 +252,7 @@ class Expressions(Conditions):
             return self.known_call(loaded, callee, arguments)
         container = self.visit(function.value)
         if isinstance(container, ast.Name):
-            again = copy.deepcopy(container)
+            again = copied(container)
         elif self.in_comprehension:
             return self.runtime("method", container, ast.Constant(name), *arguments, at=at)
         else:
@@ -266,10 +264,10 @@ class Expressions(Conditions):
         kinds = ast.NamedExpr(ast.Name(kind.id, ast.Store()), ast.Call(self.runtime_name("type"), [container], []))
         if self.in_comprehension:
             kinds = ast.Call(self.runtime_name("type"), [container], [])
-            kind = copy.deepcopy(kinds)  # type: ignore[assignment]
-        instance = ast.Attribute(copy.deepcopy(again), "__dict__", ast.Load())
+            kind = copied(kinds)  # type: ignore[assignment]
+        instance = ast.Attribute(copied(again), "__dict__", ast.Load())
         unhidden = [
-            ast.Compare(copy.deepcopy(kind), [ast.In()], [self.runtime_name("slotted")]),
+            ast.Compare(copied(kind), [ast.In()], [self.runtime_name("slotted")]),
             ast.Compare(ast.Constant(name), [ast.NotIn()], [instance]),
         ]
         test = ast.BoolOp(ast.And(), [ast.Compare(kinds, [ast.In()], [table]), ast.BoolOp(ast.Or(), unhidden)])

@@ -21,6 +21,7 @@ from ...errors import NoDerivative
 from ...ir.vocabulary import hold
 from ...rules.connected import connected
 from ...source.definitions import describe, future_flags, syntax_tree
+from ...source.trees import fill_locations, nodes
 from ...values.numbers import AGAIN, NUMBERS, PASSIVE
 from ...values.passing import forgets, pass_by
 from ..recorded import access, comparison, containers, known, operate, stores, text
@@ -129,7 +130,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {"truth": operate.truth, "operand": operate.operand, "chosen": operate.chosen}
     names |= {"contains": comparison.contains, **operate.COMPARISONS}
     names |= {name: recorded for name, (recorded, _) in operate.OPERATORS.items()}
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}
+    used = {n.id for n in nodes(tree) if isinstance(n, ast.Name)} | {*code.co_varnames, *code.co_freevars}
     prefix = "_"
     while any(name.startswith(prefix) and _is_taken(name[len(prefix) :], names) for name in used):
         prefix += "_"
@@ -140,7 +141,8 @@ def _compile(function: FunctionType) -> Template:
         cell = runtime[prefix + name] = CellType(value)
         if name.startswith("site"):
             cell.cell_contents = connected.awaited(cell, *value)
-    parameters = [*dict.fromkeys((*code.co_freevars, *runtime))]
+    read = {n.id for n in nodes(definition) if isinstance(n, ast.Name)}
+    parameters = [*dict.fromkeys((*code.co_freevars, *(name for name in runtime if name in read)))]
     factory = ast.FunctionDef(
         name="factory",
         args=ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, []),
@@ -149,7 +151,7 @@ def _compile(function: FunctionType) -> Template:
         **type_parameters(),
     )
     module = ast.Module([ast.copy_location(factory, definition)], [])
-    ast.fix_missing_locations(module)
+    fill_locations(module)
     compiled = compile(module, code.co_filename, "exec", flags=future_flags(code), dont_inherit=True)
     inner = _code_constant(_code_constant(compiled, "factory"), definition.name)
     inner = _renamed(inner, f"{inner.co_qualname}.<locals>.", f"{code.co_qualname}.<locals>.")

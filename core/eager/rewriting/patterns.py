@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ...source.trees import nodes
 from .expressions import Expressions, located
 
 Node = Any
@@ -17,7 +18,7 @@ class Patterns(Expressions):
         raise NotImplementedError
 
     def visit_Match(self, node: ast.Match) -> Node:
-        if not any(isinstance(p, LOOKING) for case in node.cases for p in ast.walk(case.pattern)):
+        if not any(isinstance(p, LOOKING) for case in node.cases for p in nodes(case.pattern)):
             node.subject = self.visit(node.subject)
             for case in node.cases:
                 case.guard = None if case.guard is None else self.condition(case.guard)

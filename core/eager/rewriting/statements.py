@@ -15,6 +15,7 @@ from typing import Any
 from ...errors import NoDerivative
 from ...source.definitions import describe
 from ...source.operator_names import BINARY
+from ...source.trees import copied, nodes
 from .expressions import Node, is_simple, located
 from .patterns import Patterns
 
@@ -181,14 +182,14 @@ class Rewriter(Patterns):
                 name = self.temporary()
                 before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
                 recorded.value.args[3] = value = ast.Name(name, ast.Load())
-            container, key = copy.deepcopy(container), copy.deepcopy(key)
+            container, key = copied(container), copied(key)
             if kind == "setattr":
                 test: Node = self.is_of(container, "store", key.value)
                 target: Node = ast.Attribute(container, key.value, ast.Store())
             else:
                 test = self.plainly_indexed(container, "changed", key)
                 target = ast.Subscript(container, key, ast.Store())
-            plain = ast.Assign([target], copy.deepcopy(value))
+            plain = ast.Assign([target], copied(value))
             return [*before, located(ast.If(test, [plain], [recorded]), at)]
         return [*before, recorded]
 
@@ -301,14 +302,15 @@ def _bound_by(statement: Node) -> list[str]:
     """Return the names that a statement in the body of a class binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [statement.name]
-    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [n.id for n in nodes(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _counters(node: Node) -> set[str]:
     """Return the variables of a function that are assigned only by loops over a ``range``."""
-    assigned = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
-    assigned += [a.arg for a in ast.walk(node) if isinstance(a, ast.arg)]
-    loops = [n for n in ast.walk(node) if isinstance(n, (ast.For, ast.comprehension)) and _is_range(n.iter)]
+    found = nodes(node)
+    assigned = [n.id for n in found if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    assigned += [a.arg for a in found if isinstance(a, ast.arg)]
+    loops = [n for n in found if isinstance(n, (ast.For, ast.comprehension)) and _is_range(n.iter)]
     counting = [n.target.id for n in loops if isinstance(n.target, ast.Name)]
     return {name for name in counting if counting.count(name) == assigned.count(name)}
 

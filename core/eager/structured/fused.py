@@ -27,6 +27,7 @@ from ...rules import find_rule
 from ...rules.connected import connected
 from ...source.definitions import parse
 from ...source.statements import lower
+from ...source.trees import nodes
 from ...values.cotangents import conform
 from ...values.numbers import AGAIN, NO_KEYWORDS, NUMBERS, REAL
 from ...values.passing import drop, forgets, pass_by
@@ -285,7 +286,7 @@ def _renamed(backward: ast.FunctionDef, places: list[str]) -> list[ast.stmt]:
 
 def _set_apart(body: list[ast.stmt], prefix: str, known: dict[str, str] | None = None) -> None:
     """Prefix the names that a body assigns, so that they cannot clash with the generated names around it."""
-    names = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    names = [n for s in body for n in nodes(s) if isinstance(n, ast.Name)]
     new = {**(known or {}), **{n.id: prefix + n.id for n in names if isinstance(n.ctx, ast.Store)}}
     for name in names:
         name.id = new.get(name.id, name.id)

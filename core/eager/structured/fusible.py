@@ -12,7 +12,6 @@ no operation of the expression precedes it.  Names, attributes of plain instance
 from __future__ import annotations
 
 import ast
-import copy
 import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...rules import find_rule
+from ...source.trees import copied
 
 if TYPE_CHECKING:
     from ..rewriting.expressions import Expressions
@@ -199,11 +199,11 @@ def _write(
         for x, _ in expression.occurrences:
             name = rewriter.temporary()
             replaced[id(x)] = ast.copy_location(ast.Name(name, ast.Load()), x)
-            value = rewriter.visit(copy.deepcopy(x))
+            value = rewriter.visit(copied(x))
             arguments.append(ast.copy_location(ast.NamedExpr(ast.Name(name, ast.Store()), value), x))
     else:
-        arguments = [rewriter.load(copy.deepcopy(x)) for x in expression.leaves]
-    arguments += [copy.deepcopy(f) for f in expression.functions.values()]
+        arguments = [rewriter.load(copied(x)) for x in expression.leaves]
+    arguments += [copied(f) for f in expression.functions.values()]
     function = rewriter.site(tree, len(expression.leaves), tuple(expression.functions), in_place)
     result = rewriter.temporary()
     run = rewriter.runtime(function, *arguments, at=node)
@@ -211,12 +211,12 @@ def _write(
     test = ast.Compare(found, [ast.IsNot()], [ast.Name(rewriter.prefix + "again", ast.Load())])
     tests = [*expression.guards.values(), test]
     condition = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    other = apart(copy.deepcopy(node, replaced))
+    other = apart(copied(node, replaced))
     new = ast.IfExp(condition, ast.Name(result, ast.Load()), other)
     if expression.counts and not expression.runs_code and not expression.guards:
         # An int counter has no derivative, and even one call of a site costs more than the operation.
-        (variable,) = (rewriter.load(copy.deepcopy(x)) for x in expression.leaves)
+        (variable,) = (rewriter.load(copied(x)) for x in expression.leaves)
         kind = ast.Call(ast.Name(rewriter.prefix + "type", ast.Load()), [variable], [])
         test = ast.Compare(kind, [ast.Is()], [ast.Name(rewriter.prefix + "int", ast.Load())])
-        return ast.IfExp(test, rewriter.load(copy.deepcopy(node)), new)
+        return ast.IfExp(test, rewriter.load(copied(node)), new)
     return new
