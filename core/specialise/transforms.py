@@ -83,7 +83,7 @@ class Pull:
         elif isinstance(y, dict):
             if not isinstance(dy, dict) or not set(dy) <= set(y):
                 raise BadInput(
-                    f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict of such keys"
+                    f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict with keys among these"
                 )
             for key, de in dy.items():
                 self.seed(y[key], de, seeds)

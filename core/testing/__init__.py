@@ -151,7 +151,7 @@ def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, 
             if a is not b and not np.array_equal(a, b, equal_nan=True):
                 one, two = (_spell((("item", i), *p), names) for p in (first[id(leaf)], path))
                 raise AssertionError(
-                    f"check_gradients({name}): {one} and {two} are one array, but the gradient holds {a!r} and {b!r} there"
+                    f"check_gradients({name}): {one} and {two} are the same array, but the gradient holds {a!r} and {b!r} there"
                 )
 
 

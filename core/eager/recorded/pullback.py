@@ -319,7 +319,7 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
     elif isinstance(y, dict):
         if not isinstance(dy, dict) or not set(dy) <= set(y):
             raise BadInput(
-                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict of such keys, not {dy!r}"
+                f"the result is a dict with keys {sorted(map(str, y))}; its cotangent must be a dict with keys among these, not {dy!r}"
             )
         for key, value in dy.items():
             seed(table, y[key], value)
