@@ -170,7 +170,9 @@ class Calls:
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
-                return self.call(self.trace.attribute(self.from_outside(owner), function.__name__), *args, **kwargs)
+                inside = self.from_outside(owner)
+                if inside is not owner:  # an array of objects or texts stays what it is
+                    return self.call(self.trace.attribute(inside, function.__name__), *args, **kwargs)
             converted = with_floats(self.trace, function, args)
             if converted is not args:
                 return self.call(function, *converted, **kwargs)

@@ -58,10 +58,10 @@ class Uninterpreted:
                 error.args, error.is_of_c = (f"{_name(function)}: {error.args[0]}",), True
             raise
         except TypeError as error:
-            if not has_traced(args) and not has_traced(kwargs):
-                raise
             text = str(error)
             is_own = in_words(text) != text or "not numpy.ndarray" in text
+            if not is_own and not has_traced(args) and not has_traced(kwargs):
+                raise
             if not isinstance(error, BadInput):
                 text = f"{describe(function)} cannot be compiled for these arguments: {text}"
             raise BadInput(_of_c(function) if is_own else text) from None

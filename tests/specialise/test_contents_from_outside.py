@@ -242,3 +242,15 @@ def test_another_entry_may_change(target, outside):
         TABLE[f"step {k}"] = k
         assert compiled(2.0) == 4.0
     assert sum(len(form.programs) for form in compiled.forms.values()) == 1
+
+
+NAMES, TEXTS = np.array(["a", "b"], dtype=object), np.array(["a", "b"])
+DAYS = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+
+
+def test_methods_of_arrays_of_objects_texts_and_dates(target):
+    def f(x):
+        y = x * len(NAMES.copy()) * len(TEXTS.copy().tolist()) * DAYS.copy().shape[0]
+        return y * x * (2.0 if "b" in NAMES.tolist() else 1.0)
+
+    assert mo.jit(mo.value_and_grad(f), target=target)(1.5) == mo.value_and_grad(f)(1.5) == (36.0, 48.0)
