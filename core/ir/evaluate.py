@@ -82,7 +82,8 @@ class _Run:
                 shape = self.shape(op.results[0].type) if has_shape else ()
                 found = op.callee.body(shape, *values, **constants)
             else:
-                found = op.callee(*values, **constants)
+                numbers = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in values]
+                found = op.callee(*numbers, **constants)  # a library may insist on numbers
         if not op.results:
             return []
         is_stack = len(op.results) == 1 and op.results[0].type is STACK  # a stack is itself a tuple

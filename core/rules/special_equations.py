@@ -144,9 +144,15 @@ def legendre(function: Any, at: int) -> None:
 
 
 def sph_harm_theta(dy, y, n, m, theta, phi):
-    raised = np.where(m < n, special.sph_harm_y(n, m + 1, theta, phi), 0)
-    slope = m / np.tan(theta) * y + np.sqrt(np.maximum((n - m) * (n + m + 1.0), 0)) * np.exp(-1j * phi) * raised
-    return dy * np.conj(slope)
+    """Half the difference of the functions of the orders above and below (DLMF 14.30, 14.10), also at the poles.
+
+    SciPy's function reads nothing but cos(theta), so it is even; at a pole the slope is that from within [0, pi].
+    """
+    above, below = np.maximum((n - m) * (n + m + 1.0), 0), np.maximum((n + m) * (n - m + 1.0), 0)
+    raised = np.where(above > 0, np.sqrt(above) * special.sph_harm_y(n, m + 1, theta, phi), 0)
+    lowered = np.where(below > 0, np.sqrt(below) * special.sph_harm_y(n, m - 1, theta, phi), 0)
+    half = np.where(np.sin(theta) < 0, -0.5, 0.5)
+    return dy * np.conj(half * (np.exp(-1j * phi) * raised - np.exp(1j * phi) * lowered))
 
 
 def degrees_and_orders(n: Any, m: Any, rank: int) -> tuple[Any, Any]:

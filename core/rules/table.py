@@ -124,8 +124,9 @@ class Rule:
     @cached_property
     def reads_arrays(self) -> bool:
         """Whether the function treats a list argument as an array."""
-        module = getattr(self.function, "__module__", None) or type(self.function).__module__
-        of_arrays = module.startswith(("numpy", "scipy")) and self.function not in SEQUENCES
+        kind = type(self.function)  # ``fortran``, without a module: the routines of BLAS and LAPACK
+        module = getattr(self.function, "__module__", None) or f"{kind.__module__}.{kind.__name__}"
+        of_arrays = module.startswith(("numpy", "scipy", "builtins.fortran")) and self.function not in SEQUENCES
         return bool(self.partials) or of_arrays and not self.is_zero
 
     def positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matrices import KINDS, positive, random
+from rule_tester import check_rule
 from scipy.linalg import blas, lapack
 
 import morula as mo
+from morula.core.rules import find_rule
 from morula.testing import check_gradients
 
 
@@ -106,3 +108,51 @@ def test_factors_and_solutions(kind):
 def test_a_failed_factorisation_is_refused():
     with pytest.raises(mo.NoDerivative, match="potrf"):
         mo.grad(lambda a: np.sum(lapack.dpotrf(a)[0]))(-np.eye(2))
+
+
+TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
+
+
+def routines(letter):
+    """The routines of one type that write into no argument, and that give a derivative of all of their results."""
+    kind = "complex" if letter in "cz" else "real"
+    number = 1.5 - 0.5j if letter in "cz" else 1.5
+    u, v, a, b, spd, lower = (
+        x.astype(TYPES[letter])
+        for x in (
+            *(random((2,), kind), random((2,), kind, 1), random((2, 2), kind), random((2, 2), kind, 1)),
+            *(positive((2, 2), kind) + 2 * np.eye(2), np.tril(random((2, 2), kind))),
+        )
+    )
+    yield {"s": "snrm2", "d": "dnrm2", "c": "scnrm2", "z": "dznrm2"}[letter], (u,)
+    for names, args in {
+        "gemv symv": (number, a, u, 0.5, v),
+        "gemm": (number, a, b, 0.5, b),
+        "ger geru gerc": (number, u, v, 1, 1, a, 0, 0),
+        "syr": (number, u, 1, 1, 0, 2, a),
+        "syr2": (number, u, v, 1, 1, 0, 1, 0, 2, a),
+        "dot dotu dotc": (u, v),
+        "lartg": (3.0, 4.0),
+        "potrf getrf": (spd,),
+        "posv gesv": (spd, b),
+        "trtri": (lower, 1),
+        "trtrs": (lower, b[:, :1], 1),
+        "potrs": (lower, b[:, :1], 1),
+        "getrs": (a, np.array([1, 1]), b[:, :1]),
+    }.items():
+        yield from ((letter + name, args) for name in names.split())
+
+
+ROUTINES = [
+    (getattr(module, name), args)
+    for letter in TYPES
+    for name, args in routines(letter)
+    for module in (blas, lapack)
+    if find_rule(getattr(module, name, None))
+]
+
+
+@pytest.mark.parametrize(("routine", "args"), ROUTINES, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_routine_of_each_type(routine, args):
+    tolerance = 2e-3 if routine.__name__.startswith(("function s", "function c")) else 1e-7
+    check_rule(routine, *args, rtol=tolerance, atol=tolerance)

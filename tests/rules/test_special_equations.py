@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rule_tester import check_rule
 from scipy import special
 
 import morula as mo
+from morula.core.rules import find_rule
+
+find_rule(special.erf)
 
 SLOPES = {
     "mathieu": (lambda x: [getattr(special, f"mathieu_{f}")(2, 1.3, x) for f in ("cem", "sem")], 40.0),
@@ -81,6 +85,62 @@ if hasattr(special, "legendre_p"):  # SciPy 1.15
     def test_legendre_functions(program):
         mo.testing.check_gradients(program, np.array([0.3, 0.6]), order=1)
 
+    @pytest.mark.parametrize("name", ["sph_harm_y", "sph_harm_y_all"])
+    @pytest.mark.parametrize("theta", [-0.3, 0.3, 3.4, 6.0])
+    def test_spherical_harmonics_beyond_the_poles(theta, name):
+        mo.testing.check_gradients(lambda t, p: getattr(special, name)(2, 1, t, p), theta, 0.4, order=1)
+
+    @pytest.mark.parametrize("m", [-2, -1, 0, 1, 2])
+    def test_the_slope_of_spherical_harmonics_at_a_pole_is_that_from_within(m):
+        slope = mo.grad(lambda t: special.sph_harm_y(2, m, t, 0.4).real)
+        for pole, near in ((0.0, 1e-9), (np.pi, np.pi - 1e-9)):
+            assert slope(pole) == pytest.approx(slope(near), abs=1e-7)
+
     def test_legendre_functions_twice():
         mo.testing.check_gradients(LEGENDRE["assoc_legendre_p"], 0.3)
         mo.testing.check_gradients(LEGENDRE["sph_harm_y"], 0.3)
+
+
+X = np.array([0.4, 0.2])
+FUNCTIONS = {
+    **{f"mathieu_{f}": (2, 1.3, 40.0 * X) for f in ("cem", "sem")},
+    **{f"mathieu_mod{f}": (2, 1.3, X) for f in ("cem1", "cem2", "sem1", "sem2")},
+    "pro_ang1": (1, 3, 1.5, X),
+    "obl_ang1": (1, 3, 1.5, X),
+    "pro_rad1": (1, 3, 1.5, 1.4),
+    "pro_rad2": (1, 3, 1.5, 2.0),
+    "obl_rad1": (1, 3, 1.5, X),
+    "obl_rad2": (1, 3, 1.5, 0.8),
+    "pro_ang1_cv": (1, 3, 1.5, special.pro_cv(1, 3, 1.5), X),
+    "obl_ang1_cv": (1, 3, 1.5, special.obl_cv(1, 3, 1.5), X),
+    "pro_rad1_cv": (1, 3, 1.5, special.pro_cv(1, 3, 1.5), 1.4),
+    "pro_rad2_cv": (1, 3, 1.5, special.pro_cv(1, 3, 1.5), 2.0),
+    "obl_rad1_cv": (1, 3, 1.5, special.obl_cv(1, 3, 1.5), 0.8),
+    "obl_rad2_cv": (1, 3, 1.5, special.obl_cv(1, 3, 1.5), 0.8),
+    "riccati_jn": (3, 0.7),
+    "riccati_yn": (2, 0.7),
+    "lqn": (3, 0.3),
+    "lqmn": (2, 3, 0.3),
+    "pbdn_seq": (3, 0.7),
+    "pbdv_seq": (3.4, 0.7),
+    "pbvv_seq": (2.4, 0.7),
+    "lmbda": (2.4, 0.7),
+    "airye": (np.array([0.7, 2.0]),),
+    "legendre_p": (3, X),
+    "legendre_p_all": (3, X),
+    "assoc_legendre_p": (3, 1, X),
+    "assoc_legendre_p_all": (3, 2, X),
+    "sph_legendre_p": (3, 1, X),
+    "sph_legendre_p_all": (3, 1, X),
+    "sph_harm_y": (3, 1, X, X + 0.3),
+    "sph_harm_y_all": (3, 2, X, X + 0.3),
+}
+"""The functions with the arguments of one case; those that this version of SciPy has not are left out.
+
+Nearer to one the radial prolate functions of the second kind that SciPy computes are no solutions of their equation.
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if hasattr(special, name)])
+def test_each_function(name):
+    check_rule(getattr(special, name), *FUNCTIONS[name], rtol=1e-5, atol=1e-5)
