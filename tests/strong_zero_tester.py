@@ -30,6 +30,7 @@ OF_WHOLE_MATRICES = {
     "cosm",
     "sinm",
     "tanm",
+    "gssv",
     *(f"function {letter}{name}" for letter in "sdcz" for name in ("getrs", "potrs", "trtri", "trtrs")),
 }
 """No part of these results is without the other entries of the matrix, though it may be a constant zero."""

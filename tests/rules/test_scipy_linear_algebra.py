@@ -146,6 +146,13 @@ def test_lu(shape, kind):
 def test_lu_solve(trans, shape, kind):
     a, b = random((3, 3), kind)[[1, 2, 0]], random(shape, kind)
     check_rule(linalg.lu_solve, linalg.lu_factor(a), b, trans, order=0)
+
+
+@KINDS
+@RIGHT_SIDES
+@pytest.mark.parametrize("trans", [0, 1, 2])
+def test_lu_solve_with_the_factors_of_a_matrix(trans, shape, kind):
+    a, b = random((3, 3), kind)[[1, 2, 0]], random(shape, kind)
     check_gradients(
         lambda a, b: np.sum(np.abs(linalg.lu_solve(linalg.lu_factor(a), b, trans)) ** 2), a, b, order=1 + (trans == 2)
     )
@@ -260,8 +267,13 @@ def test_functions_of_a_matrix(kind):
     check_rule(linalg.sqrtm, a)
     check_rule(linalg.signm, a - 2 * np.eye(2), order=1)
     check_rule(linalg.fractional_matrix_power, a, 0.3, order=1)
-    check_gradients(lambda a, t: linalg.fractional_matrix_power(a, t), a, 1.0, order=1)  # gives the matrix itself
     check_rule(linalg.expm, random((2, 2, 2), kind), order=1)
+
+
+@KINDS
+def test_the_first_power_which_is_the_matrix_itself(kind):
+    a = positive((2, 2), kind) / 2 + random((2, 2), kind) / 4
+    check_gradients(lambda a, t: linalg.fractional_matrix_power(a, t), a, 1.0, order=1)
 
 
 def test_expm_where_eigenvalues_repeat_and_eigenvectors_are_too_few():
