@@ -17,11 +17,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rule_cases
-import scipy.linalg
-import scipy.ndimage
-import scipy.optimize
-import scipy.signal
-import scipy.sparse.linalg
 from scipy import special
 
 import morula.core.rules as rules
