@@ -12,6 +12,7 @@ from matrices import positive, random
 from numpy._core import umath
 from rule_tester import check_rule
 from scipy import linalg, special
+from scipy.sparse import _sparsetools
 from scipy.sparse.linalg._dsolve import _superlu
 
 from morula.core.rules import find_rule
@@ -66,7 +67,13 @@ def test_tensordot(axes):
     check_rule(np.linalg.tensordot, X, X.T + 1, axes=axes)
 
 
+STARTS, COLUMNS = np.array([0, 2, 4], np.int32), np.array([0, 1, 0, 1], np.int32)
+
+
 def test_the_solver_of_sparse_systems():
-    indices, starts = np.array([0, 1, 0, 1], np.int32), np.array([0, 2, 4], np.int32)
     options = {"ColPerm": "NATURAL"}
-    check_rule(_superlu.gssv, 2, 4, A.ravel(), indices, starts, A[0], 1, options=options, known=(2, 5))
+    check_rule(_superlu.gssv, 2, 4, A.ravel(), COLUMNS, STARTS, A[0], 1, options=options, known=(2, 5))
+
+
+def test_a_part_of_a_sparse_matrix():
+    check_rule(_sparsetools.get_csr_submatrix, 2, 2, STARTS, COLUMNS, A.ravel(), 0, 2, 1, 2, known=(4,))
