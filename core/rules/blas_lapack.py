@@ -7,6 +7,7 @@ arguments. Vectors are taken to be contiguous, the default of ``incx`` and ``off
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,22 @@ def each(
     module: Any, name: str, pullback: Callable[..., Any], letters: str = "sdcz", writes: tuple[str, ...] = ()
 ) -> None:
     """Register the wrappers of one routine for the types that it has."""
-    joint([getattr(module, letter + name) for letter in letters], pullback, writes)
+    for letter in letters:
+        joint(getattr(module, letter + name), of_real(pullback) if letter in "sd" else pullback, writes)
+
+
+def of_real(pullback: Callable[..., Any]) -> Callable[..., Any]:
+    """The pullback of a routine of real numbers: the wrappers take the real parts of complex arrays."""
+
+    @wraps(pullback)
+    def of_real_parts(dy: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return pullback(dy, y, *map(real_part, args), **{name: real_part(x) for name, x in kwargs.items()})
+
+    return of_real_parts
+
+
+def real_part(x: Any) -> Any:
+    return np.real(x) if np.iscomplexobj(x) else x
 
 
 def refuse_strides(*given: tuple[int | None, int | None]) -> None:
@@ -98,7 +114,8 @@ each(blas, "copy", copy_pullback, writes=("y",))
 each(blas, "dot", dot_pullback, "sd")
 each(blas, "dotu", dot_pullback, "cz")
 each(blas, "dotc", dotc_pullback, "cz")
-joint([getattr(blas, name) for name in ("snrm2", "dnrm2", "scnrm2", "dznrm2")], nrm2_pullback)
+each(blas, "nrm2", nrm2_pullback, "sd")
+joint([blas.scnrm2, blas.dznrm2], nrm2_pullback)
 each(lapack, "lartg", lartg_pullback, "sd")
 
 

@@ -152,7 +152,18 @@ ROUTINES = [
 ]
 
 
-@pytest.mark.parametrize(("routine", "args"), ROUTINES, ids=lambda x: getattr(x, "__name__", ""))
+def name(x):
+    return getattr(x, "__name__", "")
+
+
+@pytest.mark.parametrize(("routine", "args"), ROUTINES, ids=name)
 def test_a_routine_of_each_type(routine, args):
     tolerance = 2e-3 if routine.__name__.startswith(("function s", "function c")) else 1e-7
     check_rule(routine, *args, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(("routine", "args"), [r for r in ROUTINES if r[0].__name__.startswith("function d")], ids=name)
+def test_a_routine_of_real_numbers_takes_the_real_parts_of_complex_arrays(routine, args):
+    args = [x * (1 + 0.25j) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in args]
+    check_rule(routine, *args, order=1)
