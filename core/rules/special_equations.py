@@ -23,13 +23,16 @@ from .table import elementwise, vjp
 RADIANS = 0.017453292519943295
 
 
-def with_slope(function: Any, second: Callable[..., Any], at: int, unit: float = 1.0) -> None:
+def with_slope(function: Any, second: Callable[..., Any], at: int, unit: float = 1.0, real_only: bool = False) -> None:
     """Register a function that returns (y, y'); ``second(y, slope, *args)`` is y'', and ``args[at]`` is x.
 
     ``unit``: the derivative of the equation's variable by x (SciPy may take degrees).
+    ``real_only``: whether complex x are refused.
     """
 
     def pullback(dy, y, *args):
+        if real_only and np.iscomplexobj(args[at]):
+            raise NoDerivative(f"scipy.special.{function.__name__} has a derivative for real arguments only")
         d_value, d_slope = dy
         g = 0.0 if d_value is None else d_value * np.conj(y[1])
         g = g if d_slope is None else g + d_slope * np.conj(second(y[0], y[1], *args))
@@ -124,7 +127,7 @@ with_slope(special.riccati_jn, riccati, 1)
 with_slope(special.riccati_yn, riccati, 1)
 with_slope(special.lqn, legendre_of_second_kind, 1)
 with_slope(special.lqmn, associated_legendre_of_second_kind, 2)
-with_slope(special.pbdn_seq, parabolic_cylinder, 1)
+with_slope(special.pbdn_seq, parabolic_cylinder, 1, real_only=True)  # SciPy's results for complex ones are not analytic
 with_slope(special.pbdv_seq, parabolic_cylinder, 1)
 with_slope(special.pbvv_seq, parabolic_cylinder, 1)
 with_slope(special.lmbda, bessel_lambda, 1)

@@ -43,6 +43,7 @@ DIFFERENT = {
     "qr": {"zeros"},
     "real_number": {"complex", "complex in single precision"},
     "resize": {"empty"},
+    "riccati_jn": {"an infinity", "a negative infinity"},  # SciPy gives memory that nothing was written into
     "signm": {"single precision", "complex in single precision"},
     "toeplitz": {"empty"},
     "zeta": {"single precision"},
@@ -77,6 +78,8 @@ SLOW = {
     ),
 }
 """Distributions whose slopes are integrals: typed IR takes many seconds for each when it is interpreted, so they run as given."""
+ENDLESS = ("pro_", "obl_", "lmbda")
+"""Beginnings of the names of functions that SciPy never comes back from at some values: they run as given, too."""
 OF_FREE_PHASE = {"eig", "eigh", "svd"}
 """Complex vectors have a phase that no derivative tells."""
 UNDEFINED = (ValueError, TypeError, ArithmeticError, IndexError, np.linalg.LinAlgError)
@@ -181,7 +184,7 @@ def check(cases: list[Case]) -> None:
     failures = []
     for case in cases:
         paths = Paths(case)
-        is_slow = case.function.__name__ in SLOW
+        is_slow = case.function.__name__ in SLOW or case.function.__name__.startswith(ENDLESS)
         found = [
             (name, d)
             for name, of in {"as given": lambda x: x, **({} if is_slow else POINTS)}.items()

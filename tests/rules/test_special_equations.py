@@ -67,6 +67,12 @@ def test_a_negative_order_is_refused():
         mo.grad(lambda x: special.pbdv_seq(-2.4, x)[1].sum())(0.7)
 
 
+def test_a_complex_argument_of_a_function_that_is_not_analytic_is_refused():
+    for i in (0, 1):
+        with pytest.raises(mo.NoDerivative, match="pbdn_seq .* real arguments only"):
+            mo.grad(lambda z, i=i: special.pbdn_seq(3, z)[i][1].real)(0.7 + 0.2j)
+
+
 if hasattr(special, "legendre_p"):  # SciPy 1.15
     LEGENDRE = {
         "legendre_p": lambda z: special.legendre_p(3, z),
