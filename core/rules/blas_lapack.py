@@ -115,7 +115,7 @@ each(blas, "dot", dot_pullback, "sd")
 each(blas, "dotu", dot_pullback, "cz")
 each(blas, "dotc", dotc_pullback, "cz")
 each(blas, "nrm2", nrm2_pullback, "sd")
-joint([blas.scnrm2, blas.dznrm2], nrm2_pullback)
+joint([getattr(blas, name) for name in ("scnrm2", "dznrm2")], nrm2_pullback)
 each(lapack, "lartg", lartg_pullback, "sd")
 
 
