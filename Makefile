@@ -5,12 +5,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-paths test-thirdparty test-peers fuzz lint format bench clean help
+.PHONY: demo test test-random test-paths test-thirdparty test-peers fuzz lint format bench clean help
 .NOTPARALLEL:
 
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
+	@echo "make test-random      run the tests on random programs with all programs; make test draws a third of them"
 	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; 10 minutes"
 	@echo "make test-thirdparty  differentiate third-party packages that know nothing of morula"
 	@echo "make test-peers       run the tests of HIPS/autograd with morula as the engine"
@@ -26,6 +27,9 @@ demo: .venv/installed-examples
 test: .venv/installed-test
 	$(BIN)/pytest -n 2 --dist loadfile --ignore tests/thirdparty tests
 	$(BIN)/pytest -n 2 --dist loadfile --doctest-modules src/morula docs
+
+test-random: .venv/installed-test
+	MORULA_TEST_RANDOM=all $(BIN)/pytest -n 2 --dist loadfile $$(grep -rl sample_sizes --include 'test_*.py' tests)
 
 test-paths: .venv/installed-test
 	$(BIN)/pytest -n 2 -m paths tests/rules/test_every_path.py

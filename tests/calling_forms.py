@@ -357,8 +357,9 @@ def as_argument(name: str, value: str) -> str:
     return "out" if name.startswith("out") else value
 
 
-def all_forms() -> list[Form]:
-    return list({form.name: form for callee in callees() for form in forms(callee)}.values())
+@cache
+def all_forms() -> tuple[Form, ...]:
+    return tuple({form.name: form for callee in callees() for form in forms(callee)}.values())
 
 
 # Running one

@@ -17,6 +17,7 @@ import pytest
 from fuzz.duals import DualNumPy, forward_gradient
 from fuzz.families.mutation import POINT, PureWriter, Writer, program
 from hypothesis import HealthCheck, assume, given, note, settings, strategies as st
+from sample_sizes import drawn
 
 import morula as mo
 from morula.core.testing.differences import ridders
@@ -59,7 +60,7 @@ def forward_reference(source):
     return gradient if all(np.abs(g).max() < 1e6 for g in gradient) else None
 
 
-@settings(max_examples=70, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(70), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_a_random_program_has_the_gradient_of_forward_mode(seed):
     source = program(seed)
@@ -69,7 +70,7 @@ def test_a_random_program_has_the_gradient_of_forward_mode(seed):
     compare(load(source, np=np, math=math), reference)
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(50), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_a_random_pure_program_has_the_gradient_of_forward_mode(seed):
     source = program(seed, PureWriter)
@@ -79,7 +80,7 @@ def test_a_random_pure_program_has_the_gradient_of_forward_mode(seed):
     compare(load(source, np=np, math=math), reference)
 
 
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(12), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.sampled_from([Writer, PureWriter]))
 def test_a_random_program_has_second_derivatives(seed, writer):
     source = program(seed, writer)

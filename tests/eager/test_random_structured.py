@@ -13,6 +13,7 @@ import pytest
 from fuzz.families.structured import case, compile_program
 from fuzz.judge import recording
 from hypothesis import HealthCheck, given, note, settings, strategies as st
+from sample_sizes import drawn
 
 import morula as mo
 from morula.core.eager.structured.functions import compiled_for
@@ -68,7 +69,7 @@ def check_second_order(text: str, args: tuple, direction: tuple) -> None:
         assert_same(g, expected, 1e-7)
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(120), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_compiled_recorded_and_differenced_gradients_agree(seed):
@@ -78,7 +79,7 @@ def test_compiled_recorded_and_differenced_gradients_agree(seed):
     check(text, args, direction)
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(25), suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_second_derivatives_agree(seed):

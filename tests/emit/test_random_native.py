@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from sample_sizes import drawn
 
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
@@ -160,7 +161,7 @@ class RandomProgram:
 
 
 @pytest.mark.parametrize("n", [6, 80])
-@settings(max_examples=40)
+@settings(max_examples=drawn(40))
 @given(choose=st.randoms(use_true_random=False))
 def test_random_programs_run_as_in_numpy(n, choose):
     function = RandomProgram(choose, n).function(8)

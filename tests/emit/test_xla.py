@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from random_typed import programs
+from sample_sizes import drawn
 
 jax = pytest.importorskip("jax")
 
@@ -19,7 +20,7 @@ from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
 from morula.core.ir.evaluate import evaluate  # noqa: E402
 from morula.core.ir.typed import FLOAT64, INT64, STACK, ArrayType, Dim, callback, debug_print, stack_new  # noqa: E402
 
-SETTINGS = settings(max_examples=15, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=drawn(15), suppress_health_check=list(HealthCheck))
 F8 = np.dtype(np.float64)
 
 

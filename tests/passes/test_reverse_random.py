@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from random_typed import programs
+from sample_sizes import drawn
 from typed_tester import gradient, total
 
 from morula.core.ir.builder import Builder
@@ -41,7 +42,7 @@ def is_double(f: Function) -> bool:
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("target", ["native", "xla"])
 def test_random_programs(target, dynamic):
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=drawn(25), suppress_health_check=list(HealthCheck))
     @given(programs(dynamic=dynamic))
     def run(case):
         f, args = case

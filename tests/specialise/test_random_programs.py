@@ -10,6 +10,7 @@ import pytest
 from fuzz.families.structured import case, compile_program
 from hypothesis import HealthCheck, assume, given, note, settings, strategies as st
 from path_tester import assert_same
+from sample_sizes import drawn
 
 import morula as mo
 from morula.core.ir.evaluate import evaluate
@@ -22,7 +23,7 @@ QUIET = {"suppress_health_check": list(HealthCheck), "deadline": None}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
-def drawn(seed):
+def program_of(seed):
     """A random program and its arguments; one whose value is of moderate size."""
     text, args, _ = case(random.Random(seed))
     note(text)
@@ -36,10 +37,10 @@ def drawn(seed):
     return f, args
 
 
-@settings(max_examples=40, **QUIET)
+@settings(max_examples=drawn(40), **QUIET)
 @given(st.integers(0, 2**32))
 def test_the_typed_program_computes_what_python_does(seed):
-    f, args = drawn(seed)
+    f, args = program_of(seed)
     program = specialise(f, args, {})
     given_args = copy.deepcopy(args)
     leaves, _ = scan((given_args, {}))
@@ -48,10 +49,10 @@ def test_the_typed_program_computes_what_python_does(seed):
         assert_same(program.result(results, leaves, objects_of((given_args, {}))), f(*args), 1e-9, "the value")
 
 
-@settings(max_examples=12, **QUIET)
+@settings(max_examples=drawn(12), **QUIET)
 @given(st.integers(0, 2**32), st.sampled_from(["native", "xla"]))
 def test_the_sweeps_give_the_eager_gradient(seed, target):
-    f, args = drawn(seed)
+    f, args = program_of(seed)
     function = simplify(specialise(f, args, {}).function)
     if not function.block.results:
         return  # an argument as it is
@@ -63,10 +64,10 @@ def test_the_sweeps_give_the_eager_gradient(seed, target):
 
 
 @pytest.mark.parametrize("target", ["native", "xla"])
-@settings(max_examples=6, **QUIET)
+@settings(max_examples=drawn(6), **QUIET)
 @given(seed=st.integers(0, 2**32))
 def test_compiled_gradients_are_those_of_the_eager_path(target, seed):
-    f, args = drawn(seed)
+    f, args = program_of(seed)
     derivative = mo.value_and_grad(f, range(len(args)))
     value, gradient = mo.jit(derivative, target=target)(*args)
     expected, slopes = derivative(*args)
