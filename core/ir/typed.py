@@ -78,7 +78,7 @@ class ArrayType:
 
     @property
     def is_static(self) -> bool:
-        return not any(isinstance(d, Dim) for d in self.shape)
+        return Dim not in map(type, self.shape)
 
     def __str__(self) -> str:
         kind = self.dtype.name if not self.weak else _PYTHON[self.dtype.kind]

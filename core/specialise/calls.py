@@ -37,7 +37,7 @@ from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, l
 from .sequences import Sequence, sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
-from .suspended import started
+from .suspended import has_yield, started
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
@@ -281,7 +281,7 @@ class Calls:
             if isinstance(node, ast.Lambda):
                 self.trace.go_to(node.body)
                 return self.body_of_lambda(node)
-            if is_generator(node):
+            if any(map(has_yield, node.body)):
                 return started(self.trace, node, scope)
             jump = (
                 self.trace.statements.run(node.body)
@@ -432,17 +432,6 @@ class Calls:
 
 def _has_loop(code: types.CodeType) -> bool:
     return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
-
-
-def is_generator(node: Any) -> bool:
-    waiting = list(node.body)
-    while waiting:
-        n = waiting.pop()
-        if isinstance(n, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(n, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting += ast.iter_child_nodes(n)
-    return False
 
 
 def _are_pythons(args: Any) -> bool:
