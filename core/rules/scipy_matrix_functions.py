@@ -163,6 +163,8 @@ joint(scipy.linalg.solve_discrete_are, solve_discrete_are_pullback)
 
 def diagonal_sums(g: Any, offsets: range) -> Any:
     """The sums along the diagonals of the matrices ``g`` (..., m, n): (..., len(offsets))."""
+    if not offsets:
+        return np.zeros((*g.shape[:-2], 0), g.dtype)
     return np.stack([np.trace(g, k, -2, -1) for k in offsets], axis=-1)
 
 

@@ -62,6 +62,22 @@ def test_medians_without_nan():
     check(lambda a: (np.nanmedian(a), np.nanmedian(a, 1), np.nanmedian(a, 0, keepdims=True)), holes)
 
 
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest"])
+@pytest.mark.parametrize("q", [30.0, [25.0, 50.0], np.float64(40.0), np.array([10, 90])], ids=str)
+@pytest.mark.parametrize(
+    "a",
+    [A, A.astype(np.float32), np.where(A > 1.5, np.nan, A), (10 * A).astype(int)],
+    ids=["float64", "float32", "nan", "int"],
+)
+def test_quantiles_have_numpys_dtype(a, q, method):
+    check(lambda a: (np.percentile(a, q, axis=1, method=method), np.percentile(a, q, method=method)), a, rtol=1e-6)
+
+
+def test_what_is_made_of_nothing():
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        check(lambda a: (np.nanmedian(a, axis=1), np.resize(a, (2, 3)), np.percentile(a.T, 30.0, axis=1)), A[:, :0])
+
+
 def test_reductions_of_nothing():
     check(lambda a: (a[:0].sum(), a[:0].prod(0), (a[:0] > 0).all(), np.max(a[:0], initial=-1.0)), A)
     with pytest.raises(ValueError, match="zero-size array"):
@@ -316,7 +332,7 @@ def test_what_has_no_fixed_shape_is_refused_with_a_remedy():
 def test_shapes_that_do_not_fit_are_errors_at_once():
     for program, error, text in (
         (lambda a: a + a[:, :3], BadInput, "could not be broadcast"),
-        (lambda a: a @ a, BadInput, "summed over are 4 and 3"),
+        (lambda a: a @ a, BadInput, "summed over differ: 4 and 3"),
         (lambda a: a.reshape(5, -1), BadInput, "cannot reshape array of size 12"),
         (lambda a: np.concatenate([a, a.T]), BadInput, "must match exactly, but along dimension 1"),
         (lambda a: a.sum(2), np.exceptions.AxisError, "out of bounds"),

@@ -281,7 +281,10 @@ def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
 @traces(np.resize)
 def resize(trace: Trace, a: Any, new_shape: Any) -> Any:
     flat = trace.call(np.ravel, a)
-    n = static(value(trace, flat), "np.resize").type.shape[0]
+    x = static(value(trace, flat), "np.resize")
+    n = x.type.shape[0]
+    if n == 0:  # NumPy gives zeros
+        return trace.call(np.zeros, new_shape, x.type.dtype)
     return trace.call(operator.getitem, flat, np.resize(np.arange(n), new_shape))
 
 

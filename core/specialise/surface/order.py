@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -66,7 +67,9 @@ def _all_axes(trace: Trace, a: Any, axis: Any) -> tuple[Any, int, tuple[int, ...
     rest = [i for i in range(x.type.ndim) if i not in axes]
     moved = trace.call(np.transpose, trace.wrap(x), [*rest, *axes]) if x.type.ndim else trace.wrap(x)
     shape = tuple(length(x.type.shape[i]) for i in rest)
-    flat = trace.call(np.reshape, moved, (*shape, -1))
+    sizes = [x.type.shape[i] for i in axes]
+    merged = math.prod(sizes) if all(isinstance(n, int) for n in sizes) else -1  # -1 has no meaning if one is 0
+    flat = trace.call(np.reshape, moved, (*shape, merged))
     return flat, x.type.ndim, axes
 
 
@@ -105,6 +108,10 @@ def nanmedian(
     x, ndim, axes = _all_axes(trace, a, axis)
     if not value(trace, x).type.is_inexact:
         return median(trace, a, axis, None, False, keepdims)
+    if 0 in value(trace, x).type.shape[-1:]:
+        kind = value(trace, x).type
+        found = call(np.full, tuple(length(n) for n in kind.shape[:-1]), np.nan, kind.dtype)
+        return _scalar(trace, _restored(trace, found, ndim, axes, keepdims))
     x = call(np.sort, x, axis=-1)  # NaNs are last
     count = call(np.sum, call(np.logical_not, call(np.isnan, x)), axis=-1, keepdims=True)
     low = call(np.maximum, call(operator.floordiv, call(operator.sub, count, 1), 2), 0)
@@ -134,30 +141,32 @@ def _quantile(scale: float) -> Any:
         interpolation: Any = None,
     ) -> Any:
         refuse_given("np.quantile", out=out, weights=weights, interpolation=interpolation)
-        if method not in _METHODS:
-            raise refuse(f"np.quantile(method={method!r})", f"the methods are {', '.join(_METHODS)}")
+        if method not in _PLACES:
+            raise refuse(f"np.quantile(method={method!r})", f"the methods are {', '.join(_PLACES)}")
         call = trace.call
         x, ndim, axes = _all_axes(trace, a, axis)
         x = call(np.moveaxis, call(np.sort, x, axis=-1), -1, 0)
-        if not x.type.is_inexact:
+        n, is_inexact = length(x.type.shape[0]), x.type.is_inexact
+        if not is_inexact and method == "linear":
             x = call(np.asarray, x, float)
-        n = length(x.type.shape[0])
         fraction = q if scale == 1 else call(np.true_divide, q, scale)
         place = call(np.multiply, fraction, call(operator.sub, n, 1))
-        place = _METHODS[method](call, place)
-        low = call(np.floor, place)
+        low = call(_PLACES[method], place)
         index = call(np.asarray, low, np.int64)
-        above = call(np.minimum, call(operator.add, index, 1), call(operator.sub, n, 1))
-        rest = call(operator.sub, place, low)
-        wide = (..., *[None] * (x.type.ndim - 1))
-        t = call(operator.getitem, call(np.asarray, rest, x.type.dtype), wide)
-        lower, upper = (call(operator.getitem, x, i) for i in (index, above))
-        gap = call(operator.sub, upper, lower)
-        from_low = call(operator.add, lower, call(operator.mul, gap, t))
-        from_high = call(operator.sub, upper, call(operator.mul, gap, call(operator.sub, 1, t)))
-        found = call(np.where, call(operator.ge, t, 0.5), from_high, from_low)
-        last = call(np.isnan, call(operator.getitem, x, -1))
-        found = call(np.where, last, np.array(np.nan, x.type.dtype), found)
+        found = call(operator.getitem, x, index)
+        if method == "linear":
+            above = call(np.minimum, call(operator.add, index, 1), call(operator.sub, n, 1))
+            rest = call(operator.sub, place, low)
+            wide = (..., *[None] * (x.type.ndim - 1))
+            t = call(operator.getitem, call(np.asarray, rest, _dtype_with(value(trace, q).type, x.type.dtype)), wide)
+            lower, upper = found, call(operator.getitem, x, above)
+            gap = call(operator.sub, upper, lower)
+            from_low = call(operator.add, lower, call(operator.mul, gap, t))
+            from_high = call(operator.sub, upper, call(operator.mul, gap, call(operator.sub, 1, t)))
+            found = call(np.where, call(operator.ge, t, 0.5), from_high, from_low)
+        if is_inexact:
+            last = call(np.isnan, call(operator.getitem, x, -1))
+            found = call(np.where, last, np.array(np.nan, found.dtype), found)
         if keepdims and axes:
             q_ndim = value(trace, q).type.ndim
             found = call(np.expand_dims, found, tuple(q_ndim + i for i in axes))
@@ -166,12 +175,12 @@ def _quantile(scale: float) -> Any:
     return apply
 
 
-_METHODS: dict[str, Any] = {
-    "linear": lambda call, place: place,
-    "lower": lambda call, place: call(np.floor, place),
-    "higher": lambda call, place: call(np.ceil, place),
-    "nearest": lambda call, place: call(np.rint, place),
-}
+def _dtype_with(q: Any, dtype: np.dtype) -> np.dtype:
+    """Return the dtype of quantiles of ``dtype`` at ``q``: a Python number leaves it as it is."""
+    return dtype if q.weak else np.result_type(dtype, q.dtype if q.is_inexact else np.float64)
+
+
+_PLACES: dict[str, Any] = {"linear": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 traces(np.quantile)(_quantile(1))
 traces(np.percentile)(_quantile(100))
 

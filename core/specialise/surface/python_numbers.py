@@ -32,7 +32,9 @@ def real_number(trace: Trace, x: Any) -> Value:
         x = trace.call(float, x)
     v = scalar_of(trace.builder, trace.value(x))
     if v.type.dtype.kind == "c":
-        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+        if v.type.weak:
+            raise TypeError("float() argument must be a string or a real number, not 'complex'")
+        v = trace.value(trace.call(np.real, trace.wrap(v)))  # NumPy's numbers drop the imaginary part, with a warning
     return weak(trace.builder, v, _F)
 
 
