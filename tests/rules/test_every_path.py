@@ -199,6 +199,8 @@ def test_every_path_gives_the_same_derivatives(file):
         check([case for case in sample(file, COUNT) if case.function not in OF_ANY_ORDER])
 
 
+NO_BACK_END = {np.longdouble, np.clongdouble}
+"""Back ends have no numbers of more than double precision."""
 BATCH = 12
 """How many functions stand in one compiled program."""
 SHARE = {"native": 1, "xla": 4}
@@ -210,7 +212,7 @@ SHARE = {"native": 1, "xla": 4}
 def test_a_sample_compiled_by_a_back_end_gives_the_same_derivatives(file, target):
     chosen = [case for case in sample(file, 1) if int(hash_of(case), 16) % SHARE[target] == 0]
     chosen = [case for case in chosen if case.function not in OF_ANY_ORDER and not has_refused_forms(case.function)]
-    chosen = [case for case in chosen if case.function.__name__ not in DIFFERENT]
+    chosen = [case for case in chosen if case.function.__name__ not in DIFFERENT and case.function not in NO_BACK_END]
     failures = []
     for i in range(0, len(chosen), BATCH):
         batch = chosen[i : i + BATCH]
