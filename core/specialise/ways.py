@@ -33,6 +33,9 @@ MOST = 24
 
 _OPAQUE = (type, ModuleType, ast.AST, Trace, Value, Operation, Block, np.ndarray, np.generic)
 
+_OF_IMPORTS = ("__loader__", "__spec__", "__builtins__")
+"""What the import system puts into a module's namespace; a loader may lead to all that a test runner or a notebook holds."""
+
 
 class Fork(BaseException):
     """The rest of a body must be interpreted once for each branch of a condition."""
@@ -89,6 +92,9 @@ def reachable(roots: Iterable[Any], afters: list[After]) -> set[int]:
         if isinstance(x, FunctionType):
             waiting += [x.__closure__, x.__defaults__, x.__kwdefaults__, x.__dict__]
             continue
-        waiting += gc.get_referents(x)
+        if type(x) is dict and "__loader__" in x:  # a module's namespace
+            waiting += [e for key, e in x.items() if key not in _OF_IMPORTS]
+        else:
+            waiting += gc.get_referents(x)
         waiting += [after[id(x)][1] for after in afters if id(x) in after]
     return set(seen)

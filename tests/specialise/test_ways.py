@@ -392,3 +392,13 @@ def test_a_program_that_raises_on_every_path_of_nested_conditions(target):
     for x in POINTS:
         how, text = verdict(raises_on_every_path, compiled, (x,))
         assert how == "right", text
+
+
+def test_what_the_import_system_holds_is_not_searched():
+    class Loader:
+        def __init__(self):
+            self.modules = [object() for _ in range(3)]
+
+    loader, own = Loader(), [1.0]
+    found = ways.reachable([{"__name__": "program", "__loader__": loader, "own": own}], [])
+    assert id(own) in found and id(loader) not in found and id(loader.modules) not in found
