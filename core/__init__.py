@@ -109,7 +109,7 @@ from .implicit import constant, implicit
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
-    from .compilation.jitted import jit
+    from .compilation.just_in_time import jit
     from .values import tree
 
 __all__ = [
@@ -143,7 +143,7 @@ __all__ = [
 _LATER = {
     "callback": "callbacks",
     "debug": "debug",
-    "jit": "compilation.jitted",
+    "jit": "compilation.just_in_time",
     "random": "random",
     "tree": "values.tree",
 }

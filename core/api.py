@@ -50,7 +50,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-class _Transformed:
+class Transformed:
     """A derivative of ``f`` as a callable; inside recorded code it runs on a tape nested in that code's tape.
 
     ``trace(trace, args, kwargs)`` traces it into a compiled program; ``made`` is the function of this module that made
@@ -65,13 +65,13 @@ class _Transformed:
 
     def __repr__(self) -> str:
         transform, f, argnums, *_ = self.made
-        name = repr(f) if isinstance(f, _Transformed) else getattr(f, "__qualname__", None) or repr(f)
+        name = repr(f) if isinstance(f, Transformed) else getattr(f, "__qualname__", None) or repr(f)
         return f"{transform.__name__}({name}{'' if isinstance(argnums, int) and argnums == 0 else f', {argnums!r}'})"
 
-    def __copy__(self) -> _Transformed:
+    def __copy__(self) -> Transformed:
         return self
 
-    def __deepcopy__(self, memo: Any) -> _Transformed:
+    def __deepcopy__(self, memo: Any) -> Transformed:
         """Return itself: functions are not copied."""
         return self
 
@@ -179,9 +179,13 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         argnums: the position of the argument to differentiate, or several (the gradient is then a tuple).
         has_aux: return ``(gradient, aux)``.
 
+    Returns:
+        A function of the arguments of ``f`` that returns the gradient, in the structure of the argument.
+
     Raises:
         BadInput: ``f`` is not callable, ``argnums`` is out of range, the argument holds no number, or the output is not
             a real scalar.
+        NoDerivative: a cotangent reaches a call that has neither rule nor source.
 
     >>> grad(lambda x: x**3)(2.0)
     12.0
@@ -196,7 +200,7 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -
         value, gradients = differentiated.trace(trace, args, kwargs)  # type: ignore[attr-defined]
         return (gradients, value[1]) if has_aux else gradients
 
-    return _Transformed(f, run, trace, grad, f, argnums, has_aux)
+    return Transformed(f, run, trace, grad, f, argnums, has_aux)
 
 
 def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
@@ -234,7 +238,7 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
         y, gradients = trace_value_and_grad(trace, f, positions, has_aux, args, kwargs)
         return y, gradients[0] if single else gradients
 
-    return _Transformed(f, run, trace, value_and_grad, f, argnums, has_aux)
+    return Transformed(f, run, trace, value_and_grad, f, argnums, has_aux)
 
 
 def _value_and_gradients(
@@ -341,7 +345,7 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
             raise nothing_returned(f)
         return trace.call(jacobians.of_run, OfOneArgument(back), y, args[position], position, back.is_linear)
 
-    return _Transformed(f, run, trace, jacobian, f, argnums)
+    return Transformed(f, run, trace, jacobian, f, argnums)
 
 
 class _Gradient:
@@ -386,6 +390,12 @@ def forwarddiff(f: Function, x: Any) -> Any:
         f: a function of x alone that returns a real number or array.
         x: a real number or array.
 
+    Returns:
+        The value ``f(x)``.
+
+    Raises:
+        BadInput: ``f`` is not callable.
+
     >>> grad(lambda x: forwarddiff(lambda u: u**3, x))(2.0)
     12.0
     """
@@ -424,6 +434,9 @@ def show(f: Function, *args: Any) -> None:
         f: the function.
         *args: arguments whose types the sweeps are written for; floats if none are given.
 
+    Raises:
+        BadInput: ``f`` is not callable, is not written in Python, or its source cannot be read.
+
     >>> show(lambda x: x * x)
     def lambda_forward(x):
         return (x * x, x)
@@ -440,7 +453,14 @@ def show(f: Function, *args: Any) -> None:
 def ir(f: Function) -> IR:
     """Return the structured intermediate representation of ``f``, which prints as text.
 
+    Args:
+        f: a Python function or method.
+
+    Returns:
+        The IR of its source, before types are inferred.
+
     Raises:
+        BadInput: ``f`` is not callable, or is not written in Python.
         Unstructured: the structured form cannot express the source (``try``, ``yield``, ``with``, nested functions);
             such a function is differentiated by recording instead.
 

@@ -52,9 +52,9 @@ zero(philox)
 class Generator:
     """A stream of random numbers.
 
-    ``size`` is a shape, or None for a single number (or for the common shape of the parameters); ``dtype`` float64 or
-    float32.  A method advances the counter by as many blocks of four words as it needs.  The methods are named as those
-    of ``numpy.random.Generator``; they draw other numbers.
+    In all methods ``size`` is a length or a shape, or None for a single number (or for the broadcast shape of the
+    parameters), and ``dtype`` is float64 or float32.  A method advances the counter by as many blocks of four words as
+    it needs.  The methods have the names of those of ``numpy.random.Generator``, but draw other numbers.
 
     Args:
         seed: an integer of up to 64 bits; the same seed gives the same stream.
@@ -81,7 +81,11 @@ class Generator:
         return f"Generator(key={self.key}, counter={self.counter})"
 
     def bits(self, size: Shape = None, width: int = 64) -> Any:
-        """Return ``width`` (32 or 64) random bits per value, as uint64."""
+        """Return ``width`` (32 or 64) random bits per value, as uint64.
+
+        >>> Generator(1).bits(3).dtype
+        dtype('uint64')
+        """
         shape = _shape(size)
         n = 1
         for length in shape:
@@ -98,6 +102,9 @@ class Generator:
     def random(self, size: Shape = None, dtype: Any = np.float64) -> Any:
         """Return numbers uniform in [0, 1): multiples of 2^-53, or of 2^-24 for float32.
 
+        Raises:
+            BadInput: ``dtype`` is neither float64 nor float32.
+
         >>> bool(0 <= Generator(1).random() < 1)
         True
         """
@@ -112,7 +119,11 @@ class Generator:
         return ((self.bits(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2**-52
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Return numbers uniform in [low, high); differentiable in both."""
+        """Return numbers uniform in [low, high); differentiable in both.
+
+        >>> Generator(1).uniform(np.zeros(3), 2.0).shape
+        (3,)
+        """
         return low + (high - low) * self.random(_common(size, low, high), dtype)
 
     def standard_normal(self, size: Shape = None, dtype: Any = np.float64) -> Any:
@@ -120,7 +131,11 @@ class Generator:
         return ndtri(self._inside(size, dtype))
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Return normal numbers of mean ``loc`` and standard deviation ``scale``; differentiable in both."""
+        """Return normal numbers of mean ``loc`` and standard deviation ``scale``; differentiable in both.
+
+        >>> Generator(1).normal(5.0, 0.0)
+        np.float64(5.0)
+        """
         return loc + scale * self.standard_normal(_common(size, loc, scale), dtype)
 
     def exponential(self, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
@@ -128,14 +143,25 @@ class Generator:
         return -np.log1p(-self.random(_common(size, scale), dtype)) * scale
 
     def bernoulli(self, p: Any = 0.5, size: Shape = None) -> Any:
-        """Return bools that are True with probability ``p``."""
+        """Return bools that are True with probability ``p``.
+
+        >>> Generator(1).bernoulli(1.0, 3).tolist()
+        [True, True, True]
+        """
         return self.random(_common(size, p)) < p
 
     def integers(self, low: Any, high: Any = None, size: Shape = None) -> Any:
         """Return integers uniform in [low, high), or in [0, low) without ``high``, as int64.
 
+        Args:
+            low, high: ints or integer arrays, broadcast against each other.
+            size: as in all methods.
+
         Raises:
             BadInput: the interval is empty.
+
+        >>> Generator(1).integers(7, 8, 3).tolist()
+        [7, 7, 7]
         """
         if high is None:
             low, high = 0, low
@@ -152,7 +178,11 @@ class Generator:
         return low + (drawn % n).astype(np.int64)
 
     def permutation(self, x: Any) -> Any:
-        """Return the integers 0 to x - 1, or a copy of an array x with its rows, in random order."""
+        """Return the integers 0 to x - 1, or a copy of an array x with its rows, in random order.
+
+        >>> sorted(Generator(1).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
         if np.ndim(x) == 0:
             return np.argsort(self.bits(x), kind="stable")
         x = np.asarray(x)
@@ -165,11 +195,20 @@ class Generator:
     def choice(self, a: Any, size: Shape = None, replace: bool = True, p: Any = None) -> Any:
         """Return integers below ``a``, or rows of an array ``a``, drawn uniformly or with probabilities ``p``.
 
-        Without replacement and with ``p``, each is drawn from the remaining ones in proportion to p
-        (P. S. Efraimidis and P. G. Spirakis, Weighted random sampling with a reservoir, Inf. Process. Lett. 97, 2006).
+        Args:
+            a: an int, or an array whose rows are the items.
+            size: as in all methods.
+            replace: whether an item may be drawn several times.
+            p: the weight of each item; without ``replace``, items are drawn from the remaining ones in proportion to p.
 
         Raises:
             BadInput: without replacement, ``size`` exceeds the number of items.
+
+        Source for weights without replacement: P. S. Efraimidis and P. G. Spirakis, Weighted random sampling with a
+        reservoir, Inf. Process. Lett. 97, 2006.
+
+        >>> sorted(Generator(1).choice(3, 3, replace=False).tolist())
+        [0, 1, 2]
         """
         n = a if np.ndim(a) == 0 else len(a)
         if not replace:
@@ -190,7 +229,11 @@ class Generator:
         return chosen if np.ndim(a) == 0 else np.asarray(a)[chosen]
 
     def spawn(self, n: int) -> list[Generator]:
-        """Return n generators with streams independent of this one's and of each other's."""
+        """Return n generators with streams independent of this one's and of each other's.
+
+        >>> len(Generator(1).spawn(2))
+        2
+        """
         made = []
         for _ in range(n):
             child = Generator()

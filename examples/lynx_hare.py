@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+import morula as mo
 from morula.ml import Chain, Dense, adam, train
 from morula.ode import IntegrationFailed, odesolve
 from morula.optim import minimize
@@ -70,10 +71,12 @@ def trajectory(model, p, years):
     return odesolve(model, p["start"], years - YEARS[0], p, rtol=1e-5, atol=1e-5).ys
 
 
+@mo.jit
 def misfit(p, model, years, data):
     return np.mean((trajectory(model, p, years) - data) ** 2)
 
 
+@mo.jit
 def penalised_misfit(p, reference, years, data):
     """The misfit, plus penalties on the deviation from the classical rates, the network's output and its weights.
 

@@ -34,7 +34,7 @@ class State:
     updates: int
     """The number of updates made."""
     memory: Sequence[tuple[Any, ...]]
-    """What the optimiser keeps for each leaf, in the order of ``tree.leaves``; a shared leaf has one entry."""
+    """The optimiser's memory for each leaf, in the order of ``tree.leaves``; a shared leaf has one entry."""
 
 
 class Optimiser(ABC):
@@ -116,7 +116,7 @@ class Optimiser(ABC):
 
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """Gradient descent with momentum; ``sgd`` makes it and checks its settings."""
+    """Gradient descent with momentum; ``sgd`` makes it, checks its settings, and describes them."""
 
     learning_rate: float
     momentum: float
@@ -135,7 +135,7 @@ class SGD(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Adaptive moment estimation; ``adam`` makes it and checks its settings."""
+    """Adaptive moment estimation; ``adam`` makes it, checks its settings, and describes them."""
 
     learning_rate: float
     beta1: float

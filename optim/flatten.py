@@ -117,7 +117,9 @@ def _real_parts(like: Any, value: Any, path: tree.Path, name: str) -> Vector:
 def _in_form_of(like: Any, part: Any) -> Any:
     """Return the reals ``part`` as a number or an array of the shape and dtype of ``like``."""
     if np.iscomplexobj(like):
-        part = part[0::2] + 1j * part[1::2]
+        z = np.zeros(len(part) // 2, np.complex128)
+        z.real, z.imag = part[0::2], part[1::2]
+        part = z
     if isinstance(like, np.ndarray):
         return part.astype(like.dtype).reshape(like.shape)
     return type(like)(part[0])

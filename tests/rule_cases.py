@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import rule_tester
 
-from morula.core.rules.table import RULES
+from morula.core.rules import find_rule
 from morula.core.testing.differences import leaves
 
 FOLDER = Path(__file__).parent / "rules"
@@ -62,7 +62,7 @@ def cases_of(file: str) -> tuple[Case, ...]:
 
     def note(f: Any, *args: Any, known: Any = None, **kwargs: Any) -> None:
         kwargs = {name: x for name, x in kwargs.items() if name not in rule_tester.OPTIONS}
-        rule = RULES[f]
+        rule = find_rule(f)
         known = [i for i in range(len(args)) if not rule_tester.left_out(rule, i, args[i])] if known is None else known
         active = tuple(i for i in known if any(not isinstance(x, int) for _, x in leaves(args[i])))
         if active and not any(isinstance(x, tuple) and hasattr(x, "_fields") for x in args):
@@ -180,7 +180,7 @@ def variations(case: Case) -> Iterator[tuple[str, Case]]:
     """The case with arguments of other types; those of element-wise functions broadcast, too."""
     for name, of in TYPES.items():
         yield name, case.at(of)
-    if RULES[case.function].partials and len(case.active) > 1:
+    if find_rule(case.function).partials and len(case.active) > 1:
         for i in (case.active[0], case.active[-1]):
             for name, of in {"longer": lambda x: np.stack([x, x]), "a number": lambda x: x.flat[0]}.items():
                 alone = replace(case, active=(i,)).at(lambda x, of=of: of(x) if x.ndim and x.size else x)

@@ -115,6 +115,5 @@ def test_no_compiled_number_is_wrong():
 @pytest.mark.parametrize(("module", "name"), TRIED[::6], ids=lambda x: x)
 def test_what_is_said_to_compile_does(module, name):
     """A sample of the page, tried again for native code."""
-    pytest.importorskip("llvmlite")
     calls = [(call[0], call[1:], {}) for call in coverage.SOURCE[module][name]]
     assert compiled.state(calls, "native") == COLUMNS[module][name][0], "run: python docs/coverage.py"

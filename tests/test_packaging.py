@@ -79,7 +79,7 @@ def test_the_metadata_says_what_is_needed(wheel):
         for line in metadata.splitlines()
         if line.startswith("Requires-Dist: ") and "extra ==" not in line
     }
-    assert {requirement.split(">=")[0] for requirement in required} == {"numpy", "scipy", "tqdm"}
+    assert {requirement.split(">=")[0] for requirement in required} == {"llvmlite", "numpy", "scipy", "tqdm"}
     assert "Requires-Python: >=3.11" in metadata
     assert "License-Expression: MIT" in metadata
 

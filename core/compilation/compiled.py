@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .. import debug  # noqa: F401  what ``print`` does on traced values
 from ..eager.recorded.tape import NotANumber
 from ..errors import BadInput
 from ..exclusion import one_at_a_time
 from ..faults import refused
-from ..ir.dynamic import Block, Function, walk
+from ..ir.dynamic import Block, Function, Operation, walk
 from ..ir.typed import STACK, callback, debug_print
 from ..passes.columns import by_rows
 from ..passes.custom_derivatives import without_custom
@@ -146,15 +147,17 @@ class Compilation:
         return self.read_only | {program.leaves[i] for i in program.written if i < len(program.leaves)}
 
 
-def calls_python(block: Block, within: frozenset[Function] = frozenset()) -> bool:
-    """Whether a program calls Python functions, or prints, while it runs."""
+def operations(block: Block, within: frozenset[Function] = frozenset()) -> Iterator[Operation]:
+    """Yield the operations of a block, with those of its blocks and of the functions that it calls."""
     for op in walk(block):
-        if op.callee in (callback, debug_print):
-            return True
+        yield op
         if isinstance(op.callee, Function) and op.callee not in within:
-            if calls_python(op.callee.block, within | {op.callee}):
-                return True
-    return False
+            yield from operations(op.callee.block, within | {op.callee})
+
+
+def calls_python(block: Block) -> bool:
+    """Whether a program calls Python functions, or prints, while it runs."""
+    return any(op.callee in (callback, debug_print) for op in operations(block))
 
 
 def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:

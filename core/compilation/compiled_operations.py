@@ -14,15 +14,27 @@ import numpy as np
 
 from ..api import pullback
 from ..eager.arrays.integers import carries
-from ..eager.recorded.call import call
 from ..eager.recorded.custom import distinct
 from ..eager.recorded.tape import Cotangents, Record, Tape
 from ..eager.structured.captured import made_on
+from ..specialise.traced import always_traces
+from ..specialise.transforms import trace_pullback_of_inexact
 from ..values.cotangents import conform, scale
 from ..values.layout import Again, Describe, Holder, Hole, Layout, Static, build
 from ..values.numbers import Int, call_on
 from ..values.reachable import reached
 from .compiled import Compilation
+
+
+def pullback_of_inexact(f: Callable[..., Any], given: Any) -> Any:
+    """Return the pullback of ``f(given)``; compiled, Python ints are not differentiated: they may be lengths or indices.
+
+    A recorded call has no differentiated ints: those are recorded from the function's source.
+    """
+    return pullback(f, given)
+
+
+always_traces(pullback_of_inexact)(trace_pullback_of_inexact)
 
 
 def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +44,7 @@ def value_and_gradient_of(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*given[0], **given[1])
 
     def value_and_gradient(args: Any, kwargs: Any) -> Any:
-        y, back = pullback(apply, (args, kwargs))
+        y, back = pullback_of_inexact(apply, (args, kwargs))
         return y, back(1.0)[0]
 
     return value_and_gradient
@@ -45,7 +57,7 @@ def pullback_of(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*given[0], **given[1])
 
     def pull(dy: Any, args: Any, kwargs: Any) -> Any:
-        return pullback(apply, (args, kwargs))[1](dy)[0]
+        return pullback_of_inexact(apply, (args, kwargs))[1](dy)[0]
 
     return pull
 
@@ -57,21 +69,27 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
     layout = described.describe(given)
     leaves = described.leaves
     if any(type(x) is Int or carries(tape, x) for x in leaves) or _has_int(layout):
-        return call(tape, jitted.__wrapped__, *args, **kwargs)
+        return jitted.recorded(tape, args, kwargs)
     found, _ = jitted.compilation(*given)
-    if not is_operation(found) or not _is_apart(tape, found):
-        return call(tape, jitted.__wrapped__, *args, **kwargs)
+    if not is_operation(found) or not _is_apart(tape, found, described.static):
+        return jitted.recorded(tape, args, kwargs)
     kept = _Kept(jitted, given, leaves, layout)
     if is_real_number(found):
+        if not jitted.has_gradient(given):
+            return jitted.recorded(tape, args, kwargs)
         y, gradient = call_on(tape.parent, jitted.with_gradient, *given)
         y = call_on(tape.parent, distinct, y)
         tape.records.append((_scale_gradient, y, jitted, gradient, kept))
         return y
     y = call_on(tape.parent, jitted.plain, *given[0], **given[1])
     if found.program.may_give_arguments and _share_memory(y, leaves):
-        return call(tape, jitted.__wrapped__, *args, **kwargs)
+        return jitted.recorded(tape, args, kwargs)
     y = call_on(tape.parent, _distinct, y)
-    tape.records.append((_run_again, Describe().describe(y), jitted, _leaves_of(y), kept))
+    results = Describe()
+    of_y = results.describe(y)
+    if not jitted.has_pull(found, build(of_y, [_zero(x) for x in results.leaves]), given):
+        return jitted.recorded(tape, args, kwargs)
+    tape.records.append((_run_again, of_y, jitted, results.leaves, kept))
     return y
 
 
@@ -128,10 +146,10 @@ def is_real_number(found: Compilation) -> bool:
     return found.program.is_number and results[0].type.dtype.kind == "f"
 
 
-def _is_apart(tape: Tape, found: Compilation) -> bool:
-    """Return whether no outside value that the function reads was computed on a tape."""
+def _is_apart(tape: Tape, found: Compilation, static: list[Any]) -> bool:
+    """Return whether no static or outside value that the function reads was computed on a tape."""
     program = found.program
-    values = [
+    values = static + [
         guard.found for guard in program.guards if isinstance(guard.found, (float, complex, np.inexact, tuple, list))
     ]
     given: set[int] = set()

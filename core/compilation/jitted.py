@@ -1,4 +1,4 @@
-"""``jit``: compiles a Python function for the types of its arguments, at the first call with these types."""
+"""A function that is compiled for the types of its arguments, at the first call with these types."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.recorded.call import call
 from ..eager.recorded.tape import NotANumber, Tape
 from ..errors import BadInput
 from ..exclusion import one_at_a_time
 from ..faults import prune
 from ..source.definitions import describe, name_of
-from ..source.requirements import check_function
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
 from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
-from . import targets
 from .compiled import Checks, Compilation, specialised
 from .compiled_operations import pullback_of, record_call, value_and_gradient_of
 from .entry import entry
@@ -27,83 +26,6 @@ from .explain import Lowered, explanation
 from .recompilation import History
 
 Function = Callable[..., Any]
-
-
-def jit(
-    f: Function | None = None,
-    *,
-    target: str = "auto",
-    static_argnums: int | Sequence[int] = (),
-    static_argnames: str | Sequence[str] = (),
-    bounds_check: bool = True,
-    overflow_check: bool = True,
-) -> Any:
-    """Return ``f`` compiled, at its first call with a signature: structure, dtypes and shapes of the arguments.
-
-    Numbers and arrays in the arguments, in any containers and objects, are the program's inputs; everything else is a
-    compile-time constant.  ``if``, ``while`` and ``for`` on run-time values are compiled, and arrays, lists, dicts and
-    objects may be changed in place.  A number needed while compiling (a shape, an index into a list) makes its argument
-    static: the program is compiled for its value; ``jit(f).explain`` says so.
-
-    Args:
-        f: the function; if omitted, ``jit`` returns a decorator with these options.
-        target: ``"native"`` (loops for the CPU, by LLVM), ``"xla"`` (by JAX; CPU, GPU, TPU), or ``"auto"``.
-        static_argnums: positions of arguments that are compile-time constants; they need ``__hash__`` and ``__eq__``.
-        static_argnames: names of such arguments.
-        bounds_check: in native code, check indices that cannot be proved to be in range.
-        overflow_check: raise ``OverflowError`` where a Python int needs more than 64 bits; else it wraps around.
-
-    Raises:
-        BadInput: when called: the function cannot be compiled, or a static value has no hash; when made: wrong options,
-            or what the target needs is not installed.
-
-    >>> @jit
-    ... def power(x, n):
-    ...     r = 1.0
-    ...     while n > 0:
-    ...         n -= 1
-    ...         r *= x
-    ...     return r
-    >>> power(2.0, 10)
-    1024.0
-    """
-    if f is None or isinstance(f, (staticmethod, classmethod)):
-        with_options = functools.partial(
-            jit,
-            target=target,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            bounds_check=bounds_check,
-            overflow_check=overflow_check,
-        )
-        return with_options if f is None else type(f)(with_options(f.__func__))
-    check_function(f)
-    targets.check(target)
-    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(f, target, *_static_arguments(f, positions, names), Checks(bounds_check, overflow_check))
-
-
-def _static_arguments(f: Function, positions: tuple[int, ...], names: tuple[str, ...]) -> tuple[set[int], set[str]]:
-    """Return the static positions and names, each completed by the other: an argument may be passed either way."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        return set(positions), set(names)
-    known = [p.name for p in parameters]
-    takes_any = {p.kind for p in parameters}
-    for i in positions:
-        if (
-            not isinstance(i, int)
-            or inspect.Parameter.VAR_POSITIONAL not in takes_any
-            and not -len(known) <= i < len(known)
-        ):
-            raise BadInput(f"static_argnums {i!r} is out of range: {describe(f)} has {len(known)} argument(s)")
-    for name in names:
-        if name not in known and inspect.Parameter.VAR_KEYWORD not in takes_any:
-            raise BadInput(f"static_argnames {name!r} is not an argument of {describe(f)}: it has {', '.join(known)}")
-    found = {i % len(known) if i < 0 else i for i in positions} | {known.index(n) for n in names if n in known}
-    return found, {*names, *(known[i] for i in found if i < len(known))}
 
 
 class _Form:
@@ -134,7 +56,7 @@ class Jitted:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         self.target, self.static, self.static_names, self.checks = target, static, static_names, checks
         self.is_strong = is_strong
-        self.function, self.first = _plain(f)
+        self.function, self.first = behind(f)
         self.forms: dict[Any, _Form] = {}
         self.history = History(describe(f))
         self.enter = self.general
@@ -173,6 +95,18 @@ class Jitted:
         """Record the call as one operation of the tape."""
         return record_call(tape, self, args, kwargs)
 
+    def recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record the function from its source, as if it were not compiled."""
+        return call(tape, self.__wrapped__, *args, **kwargs)  # type: ignore[attr-defined]
+
+    def has_gradient(self, given: Any) -> bool:
+        """Return whether the compiled gradient is to be used; if it cannot be compiled, using it raises the reason."""
+        return True
+
+    def has_pull(self, found: Compilation, dy: Any, given: Any) -> bool:
+        """Return whether the compiled pullback is to be used."""
+        return True
+
     @functools.cached_property
     def plain(self) -> Jitted:
         """This function without bound or static arguments: the caller passes all."""
@@ -198,7 +132,20 @@ class Jitted:
         return Jitted(f, self.target, set(), set(), self.checks)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Return the traced program for these arguments, whose IR and code can be printed."""
+        """Return the traced program for these arguments, whose IR and code can be printed.
+
+        Args:
+            *args, **kwargs: the arguments of a call; the function is traced for their types, but does not run.
+
+        Returns:
+            An object whose ``as_text(language)`` gives the program as text.
+
+        Raises:
+            BadInput: the function cannot be compiled.
+
+        >>> jit(lambda x: 2.0 * x).lower(1.0).as_text().splitlines()[0]
+        'function <lambda>(%x: float):'
+        """
         try:
             return Lowered(self.compilation(*self.given(args, kwargs))[0])
         except Exception as error:
@@ -206,7 +153,17 @@ class Jitted:
             raise
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Print and return a description of the program for these arguments: its target, static values and reasons."""
+        """Print and return a description of the program for these arguments: its target, static values and reasons.
+
+        Args:
+            *args, **kwargs: the arguments of a call; the function is compiled for their types, but does not run.
+
+        Returns:
+            The text that is printed.
+
+        Raises:
+            BadInput: the function cannot be compiled.
+        """
         try:
             given = self.given(args, kwargs)
             made = specialised(self.function, *given, self.target, self.checks)
@@ -298,21 +255,21 @@ def _refused(args: tuple[Any, ...], kwargs: dict[str, Any], f: Function) -> str:
     return f"the arguments of {describe(f)}"
 
 
-def _plain(f: Function) -> tuple[Function, tuple[Any, ...]]:
+def behind(f: Function) -> tuple[Function, tuple[Any, ...]]:
     """Return the function behind a callable and its bound arguments: a method's object, a partial's arguments."""
     if isinstance(f, MethodType):
-        function, first = _plain(f.__func__)
+        function, first = behind(f.__func__)
         return function, (*first, f.__self__)
     if isinstance(f, BuiltinMethodType) and type(f.__self__) in _HOLDERS:
         return getattr(type(f.__self__), f.__name__), (f.__self__,)
     if isinstance(f, functools.partial) and not f.keywords:
-        function, first = _plain(f.func)
+        function, first = behind(f.func)
         return function, (*first, *f.args)
     if isinstance(f, Jitted):
         return f.function, f.first
     method = getattr(type(f), "__call__", None)
     if isinstance(method, (FunctionType, Jitted)) and not _knows_itself(f):
-        function, first = _plain(method)
+        function, first = behind(method)
         return function, (*first, f)
     return f, ()
 

@@ -17,6 +17,7 @@ class History:
     """The compilations of one function: for each, a description of every argument leaf by name."""
 
     name: str
+    warns: bool = True
     entries: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, names: list[str], leaves: list[Any], static: frozenset[int], fixed: dict[str, Any]) -> None:
@@ -24,7 +25,7 @@ class History:
         entry = {n: _text(x, i in static) for i, (n, x) in enumerate(zip(names, leaves))}
         entry |= {n: f"{x!r:.40}" for n, x in fixed.items()}
         self.entries.append(entry)
-        if len(self.entries) == MANY:
+        if self.warns and len(self.entries) == MANY:
             warnings.warn(self.text(), RuntimeWarning, stacklevel=5)
 
     def text(self) -> str:

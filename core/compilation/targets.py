@@ -21,6 +21,7 @@ from . import compilation_cache
 
 TARGETS = ("auto", "native", "xla")
 LIBRARIES = {"native": "llvmlite", "xla": "jax"}
+INSTALLED_WITH = {"native": "llvmlite", "xla": "'morula[xla]'"}
 ACCELERATORS = (
     "jax_cuda12_plugin",
     "jax_cuda13_plugin",
@@ -47,7 +48,7 @@ def check(target: str) -> None:
     wanted = ("native", "xla") if target == "auto" else (target,)
     if not any(map(is_installed, wanted)):
         names = " or ".join(LIBRARIES[t] for t in wanted)
-        extras = " or ".join(f"pip install 'morula[{t}]'" for t in wanted)
+        extras = " or ".join(f"pip install {INSTALLED_WITH[t]}" for t in wanted)
         raise BadInput(f"compiling needs {names}, which is not installed: {extras}")
 
 

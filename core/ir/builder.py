@@ -257,6 +257,18 @@ class Builder:
             return self.call(np.where, values, [kind])[0]
         return self.once((kind, np.where, *map(_identity, values)), lambda: self.call(np.where, values, [kind])[0])
 
+    def complex_of(self, real: Value, imaginary: Value, weak: bool = False) -> Value:
+        """Append ``complex_of``: the complex numbers of these real parts, of a Python complex if ``weak``."""
+        parts = [v.type.dtype if v.type.dtype.kind == "f" else np.dtype(np.float64) for v in (real, imaginary)]
+        dtype = np.result_type(*parts)
+        values = [self.cast(v, dtype) for v in (real, imaginary)]
+        kind = ArrayType(
+            np.result_type(dtype, np.complex64), self.broadcast_shape([v.type.shape for v in values]), weak
+        )
+        if all(v.is_constant for v in values):
+            return Value(type=kind, constant=typed.complex_of.body(kind.shape, *(v.constant for v in values)))
+        return self.call(typed.complex_of, values, [kind])[0]
+
     def broadcast_shape(self, shapes: Sequence[Shape]) -> Shape:
         """Return the broadcast shape.  Lengths known only at run time are checked at run time to agree with the others.
 

@@ -71,6 +71,13 @@ class _Run:
             carried = self.block(op.blocks[0], [i, *carried])
         return carried
 
+    def of_library(self, op: Operation, found: Any) -> list[Any]:
+        """Return a library function's results in the types of the call, as back ends store them: some depend on the numbers."""
+        if not op.results:
+            return []
+        parts = found if len(op.results) > 1 or isinstance(found, (tuple, list)) and len(found) == 1 else (found,)
+        return [np.asarray(x).astype(v.type.dtype, casting="same_kind") for v, x in zip(op.results, parts, strict=True)]
+
     def run_call(self, op: Operation) -> list[Any]:
         values = [self.get(v) for v in op.positional]
         constants = {name: self.get(v) for name, v in op.named.items()}
@@ -84,6 +91,8 @@ class _Run:
             else:
                 numbers = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in values]
                 found = op.callee(*numbers, **constants)  # a library may insist on numbers
+                if not isinstance(op.callee, np.ufunc):
+                    return self.of_library(op, found)
         if not op.results:
             return []
         is_stack = len(op.results) == 1 and op.results[0].type is STACK  # a stack is itself a tuple

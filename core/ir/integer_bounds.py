@@ -175,10 +175,13 @@ class Bounds:
 
     def define(self, op: Operation) -> None:
         """Derive forms and bounds of an operation's results; operations come in program order."""
+        has_integers = False
         for result in op.results:
-            if isinstance(result.type, ArrayType):
-                self.lengths(result.type)
-        if not op.results or not any(isinstance(r.type, ArrayType) and r.type.dtype.kind in "iub" for r in op.results):
+            kind = result.type
+            if isinstance(kind, ArrayType):
+                self.lengths(kind)
+                has_integers = has_integers or kind.dtype.kind in "iub"
+        if not has_integers:
             return
         if op.kind == "if":
             for i, result in enumerate(op.results):

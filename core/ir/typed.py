@@ -10,7 +10,7 @@ callee of a call is
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
    because ``Builder.ufunc`` inserts casts.  Python's operators and ``math`` are written as ufuncs too.
  - ``np.where(c, x, y)``: like a ufunc; x and y have the result's dtype, c is bool.
- - ``np.imag(z)`` of a complex operand, like a ufunc; its real part is a ``cast``.
+ - ``np.imag(z)`` of a complex operand, like a ufunc; its real part is a ``cast``.  ``complex_of`` is the inverse of both.
  - a **reduction**: ``np.sum prod max min any all`` (x, axis=tuple of ints, none negative; these axes are removed),
    ``np.argmax argmin`` (x, axis=int), ``np.cumsum cumprod``, ``np.maximum.accumulate`` ... (x, axis=int),
    ``np.sort argsort`` (x, axis=int); ``argsort`` also with stable=True.
@@ -252,6 +252,19 @@ raise_if = Primitive("raise_if", _raise_if, effect=True)
 """raise_if(condition, *values, exception=, text=str): no result; raises where the condition holds.
 
 The exception is a class or a recipe in the form of a tuple (see ``exceptions``).
+"""
+
+
+def _complex_of(shape, real, imaginary):
+    z = np.empty(shape, np.result_type(real, imaginary, np.complex64))
+    z.real, z.imag = real, imaginary
+    return z[()]
+
+
+complex_of = Primitive("complex_of", _complex_of)
+"""complex_of(real, imaginary): complex numbers of these parts, like a ufunc; both operands have the dtype of a part.
+
+``real + 1j * imaginary`` is another number where a part is infinite, NaN or -0.0.
 """
 
 debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.format(*values)), effect=True)

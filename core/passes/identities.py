@@ -176,6 +176,9 @@ def _cast(values, kind, known, add, constants):
     (x,) = values
     if x.type == kind:
         return x
+    made = known.made_by(x, typed.complex_of)
+    if made is not None:
+        return made.operands[0]
     inner = known.made_by(x, typed.cast)
     if inner is None:
         return None
@@ -184,6 +187,12 @@ def _cast(values, kind, known, add, constants):
     if np.can_cast(source.type.dtype, middle.dtype, "safe") and not rounds:
         return source if source.type == kind else add(typed.cast, [source], kind, dtype=kind.dtype)
     return None
+
+
+@_of(np.imag)
+def _imag(values, kind, known, add, constants):
+    made = known.made_by(values[0], typed.complex_of)
+    return None if made is None else made.operands[1]
 
 
 @_of(typed.reshape)

@@ -87,7 +87,9 @@ def without_checks(function: Function) -> Function:
                     instead[op.results[0]] = chosen
                     continue
             if op not in found.never:
-                kept.append(replace(op, operands=operands, blocks=[changed(inner) for inner in op.blocks]))
+                blocks = [changed(inner) for inner in op.blocks]
+                fields = op.results, op.items, op.line, op.may_raise
+                kept.append(Operation(op.kind, op.callee, operands, op.keywords, blocks, *fields))
         return Block(block.parameters, kept, [instead.get(v, v) for v in block.results])
 
     return replace(function, block=changed(function.block))

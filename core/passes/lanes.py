@@ -419,6 +419,8 @@ class Lanes:
 _RULES: dict[Any, Any] = {
     np.where: Lanes.elementwise,
     typed.cast: Lanes.elementwise,
+    typed.complex_of: Lanes.elementwise,
+    np.imag: Lanes.elementwise,
     typed.reshape: Lanes.moved,
     typed.transpose: Lanes.moved,
     np.sum: Lanes.moved,

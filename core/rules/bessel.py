@@ -34,7 +34,7 @@ def struve_power(v: Any, x: Any) -> Any:
 
 
 def spherical_slope(f: Any, n: Any, z: Any, derivative: Any, sign: int) -> Any:
-    """The slope of a spherical Bessel function, or of its derivative by the differential equation (DLMF 10.47)."""
+    """The slope of a spherical Bessel function, or of its derivative, by the differential equation (DLMF 10.47)."""
     if not derivative:
         return f(n, z, True)
     return -2 / z * f(n, z, True) + (n * (n + 1) / (z * z) + sign) * f(n, z)

@@ -29,7 +29,7 @@ from .table import joint
 def each(
     module: Any, name: str, pullback: Callable[..., Any], letters: str = "sdcz", writes: tuple[str, ...] = ()
 ) -> None:
-    """Register the wrappers of one routine for the types that it has."""
+    """Register the wrappers of one routine, one per numeric type."""
     for letter in letters:
         joint(getattr(module, letter + name), of_real(pullback) if letter in "sd" else pullback, writes)
 

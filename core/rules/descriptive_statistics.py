@@ -1,4 +1,4 @@
-"""The functions of ``statistics`` that compute in exact fractions, where no derivative could be followed, or in C."""
+"""Rules of the functions of ``statistics`` that compute with exact fractions, which cannot be traced, or in C."""
 
 from __future__ import annotations
 

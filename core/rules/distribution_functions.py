@@ -1,7 +1,7 @@
-"""Rules of the distributions that SciPy has from Boost, most of which only ``scipy.stats`` calls.
+"""Rules of the distributions that SciPy takes from Boost, most of which only ``scipy.stats`` calls.
 
-Of a distribution function the slope in the variable is the density, and that of its inverse in a parameter is the one of
-the distribution function over the density, with the sign turned (the implicit function theorem).
+The slope of a distribution function in its variable is the density.  The slope of its inverse in a parameter is minus
+the slope of the distribution function in that parameter, divided by the density (the implicit function theorem).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SQRT_TWO_PI = 2.5066282746310002
 
 
 def of(name: str, *partials: Any) -> None:
-    """Register the partials of a ufunc, where this version of SciPy has it."""
+    """Register the partials of a ufunc if the installed SciPy has it."""
     if hasattr(ufuncs, name):
         elementwise(getattr(ufuncs, name), *partials)
 
@@ -103,7 +103,7 @@ for _name, _sign in (("_invgauss_ppf", 1), ("_invgauss_isf", -1)):
     )
 
 
-# The skew normal distribution (Azzalini, Scand. J. Statist. 12, 1985): its function is made of Owen's T
+# The skew normal distribution (Azzalini, Scand. J. Statist. 12, 1985): its distribution function uses Owen's T
 
 
 def skewnorm_density(z: Any, a: Any) -> Any:
@@ -133,7 +133,7 @@ for _name, _sign in (("_skewnorm_ppf", 1), ("_skewnorm_isf", -1)):
     )
 
 
-# The noncentral chi-squared distribution: its functions for k + 2 degrees of freedom give its slopes (Cohen, 1988)
+# The noncentral chi-squared distribution: its slopes are its functions for k + 2 degrees of freedom (Cohen, 1988)
 
 if hasattr(ufuncs, "_ncx2_pdf"):
     of(
@@ -173,8 +173,8 @@ def ncx2_lower(y: Any, x: Any, k: Any, nc: Any) -> Any:
     return 0.5 * (nc * ufuncs._ncx2_pdf(x, k + 2, nc) + (k - 2) * y) / x
 
 
-# The noncentral t distribution: its density from its function for two more degrees of freedom (Johnson, Kotz &
-# Balakrishnan, 1995, chapter 31)
+# The noncentral t distribution: the density follows from the distribution function for two more degrees of freedom
+# (Johnson, Kotz & Balakrishnan, 1995, chapter 31)
 
 
 def nct_slope(y: Any, t: Any, df: Any, nc: Any) -> Any:

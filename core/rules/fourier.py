@@ -1,15 +1,15 @@
 """Derivatives of ``numpy.fft``: every transform is linear, and its pullback is the transform in the other direction.
 
 The conjugate transpose of the discrete Fourier matrix is its inverse up to scale, so that the pullback of ``fft`` is
-``ifft`` with the normalisation turned around: what was scaled forward is now scaled backward.  Zero-padding and cutting
-to length ``n`` are each other's transpose.
+``ifft`` with the opposite normalisation ("forward" for "backward").  Zero-padding to length ``n`` is the transpose of
+cutting to it.
 
-A real transform keeps half of a spectrum X_0, ..., X_h of which the other half is the conjugate.  Its pullback is the
-real inverse transform in which every coefficient that has a conjugate counts half; and the other way around, twice.
+A real transform keeps the half X_0, ..., X_h of a Hermitian spectrum.  Its pullback is the real inverse transform with
+the weight 1/2 on every coefficient whose conjugate was dropped; the pullback of the inverse gives these the weight 2.
 ``hfft`` and ``ihfft`` are ``irfft`` and ``rfft`` of the conjugate, scaled the other way.
 
-A transform over several axes is one transform after the other, in NumPy's order, and its pullback goes back through
-them; so repeated axes and padded ones need nothing of their own.
+A transform over several axes is a sequence of one-dimensional transforms, in NumPy's order, and its pullback goes
+through them in reverse.  Repeated and padded axes therefore need no special case.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TURNED: dict[Any, Any] = {None: "forward", "backward": "forward", "forward": "ba
 """The normalisation under which the inverse transform is the conjugate transpose."""
 
 Transpose = Callable[[Any, int, int, Any], Any]
-"""The transpose of a one-dimensional transform: of (dy, length of the argument, axis, norm)."""
+"""The transpose of a one-dimensional transform, with the arguments (dy, length of the argument, axis, norm)."""
 
 
 def fit(g: Any, length: int, axis: int) -> Any:
@@ -40,7 +40,7 @@ def fit(g: Any, length: int, axis: int) -> Any:
 
 
 def weigh(g: Any, n: int, axis: int, weight: float) -> Any:
-    """The half spectrum ``g`` of a real signal of length ``n``, coefficients with a conjugate times ``weight``."""
+    """Multiply by ``weight`` the coefficients of the half spectrum ``g`` whose conjugates it omits (signal length ``n``)."""
     k = np.arange(g.shape[axis])
     paired = (k > 0) & (2 * k < n)
     return g * np.where(paired, weight, 1.0).reshape((-1,) + (1,) * (g.ndim - 1 - axis % g.ndim)).astype(g.real.dtype)
@@ -64,7 +64,7 @@ def irfft_transpose(dy: Any, length: int, axis: int, norm: Any) -> Any:
 
 
 def length_along(x: Any, n: Any, axis: int) -> int:
-    """The length that a forward transform of ``x`` works on: ``n`` where it is given."""
+    """The length of a forward transform of ``x``: ``n`` if given, else that of the axis."""
     return np.shape(x)[axis] if n is None else int(n)
 
 
@@ -107,7 +107,7 @@ Step = tuple[int, int, int]
 
 
 def in_turn(shape: tuple[int, ...], s: Any, axes: Any, last_first: bool) -> list[Step]:
-    """The transforms that one over several axes consists of, in the order in which they are applied."""
+    """The one-dimensional transforms of a transform over several axes, in the order of application."""
     count = len(shape) if s is None else len(s)
     axes = [axis % len(shape) for axis in (range(-count, 0) if axes is None else axes)]
     lengths = list(shape)
@@ -149,7 +149,7 @@ def irfftn_pullback(dy: Any, y: Any, a: Any, s: Any = None, axes: Any = None, no
 
 
 def in_the_plane(pullback: Callable[..., Any]) -> Callable[..., Any]:
-    """The pullback of a transform over two axes, which are the last ones unless they are given."""
+    """The pullback of a transform over two axes, by default the last two."""
     return lambda dy, y, a, s=None, axes=(-2, -1), norm=None, out=None: pullback(dy, y, a, s, axes, norm)
 
 

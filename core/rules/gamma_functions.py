@@ -1,4 +1,4 @@
-"""Rules of ``scipy.special``: the gamma and beta functions, and the distributions made of them (DLMF 5 and 8)."""
+"""Rules of ``scipy.special``: the gamma and beta functions, and the distributions defined by them (DLMF 5 and 8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .table import elementwise, vjp, zero
 
 
 def rgamma_partial(y: Any, x: Any) -> Any:
-    """The slope of 1/gamma, an entire function; on the left by the reflection formula, which has no poles there."""
+    """The slope of 1/gamma, an entire function; on the negative axis by the reflection formula, which avoids poles."""
     left = np.real(x) < 0.5
     mirrored = np.where(left, 1 - x, 1.0)
     reflected = special.gamma(mirrored) * (

@@ -54,7 +54,7 @@ if hasattr(special, "log_wright_bessel"):  # SciPy 1.14
         special.log_wright_bessel, None, None, lambda y, a, b, x: np.exp(special.log_wright_bessel(a, a + b, x) - y)
     )
 
-# Orthogonal polynomials in their variable (DLMF 18.9).  Degree 0 is led to degree 0, with the factor n or n != 0.
+# Orthogonal polynomials in their variable (DLMF 18.9).  For n = 0, degree n - 1 is taken as 0.
 elementwise(special.eval_jacobi, None, None, None, lambda y, n, a, b, x: (
     0.5 * (n != 0) * (n + a + b + 1) * special.eval_jacobi(n - 1 + (n == 0), a + 1, b + 1, x)
 ))  # fmt: skip

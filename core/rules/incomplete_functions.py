@@ -1,7 +1,7 @@
 """The slopes of the incomplete gamma and beta functions in their shape parameters, by quadrature.
 
-No closed form is known (DLMF 8.8, 8.17). The integrand of d/da is that of the function times log(t) less its mean. In
-the logarithm of t, or of t/(1 - t), it decays away from the end of the interval faster than exponentially. Gauss's rule
+No closed form is known (DLMF 8.8, 8.17). The integrand of d/da is that of the function times (log(t) minus its mean).
+In the logarithm of t, or of t/(1 - t), it decays faster than exponentially from the end of the interval. Gauss's rule
 on a few panels, up to where it has decayed by exp(-40), is therefore accurate to all digits. The side of the point
 without the maximum is integrated, so that nothing cancels.
 """
@@ -24,7 +24,7 @@ COEFFICIENTS = [float(b) / factorial(2 * j) for j, b in enumerate(special.bernou
 
 
 def root(f: Any, u: Any) -> Any:
-    """The zero of a convex increasing function, given with its slope, from a start to the right of it."""
+    """The zero of a convex increasing function, by Newton's method from ``u`` to its right; ``f`` returns value and slope."""
     with np.errstate(all="ignore"):
         for _ in range(60):
             value, slope = f(u)

@@ -134,7 +134,7 @@ def interp_pullback(dy, y, x, xp, fp, left=None, right=None, period=None):
 
 
 def periodic_interp_pullback(dy, y, x, xp, fp, period):
-    """``interp`` reduces x and xp by the period, sorts the knots, and repeats the last before them and the first after."""
+    """``interp`` reduces x and xp by the period, sorts the knots, prepends the last one and appends the first one."""
     p = abs(period)
     turns, turns_xp = np.floor_divide(x, p), np.floor_divide(xp, p)
     knots = np.asarray(xp) - turns_xp * p
@@ -151,7 +151,7 @@ def periodic_interp_pullback(dy, y, x, xp, fp, period):
 
 
 def folded(g: Any, n: int) -> Any:
-    """The cotangent of ``n`` knots from that of the same with the last put before them and the first after."""
+    """The cotangent of ``n`` knots, from that of the knots with the last one prepended and the first one appended."""
     return g[1 : n + 1] + scatter(g[n + 1], 0, (n,)) + scatter(g[0], n - 1, (n,))
 
 
@@ -161,7 +161,7 @@ vjp(np.bincount, None, lambda dy, y, x, weights=None, minlength=0: dy[np.asarray
 
 
 def histogram_pullback(dy, y, a, bins=10, range=None, density=None, weights=None):
-    """The counts do not change with ``a``; the edges do, where they are found from its least and greatest element.
+    """The counts are locally constant in ``a``; edges computed from its least and greatest element depend on it.
 
     With ``density`` the result is counts / (width total), so it changes with the edges as well.
     """
@@ -186,7 +186,7 @@ def histogram_pullback(dy, y, a, bins=10, range=None, density=None, weights=None
 
 
 def shares(a: Any, extremum: Any) -> Any:
-    """One, shared among the elements of ``a`` that are equal to its extremum."""
+    """Equal weights of sum one for the elements of ``a`` that equal its extremum."""
     equal = np.equal(a, extremum)
     return equal / np.sum(equal)
 
@@ -200,7 +200,7 @@ joint(np.histogram, histogram_pullback)
 def convolve_pullback(dy, y, a, v, mode="full"):
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     full = embedded(dy, kept_of_full(len(a), len(v), mode), len(a) + len(v) - 1)
-    # np.correlate conjugates its second argument, which is what the transpose asks for.
+    # np.correlate conjugates its second argument, as the transpose requires.
     return np.correlate(full, v, "valid"), np.correlate(full, a, "valid")
 
 
@@ -215,7 +215,7 @@ def correlate_pullback(dy, y, a, v, mode="valid"):
 
 
 def kept_of_full(n: int, m: int, mode: Any) -> int:
-    """Where in the full convolution of lengths ``n`` and ``m`` the result of ``mode`` begins."""
+    """The place in the full convolution of lengths ``n`` and ``m`` where the result of ``mode`` begins."""
     short = min(n, m)
     if mode in ("full", "f", 2):
         return 0

@@ -15,7 +15,7 @@ from .reductions import extremum_pullback, mean_pullback
 from .table import joint, takes_sequences, vjp
 from .transposes import scatter, unbroadcast
 
-# concatenate, stack and their relatives: each array is first given a shape, then they are laid along an axis
+# concatenate, stack and their relatives: each array is reshaped, then they are joined along an axis
 
 
 def cut(dy: Any, arrays: Any, shapes: list[tuple[int, ...]], axis: int) -> Any:
@@ -78,7 +78,7 @@ takes_sequences(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.co
 
 
 def block_pullback(dy, y, arrays):
-    """The innermost lists are laid along the last axis, those that hold them along the one before, and so on."""
+    """The innermost lists are joined along the last axis, their parents along the one before, and so on."""
     return cut_block(dy, arrays, depth(arrays))
 
 
@@ -113,7 +113,7 @@ vjp(np.block, block_pullback)
 
 
 def join(dy: Any, y: Any, ary: Any, indices_or_sections: Any, axis: int) -> Any:
-    """The pieces' cotangents laid side by side, or added where the pieces overlap or leave gaps."""
+    """Concatenate the cotangents of the pieces; scatter and add them if the pieces overlap or leave gaps."""
     shape = np.shape(ary)
     axis = axis % len(shape)
     pieces = [np.zeros_like(part) if g is None else g for g, part in zip(dy, y)]
@@ -154,7 +154,7 @@ def append_pullback(dy, y, arr, values, axis=None):
 
 
 def insert_pullback(dy, y, arr, obj, values, axis=None):
-    """Where each element of the result came from is found by inserting numbers into a range."""
+    """Inserting numbers into a range of indices shows where each element of the result came from."""
     shape = np.shape(arr) if axis is not None else (np.size(arr),)
     axis = 0 if axis is None else axis % len(shape)
     n, m = shape[axis], np.shape(y)[axis] - shape[axis]
@@ -164,7 +164,7 @@ def insert_pullback(dy, y, arr, obj, values, axis=None):
     inserted = np.take(dy, place[n:], axis=axis)
     given = (1,) * (len(shape) - np.ndim(values)) + np.shape(values)
     if np.ndim(obj) == 0 and not isinstance(obj, slice):
-        # For a single place NumPy lays the first axis of the values along the axis of insertion.
+        # For a single place NumPy moves the first axis of the values to the axis of insertion.
         moved = (*given[1 : axis + 1], given[0], *given[axis + 1 :])
         inserted = np.moveaxis(unbroadcast(inserted, moved), axis, 0)
     else:
@@ -206,7 +206,7 @@ def pad_widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
 
 
 def unpad(g: Any, n: int, width: tuple[int, int], axis: int, mode: Any, kwargs: dict[str, Any]) -> Any:
-    """The transpose of padding one axis of length ``n``; what NumPy does to one axis it does to each in turn."""
+    """The transpose of padding one axis of length ``n``; NumPy pads the axes one after the other."""
     before = (slice(None),) * axis
     if width == (0, 0):
         return g
@@ -224,7 +224,7 @@ def unpad(g: Any, n: int, width: tuple[int, int], axis: int, mode: Any, kwargs: 
 
 
 def statistic_pad_pullback(dy: Any, array: Any, widths: Any, mode: str, stat_length: Any) -> Any:
-    """Each axis is padded with a statistic of the lines along it, of the array already padded along the axes before."""
+    """Each axis is padded with a statistic of the lines along it, after the axes before it have been padded."""
     shape = np.shape(array)
     pullback = mean_pullback if mode == "mean" else median_pullback if mode == "median" else extremum_pullback
     statistic = getattr(np, {"maximum": "max", "minimum": "min"}.get(mode, mode))

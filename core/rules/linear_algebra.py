@@ -168,7 +168,7 @@ def pinv_pullback(dy: Any, y: Any, a: Any, rcond: Any = None, hermitian: bool = 
 
 
 def lstsq_cotangents(dx: Any, dresiduals: Any, x: Any, a: Any, b: Any, p: Any) -> tuple[Any, Any]:
-    """The cotangents of ``a`` and ``b``, x = P b, without the matrix that P's own cotangent would be."""
+    """The cotangents of ``a`` and ``b`` for x = P b, computed without forming the cotangent of P."""
     r = b - a @ x
     da, db = 0.0, 0.0
     if dx is not None:
@@ -222,7 +222,7 @@ def diagonal_pullback(dy: Any, y: Any, x: Any, *, offset: int = 0) -> Any:
 vjp(np.linalg.diagonal, diagonal_pullback)
 
 
-# The compiled solvers, which the array API's solve calls by themselves
+# The compiled solvers, which the array API's solve calls directly
 
 model(np.linalg._umath_linalg.solve, lambda a, b, *, signature=None: np.linalg.solve(a, b))  # type: ignore[attr-defined]
 model(  # a stack of vectors

@@ -4,23 +4,23 @@ Written for A = f(factors), the differential of each factor follows from that of
 real inner product <X, Y> = Re tr(X^H Y), with X^H the conjugate transpose, everything below holds for complex matrices
 as well as for real ones, and for stacks of matrices.
 
-What is read.  ``cholesky``, ``eigh`` and ``eigvalsh`` read one triangle of their argument and take it to stand for a
-Hermitian matrix.  The gradient is that of this function of the array: zero in the triangle that is not read, and with
-the contribution of an off-diagonal pair in the entry that is.  For a loss of A = B + B^T it is the usual one.
+Triangles that are read.  ``cholesky``, ``eigh`` and ``eigvalsh`` read one triangle of their argument as a Hermitian
+matrix.  The gradient is that of this function of the array: zero in the triangle that is not read, and the sum of both
+contributions of an off-diagonal pair in the entry that is read.  For a loss of A = B + B^T it is the usual one.
 
-What is not determined.  Eigenvectors have an arbitrary sign (or phase), and within the eigenspace of a repeated
+Vectors that are not unique.  Eigenvectors have an arbitrary sign (or phase), and within the eigenspace of a repeated
 eigenvalue an arbitrary rotation; so have singular vectors, and the added columns of ``svd(full_matrices=True)`` and
-``qr(mode="complete")``.  The derivative chosen is that of parallel transport: a vector does not turn within what is
-undetermined, v^H dv = 0.  A loss that does not depend on the choice has the gradient that is given.  ``eig`` is an
-exception: LAPACK fixes the phase (unit length, largest component real), and so it is the derivative of that.
+``qr(mode="complete")``.  The derivative is that of parallel transport: vectors do not rotate within the arbitrary
+subspace, v^H dv = 0.  For a loss that does not depend on the choice, this is the gradient.  ``eig`` is an exception:
+LAPACK fixes the phase (unit length, largest component real), and the derivative is that of LAPACK's choice.
 
-Repeated values. Differences of eigenvalues that rounding cannot tell from zero have their reciprocal taken as zero, so
-that losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient. A loss
+Repeated values. The reciprocal of a difference of eigenvalues is taken as zero if the difference is zero to rounding.
+So losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient. A loss
 that weighs eigenvectors of one eigenspace by functions of their eigenvalues, v @ diag(f(lam)) @ v^H, has further terms:
-the limits f'(lam) of the divided differences (Daleckii and Krein). They are second derivatives of the loss, by an
-eigenvalue and an eigenvector, which a pullback is not given. Where a tape can take these, ``repeated_values`` adds the
-terms; elsewhere such a loss is refused. Equal singular values are treated in the same way, except that the rotation of
-U relative to V, which is that of U @ V^H, is determined.
+the limits f'(lam) of the divided differences (Daleckii and Krein). They are second derivatives of the loss, in an
+eigenvalue and an eigenvector, which a pullback does not receive. Where a tape can compute these, ``repeated_values``
+adds the terms; elsewhere such a loss is refused. Equal singular values are treated in the same way, except that the
+rotation of U relative to V, which is that of U @ V^H, is determined.
 
 Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; I. Murray,
 "Differentiation of the Cholesky decomposition", arXiv:1602.07527; M. Seeger et al., "Auto-differentiating linear
@@ -46,14 +46,14 @@ def diagonal_matrix(d: Any) -> Any:
 
 
 def onto_triangle(g: Any, lower: bool) -> Any:
-    """The cotangent of an array of which one triangle is read, from that of the Hermitian matrix it stands for."""
+    """The cotangent of an array of which one triangle is read, from that of the Hermitian matrix that it represents."""
     both = g + dagger(g)
     off = np.tril(both, -1) if lower else np.triu(both, 1)
     return np.where(np.eye(g.shape[-1], dtype=bool), np.real(g), off)
 
 
 def from_triangle(a: Any, lower: bool) -> Any:
-    """The Hermitian matrix that one triangle of ``a`` stands for."""
+    """The Hermitian matrix that one triangle of ``a`` represents."""
     off = np.tril(a, -1) if lower else np.triu(a, 1)
     return np.where(np.eye(a.shape[-1], dtype=bool), np.real(a), off + dagger(off))
 
@@ -80,7 +80,7 @@ def reciprocal_gaps(s: Any) -> Any:
 
 
 def in_one_space(s: Any) -> Any:
-    """A mask (..., n, n) of the pairs of different vectors whose values are equal to rounding."""
+    """A mask (..., n, n) of the pairs of distinct vectors whose values are equal to rounding."""
     same = np.abs(s[..., None, :] - s[..., :, None]) <= resolution(s)[..., None]
     return same & ~np.eye(s.shape[-1], dtype=bool)
 
@@ -98,8 +98,8 @@ def columns_read(*masks: Any) -> Any:
 def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None:
     """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV.
 
-    Where a function of the values is zero, as those of the zero matrix are, cotangents of zero do not tell: the loss is
-    then refused if it reads (``read``) such columns.
+    Where a function of the values is zero (e.g. at the zero matrix), zero cotangents do not show whether the loss
+    depends on the vectors: the loss is then refused if it reads (``read``) such columns.
     """
     mixed = np.abs(m + dagger(m)) > 1e4 * np.spacing(np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
     size = np.max(np.abs(ds), axis=-1, keepdims=True, initial=0.0)[..., None]
@@ -120,7 +120,7 @@ WEIGHED = (
 
 
 def without_complement(du: Any, u: Any, k: int) -> tuple[Any, Any]:
-    """The first ``k`` columns of the unitary ``u`` and their cotangent, into which that of the other columns is folded.
+    """The first ``k`` columns of the unitary ``u`` and their cotangent, which includes that of the other columns.
 
     The columns span the complement, so that dU2 = -U1 dU1^H U2.
     """
@@ -157,6 +157,12 @@ vjp(np.linalg.cholesky, cholesky_pullback)
 
 def qr_square_cotangent(dq: Any, dr: Any, q: Any, r: Any) -> Any:
     """The cotangent of A = Q R for square R and Q with orthonormal columns; ``dq`` may be None."""
+    size = np.max(np.abs(r), axis=(-2, -1), initial=0.0)[..., None]
+    if np.any(np.abs(np.diagonal(r, axis1=-2, axis2=-1)) <= r.shape[-1] * np.spacing(size)):
+        raise NoDerivative(
+            "a QR factorisation has no derivative here: the columns of the matrix (the first ones, if there are more than rows) are "
+            "linearly dependent"
+        )
     m = np.triu(dr) @ dagger(r)
     if dq is not None:
         m = m - dagger(q) @ dq
@@ -222,7 +228,7 @@ vjp(np.linalg.eigvalsh, eigvalsh_pullback)
 
 
 def before_scaling(dv: Any, v: Any) -> Any:
-    """The cotangent of eigenvectors that LAPACK's ``geev`` then scales: to length one, the largest component real."""
+    """The cotangent of eigenvectors before LAPACK's ``geev`` scales them to length one with the largest component real."""
     if v.dtype.kind == "c":
         row = np.argmax(np.where(np.imag(v) == 0, np.abs(v), -1.0), axis=-2)
         real_row = np.arange(v.shape[-2])[:, None] == row[..., None, :]
@@ -270,7 +276,7 @@ def svd_columns_read(read: Any, k: int) -> Any:
 
 
 def refuse_zeros(s: Any, u: Any, v: Any, read: Any) -> None:
-    """Refuse a loss of values and vectors where a value is zero and its vectors turn by themselves."""
+    """Refuse a loss of values and vectors if a value is zero, for rectangular or complex matrices."""
     if u.shape[-2] > s.shape[-1] or v.shape[-2] > s.shape[-1] or u.dtype.kind == "c":
         if np.any((s <= resolution(s)) & read):
             raise NoDerivative("a singular value decomposition met values of zero" + WEIGHED)
@@ -279,7 +285,7 @@ def refuse_zeros(s: Any, u: Any, v: Any, read: Any) -> None:
 def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any = None) -> Any:
     """The cotangent of U diag(s) V^H, any of the three cotangents None; u (..., m, k or m), v (..., n, k or n).
 
-    ``read``: which columns of these the loss reads, where that is known.
+    ``read``: the columns of these that the loss reads, if known.
     """
     k = s.shape[-1]
     if read is not None:
@@ -317,7 +323,7 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any =
 
 
 def hermitian_svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any) -> Any:
-    """The same for a Hermitian matrix: U holds its eigenvectors, and V = U sign(lam)."""
+    """``svd_cotangent`` for a Hermitian matrix: U holds its eigenvectors, and V = U sign(lam)."""
     sign = np.sign(np.real(np.sum(np.conj(u) * v, axis=-2)))
     if dv is not None:
         du = dv * sign[..., None, :] + (0.0 if du is None else du)

@@ -1,7 +1,7 @@
 """Derivatives of the vector and matrix norms of ``numpy.linalg``.
 
 At the kinks a subgradient is chosen: a norm has gradient zero at zero, and so has |x_i| at x_i = 0; entries, columns,
-rows and singular values that attain a maximum (or minimum) together share its gradient equally.  The gradient of the
+rows and singular values that tie for a maximum (or minimum) share its gradient equally.  The gradient of the
 nuclear norm is U V^H over the singular values that are not zero to rounding.
 """
 
@@ -18,14 +18,14 @@ from .transposes import restore
 
 
 def phase(x: Any) -> Any:
-    """x / |x|, the sign of a real ``x``; zero where ``x`` is."""
+    """x / |x|, the sign of a real ``x``; zero where ``x`` is zero."""
     zero = x == 0
     nonzero = np.where(zero, 1.0, x)
     return np.where(zero, 0.0, nonzero / np.abs(nonzero))
 
 
 def share(attained: Any, axis: Any) -> Any:
-    """Equal weights, of sum one over ``axis``, for the entries that are True."""
+    """Equal weights for the entries that are True; they sum to one over ``axis``."""
     weight = np.where(attained, 1.0, 0.0)
     return weight / np.sum(weight, axis=axis, keepdims=True)
 
@@ -89,7 +89,7 @@ def norm_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, ke
 def order_pullback(dy: Any, y: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The slope of (sum |x|^p)^(1/p) in p: y (sum w log|x| - log y) / p with the weights w = |x|^p / sum |x|^p.
 
-    A whole number chooses a norm; those of matrices are of a few orders only.
+    An integer ``ord`` selects a norm and has no derivative; matrix norms exist for a few orders only.
     """
     x = np.abs(np.asarray(x))
     of_vectors = x.ndim == 1 if axis is None else np.size(axis) == 1

@@ -1,13 +1,13 @@
 """Maps methods and attributes of arrays, and methods of ufuncs, to the functions that have rules.
 
-``x.sum(axis=0)`` is ``np.sum(x, axis=0)``; where a method takes its arguments in another form than the function, as
-``x.reshape(2, 3)`` does, it is paired with what brings the array and its arguments into the function's form:
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``.  If a method takes its arguments in another form than the function, as
+``x.reshape(2, 3)`` does, an adapter converts the array and the method's arguments to those of the function:
 
     function, adapt = METHODS["reshape"]
     args, kwargs = adapt(x, 2, 3)               # (x, (2, 3)), {}
     x.reshape(2, 3) == function(*args, **kwargs)
 
-Methods that write into the array (``sort``, ``fill``, ``put``, ``partition``, ``resize``) are not among them.
+Methods that write into the array (``sort``, ``fill``, ``put``, ``partition``, ``resize``) are not included.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Adapt = Callable[..., Arguments] | None
 
 
 def packed(x: Any, *shape: Any, **kwargs: Any) -> Arguments:
-    """Several integers as one shape: ``x.reshape(2, 3)``."""
+    """Accept several integers as one shape: ``x.reshape(2, 3)``."""
     return (x, shape[0] if len(shape) == 1 else shape), kwargs
 
 
 def permuted(x: Any, *axes: Any) -> Arguments:
-    """Several integers as one permutation; none, or None, reverses the axes."""
+    """Accept several integers as one permutation; no argument, or None, reverses the axes."""
     return (x, axes[0] if len(axes) == 1 else axes or None), {}
 
 
@@ -49,7 +49,7 @@ def of_truth(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *args
 
 
 def chosen_from(x: Any, *choices: Any, **kwargs: Any) -> Arguments:
-    """Several arrays are the choices, as a list of them is."""
+    """Accept the choices as a list or as several arguments."""
     return (x, choices[0] if len(choices) == 1 else choices), kwargs
 
 
@@ -67,7 +67,7 @@ def of_its_layout(x: Any, memo: Any = None) -> Arguments:
     return (x, "K"), {"subok": True}
 
 
-# Methods that no function does in quite the same way
+# Methods without an equivalent function
 
 
 def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
@@ -112,7 +112,7 @@ def item_pullback(dy, y, x, *place):
 
 
 def view_pullback(dy, y, x, *args, **kwargs):
-    """A view in another dtype shows complex numbers as pairs of reals, or other bits, which have no derivative."""
+    """A view in another dtype reads complex numbers as pairs of reals; any other reinterpretation has no derivative."""
     if y.dtype == x.dtype:
         return dy
     if x.dtype.kind == "c" and y.dtype == x.real.dtype:
@@ -200,7 +200,7 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {
 """Attributes of arrays whose values depend on the elements, as functions of the array."""
 
 
-# Methods of ufuncs, which work along the first axis where the functions take all
+# Methods of ufuncs; by default they reduce the first axis, where the functions reduce all
 
 
 def running_extremum(ufunc: Any, array: Any, axis: int = 0) -> Any:
@@ -209,7 +209,7 @@ def running_extremum(ufunc: Any, array: Any, axis: int = 0) -> Any:
 
 
 def running_extremum_pullback(dy, y, ufunc, array, axis=0):
-    """Equal extrema share equally: the i-th result belongs in equal parts to those equal to it among the first i."""
+    """Equal extrema share the cotangent: the i-th result divides it among the elements equal to it up to the i-th."""
     x, y, dy = (np.moveaxis(np.asarray(v), axis, 0) for v in (array, y, dy))
     held = attained(y, x)
     begins = np.concatenate((np.ones_like(held[:1]), ~attained(y[1:], y[:-1])))  # a new extremum
@@ -229,7 +229,7 @@ vjp(
 
 
 def hypotenuse(array: Any, axis: Any = 0, keepdims: bool = False, initial: Any = 0.0, where: Any = True) -> Any:
-    """``np.hypot.reduce``: smooth wherever it is not zero, though legs of zero come together first."""
+    """``np.hypot.reduce``: smooth wherever the result is not zero, even if the first elements are zeros."""
     return np.hypot.reduce(array, axis, keepdims=keepdims, initial=initial, where=where)
 
 
@@ -244,7 +244,7 @@ def hypotenuse_initial(dy, y, array, axis=0, keepdims=False, initial=0.0, where=
 
 
 def running_hypotenuse(array: Any, axis: int = 0) -> Any:
-    """``np.hypot.accumulate``, of which the first result is the first element with its sign."""
+    """``np.hypot.accumulate``; its first result is the first element, with its sign."""
     return np.hypot.accumulate(array, axis)
 
 
@@ -257,7 +257,7 @@ def running_hypotenuse_pullback(dy, y, array, axis=0):
 
 
 def unit(x, y):
-    """x / y, and zero where ``y`` is."""
+    """x / y, and zero where ``y`` is zero."""
     return np.where(y == 0, 0, x / np.where(y == 0, 1, y))
 
 

@@ -1,7 +1,7 @@
 """Rules of Python's operators and of the built-in functions on numbers; they act on arrays by broadcasting as well.
 
-The partials keep to Python's own arithmetic, so that floats stay fast.  Where that arithmetic raises, as for the slope
-of ``x ** 0.5`` at ``0.0``, the tape evaluates them once more on NumPy's numbers, which give ``inf`` or ``nan``.
+The partials use Python's arithmetic, which is fast for floats.  Where it raises, as for the slope of ``x ** 0.5`` at
+``0.0``, the tape evaluates them again with NumPy numbers, which give ``inf`` or ``nan``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .table import elementwise, joint, vjp, zero
 def exponent_partial(y: Any, x: Any, n: Any) -> Any:
     """The partial derivative of ``y = x ** n`` in ``n``, with 0 for ``0 ** n``.
 
-    For a negative ``x`` and a real ``y`` there is none: a real power exists at integers only.  The result is NaN
-    there, which reaches ``n`` alone, and only where ``n`` is differentiated.
+    For a negative ``x`` and a real ``y`` none exists: a real power is defined at integers ``n`` only.  The result is
+    NaN there; it reaches only ``n``, and only if ``n`` is differentiated.
 
     >>> exponent_partial(8.0, 2.0, 3.0) == 8 * math.log(2)
     True
@@ -30,7 +30,7 @@ def exponent_partial(y: Any, x: Any, n: Any) -> Any:
         return y * math.log(x) if x > 0 else math.nan if x < 0 else 0.0
     if isinstance(x, (int, float, complex)) and isinstance(y, complex):
         return y * cmath.log(x) if x != 0 else 0.0
-    # Zeros become one and negative numbers NaN (or complex) before the logarithm, which then has nothing to warn of.
+    # Zeros become one and negative numbers NaN (or complex) before the logarithm, so that it does not warn.
     kept = np.where(x == 0, 1, x)
     return np.where(x == 0, 0.0, y) * np.log(kept + 0j if np.iscomplexobj(y) else np.where(kept < 0, np.nan, kept))
 
@@ -109,7 +109,11 @@ joint(divmod, divmod_pullback)
 
 vjp((abs, operator.abs), absolute_pullback)
 elementwise(float, lambda y, x: 1, finite=True)
-vjp(complex, lambda dy, y, real=0, imag=0: dy, lambda dy, y, real=0, imag=0: dy * -1j)
+vjp(
+    complex,
+    lambda dy, y, real=0, imag=0: dy,
+    lambda dy, y, real=0, imag=0: dy * -1j if np.iscomplexobj(imag) else np.imag(dy),
+)
 
 zero(operator.floordiv, int, round, bool)
 zero(operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt)

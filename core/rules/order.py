@@ -1,7 +1,7 @@
 """Functions of the order of the elements: sorting, partitioning, quantiles, distinct values.
 
 Away from ties each result is an element, or a fixed mixture of two neighbours in the order, so cotangents go back to
-the places that the elements came from.  Among equal elements the order of a stable sort decides.
+the original places of the elements.  Ties are broken as by a stable sort.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .transposes import along, scatter
 
 
 def send_back(dy: Any, y: Any, a: Any, axis: int | None) -> Any:
-    """The cotangent of ``a`` from that of ``y``, a rearrangement of it along ``axis``: the k-th least to the k-th."""
+    """The cotangent of ``a`` from that of ``y``, a rearrangement of ``a`` along ``axis``: k-th smallest to k-th smallest."""
     if axis is None:
         return np.reshape(send_back(dy, y, np.ravel(a), -1), np.shape(a))
     in_order = np.take_along_axis(dy, np.argsort(y, axis=axis, kind="stable"), axis=axis)
@@ -93,7 +93,7 @@ def quantile_position(
     weights=None,
     interpolation=None,
 ):
-    """The slope of the quantile in ``q``: the difference of the neighbours, times how fast the position moves."""
+    """The slope of the quantile in ``q``: the difference of the neighbours, times the slope of the position in ``q``."""
     if method not in QUANTILE_POSITIONS or method == "midpoint":
         return np.zeros(np.shape(q))
     lines = np.sort(as_lines(a, axis), axis=-1)
@@ -128,14 +128,14 @@ def from_lines(g: Any, a: Any, axis: Any) -> Any:
 
 
 def results_along_last(r: Any, shape: tuple[int, ...], q: Any, axis: Any, keepdims: Any) -> Any:
-    """Results of shape (q, kept axes), or with kept ones of length one among them, as (kept axes, number of q)."""
+    """Reshape results (q, kept axes), with ``keepdims`` or without, to (kept axes, number of q)."""
     axes = range(len(shape)) if axis is None else [i % len(shape) for i in np.ravel(axis).tolist()]
     kept = tuple(n for i, n in enumerate(shape) if i not in axes)
     return np.moveaxis(np.reshape(r, (np.size(q), *kept)), 0, -1)
 
 
 def neighbours(lines: Any, q: Any, method: str) -> tuple[Any, Any, Any, Any]:
-    """The places of the two elements that each quantile of each line mixes, the share of the upper, and its speed."""
+    """The places of the two elements that each quantile interpolates, the upper one's weight, and its slope in ``q``."""
     n = np.sum(~np.isnan(lines), axis=-1, keepdims=True)
     alpha, beta = QUANTILE_POSITIONS[method]
     q = np.reshape(q, -1)
@@ -182,7 +182,7 @@ def unique_pullback(
     equal_nan=True,
     sorted=True,
 ):
-    """Each value takes its cotangent back to the first place where it occurs."""
+    """The cotangent of each value goes to the first place where it occurs."""
     if return_index or return_inverse or return_counts:
         dy, y = dy[0], y[0]
     if dy is None:

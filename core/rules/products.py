@@ -145,7 +145,7 @@ def contracted_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     return [int(i) % rows for i in np.ravel(of_a)], [int(i) % columns for i in np.ravel(of_b)]
 
 
-# Each product has the free axes, then the contracted ones in the order of the other factor.
+# The axes of each product: the free ones, then the contracted ones in the order of the other factor.
 
 
 def tensordot_left(dy, y, a, b, axes=2):
@@ -226,7 +226,7 @@ def in_space(x: Any) -> Any:
 
 
 def normal_or_vector(dy: Any, a: Any, b: Any, axis: int) -> Any:
-    """The cotangent of ``cross`` as vectors of space; for two vectors of the plane it is a number, along the normal."""
+    """The cotangent of ``cross`` as vectors in space; for two plane vectors it is a number, along the normal."""
     if a.shape[-1] == 3 or b.shape[-1] == 3:
         return np.moveaxis(dy, axis, -1)
     z = np.expand_dims(dy, -1)
@@ -348,7 +348,7 @@ def einsum_cotangent(
     g = np.einsum(subscripts, dy, *(a for a, _ in others), optimize=optimize)
     if shared == own and np.shape(g) == shape:
         return g
-    # An index that only this operand has was summed over; it is repeated.  One of length 1 was broadcast; it is summed.
+    # An index that only this operand has was summed: repeat along it.  One of length 1 was broadcast: sum over it.
     length = dict(zip(own, shape))
     g = unbroadcast(g, tuple(length[i] if length[i] == 1 else n for i, n in zip(shared, np.shape(g))))
     g = np.reshape(g, tuple(np.shape(g)[shared.index(i)] if i in shared else 1 for i in different))
@@ -382,7 +382,7 @@ def parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
 
 
 def parse_lists(operands: Any, ranks: list[int]) -> tuple[list[str], str]:
-    """The same for the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    """``parse`` for the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
     lists = list(operands[1::2]) + ([operands[-1]] if len(operands) % 2 else [])
     labels = sorted({i for term in lists for i in term if i is not Ellipsis})
     letter = dict(zip(labels, ascii_letters))

@@ -1,6 +1,6 @@
 """Reductions and cumulative functions: sums, products, moments, extrema.
 
-With ``w`` the ones and zeros of ``where=`` and ``|.|`` the number of elements reduced, and the cotangent repeated along
+``w`` is 1 where ``where=`` holds and 0 elsewhere, ``|w|`` is the number of elements reduced, and dy is repeated along
 the reduced axes:
 
     sum      dx = w dy                         max     dx = dy [x == y] / (number of maxima)
@@ -32,7 +32,7 @@ def conjugate(x: Any) -> Any:
 
 
 def chosen(where: Any, g: Any) -> Any:
-    """``g`` where ``where`` holds, and exactly zero, whatever ``g`` is, where it does not."""
+    """``g`` where ``where`` holds, and exactly zero elsewhere, even where ``g`` is NaN or infinite."""
     return g if where is True or where is UNSET else np.where(where, g, 0)
 
 
@@ -45,7 +45,7 @@ def reduced_axes(x: Any, axis: Any) -> tuple[int, ...]:
 
 
 def number_reduced(x: Any, axis: Any, where: Any = True) -> Any:
-    """How many elements of ``x`` each result of a reduction over ``axis`` is made of, with the axes kept."""
+    """The number of elements of ``x`` in each result of a reduction over ``axis``, with the axes kept."""
     if axis is None and where is True:
         return np.size(x)
     shape = np.shape(x)
@@ -171,11 +171,11 @@ def var_pullback(
 ):
     a = np.asarray(a)
     if where is not True and where is not UNSET:
-        a = np.where(where, a, 0)  # what is left out may be NaN
+        a = np.where(where, a, 0)  # entries that are left out may be NaN
     if mean is UNSET:
         mean = np.mean(a, axis=axis, keepdims=True, where=where)
     freedom = number_reduced(a, axis, where) - (ddof if correction is UNSET else correction)
-    # NumPy takes a negative number of degrees of freedom for none.
+    # NumPy treats a negative number of degrees of freedom as zero.
     dy = np.real(restore(dy, a.shape, axis, keepdims)) * 2 / np.maximum(freedom, 0)
     return chosen(where, dy * (a - mean))
 
@@ -213,8 +213,7 @@ def extremum_initial(dy, y, a, axis=None, out=None, keepdims=False, initial=UNSE
 def shared_extremum(
     dy: Any, y: Any, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
 ) -> tuple[Any, Any, Any]:
-    """The share of the cotangent that each of the equal extrema gets, which elements they are, and whether the initial
-    value is one of them."""
+    """The cotangent of each of the equal extrema, a mask of these elements, and whether ``initial`` equals them too."""
     a = np.asarray(a)
     y = restore(y, a.shape, axis, keepdims)
     equal = attained(y, a, where)
@@ -224,7 +223,7 @@ def shared_extremum(
 
 
 def attained(y: Any, a: Any, where: Any = True) -> Any:
-    """Where ``a`` is equal to the extremum ``y``, which the equal ones share; a NaN is equal to a NaN."""
+    """A mask of the elements of ``a`` equal to the extremum ``y``; NaN counts as equal to NaN."""
     equal = np.equal(a, y)
     if not np.all(np.equal(y, y)):
         equal = equal | (np.isnan(a) & np.isnan(y))
@@ -243,11 +242,11 @@ def ptp_pullback(dy, y, a, axis=None, out=None, keepdims=False):
 vjp(np.ptp, ptp_pullback)
 
 
-# The same with NaNs left out
+# Reductions that ignore NaNs
 
 
 def present(a: Any, where: Any) -> Any:
-    """Where ``a`` is a number and ``where`` holds."""
+    """A mask of the elements of ``a`` that are not NaN and for which ``where`` holds."""
     number = ~np.isnan(a)
     return number if where is True or where is UNSET else number & where
 
@@ -299,7 +298,7 @@ def cumsum_pullback(dy, y, a, axis=None, dtype=None, out=None):
 
 
 def cumprod_pullback(dy, y, a, axis=None, dtype=None, out=None):
-    """dx[j] = (product before j) s[j], with s[j] = dy[j] + x[j+1] s[j+1], the sum over all products that hold x[j]."""
+    """dx[j] = (product before j) s[j], with s[j] = dy[j] + x[j+1] s[j+1], the sum over all products that contain x[j]."""
     shape = np.shape(a)
     x = np.ravel(a) if axis is None or not shape else np.moveaxis(np.asarray(a), axis, 0)
     y = y if axis is None or not shape else np.moveaxis(y, axis, 0)
@@ -310,7 +309,7 @@ def cumprod_pullback(dy, y, a, axis=None, dtype=None, out=None):
         before = np.concatenate((np.ones_like(x[:1]), np.reshape(y, np.shape(x))[:-1]))
         factors, g = conjugate(x), conjugate(before) * dy
         s = np.zeros_like(dy[:1])
-        for j in range(len(x) - 1, -1, -1):  # by slices: an element of a strong cotangent is a plain number
+        for j in range(len(x) - 1, -1, -1):  # slices, since an element of a strong cotangent would be a plain number
             s = dy[j : j + 1] + s
             g[j : j + 1] = conjugate(before[j : j + 1]) * s
             s = factors[j : j + 1] * s

@@ -1,4 +1,4 @@
-"""Rules of the modules ``math`` and ``cmath``, in their own terms, so that floats stay floats."""
+"""Rules of the modules ``math`` and ``cmath``, written with their own functions, so that floats stay floats."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .table import elementwise, joint, vjp, zero
 def digamma(x: float) -> float:
     """The logarithmic derivative of the gamma function at a real ``x``.
 
-    The recurrence ``digamma(x) = digamma(x + 1) - 1/x`` leads to x >= 12, where the asymptotic series is good to
-    rounding; the reflection formula leads from the negative axis.  It is written so that its own derivatives, the
+    The recurrence ``digamma(x) = digamma(x + 1) - 1/x`` shifts x to at least 12, where the asymptotic series is
+    accurate to rounding; the reflection formula handles the negative axis.  The derivatives of this program, the
     polygamma functions, are as accurate.
 
     Source: Abramowitz & Stegun 6.3.5, 6.3.7, 6.3.18.
@@ -38,7 +38,7 @@ def digamma(x: float) -> float:
 
 
 def product_pullback(dy: Any, y: Any, iterable: Sequence[Any], *, start: Any = 1) -> tuple[list[Any]]:
-    """The pullback of ``math.prod``: for each factor the product of the others, which zeros do not spoil."""
+    """The pullback of ``math.prod``: for each factor the product of the others, correct for zeros too."""
     factors = list(iterable)
     before = [start]
     for factor in factors:
@@ -55,7 +55,7 @@ def hypotenuse_pullback(dy: Any, y: Any, *coordinates: Any) -> tuple[Any, ...]:
 
 
 def distance_pullback(dy: Any, y: Any, p: Sequence[Any], q: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The pullback of ``math.dist``: the unit vector from ``q`` to ``p``, and 0 where they meet."""
+    """The pullback of ``math.dist``: the unit vector from ``q`` to ``p``, and 0 where they coincide."""
     pull = [dy * ((a - b) / y) if y else 0 * dy for a, b in zip(p, q)]
     return pull, [-g for g in pull]
 
@@ -66,12 +66,12 @@ def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 def phase_pullback(dy: Any, y: Any, z: Any) -> Any:
-    """The pullback of the phase: NaN at 0, which has none."""
+    """The pullback of the phase: NaN at 0, where it is undefined."""
     return dy * 1j / complex(z).conjugate() if z else dy * complex(math.nan, math.nan)
 
 
 def polar_pullback(dy: Any, y: Any, z: Any) -> tuple[Any]:
-    """The pullback of modulus and phase, which together see a complex number whole; 0 for the modulus at 0."""
+    """The pullback of modulus and phase; the slope of the modulus is 0 at 0."""
     r, phi = y
     radial = 0 if dy[0] is None or r == 0 else dy[0] * complex(math.cos(phi), math.sin(phi))
     return (radial if dy[1] is None else radial + phase_pullback(dy[1], phi, z),)
@@ -102,7 +102,12 @@ elementwise(math.tan, lambda y, x: 1 + y * y, finite=True)
 elementwise(math.asin, lambda y, x: (1 - x * x) ** -0.5)
 elementwise(math.acos, lambda y, x: -((1 - x * x) ** -0.5))
 elementwise(math.atan, lambda y, x: 1 / (1 + x * x), finite=True)
-elementwise(math.atan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
+# At infinities the slopes are their limits, 0, and not the NaN of inf / inf.
+elementwise(
+    math.atan2,
+    lambda y, a, b: (0.0 if math.isinf(b) else b) / (a * a + b * b),
+    lambda y, a, b: -(0.0 if math.isinf(a) else a) / (a * a + b * b),
+)
 elementwise(math.sinh, lambda y, x: math.cosh(x), finite=True)
 elementwise(math.cosh, lambda y, x: math.sinh(x), finite=True)
 elementwise(math.tanh, lambda y, x: 1 - y * y, finite=True)

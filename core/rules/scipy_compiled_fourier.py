@@ -1,9 +1,9 @@
-"""Derivatives of the compiled transforms beneath ``scipy.fft``, which ``scipy.fftpack`` calls by themselves.
+"""Derivatives of the compiled transforms that ``scipy.fft`` wraps and ``scipy.fftpack`` calls directly.
 
-They stand in another module since SciPy 1.18, by DUCC in place of pocketfft, with the same names and arguments.
+SciPy 1.18 moved them to another module, by DUCC instead of pocketfft, with the same names and arguments.
 
 All are linear, so a pullback is the conjugate transpose: the transform in the other direction, with the same factor
-(``inorm`` 0, 1, 2: one, one over the root of the length, one over the length).
+(``inorm`` 0, 1, 2: 1, 1/sqrt(n), 1/n for the length n).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def c2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=
 
 
 def r2c_pullback(dy, y, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
-    """What the result leaves out of the last axis, the conjugates of the rest, is zero in its cotangent."""
+    """The result omits the conjugate half of the spectrum along the last axis; its cotangent is zero there."""
     axes = range(np.ndim(a)) if axes is None else axes
     full = fit(dy, np.shape(a)[axes[-1]], axes[-1])
     return np.real(transforms.c2c(full + 0j, tuple(axes), not forward, inorm, None, nthreads))
 
 
 def c2r_pullback(dy, y, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
-    """Every entry but the first, and the middle one of an even length, counts for itself and for its conjugate."""
+    """Each entry represents its conjugate too, except the first and, for an even length, the middle one."""
     axes = range(np.ndim(a)) if axes is None else axes
     last, n = axes[-1], np.shape(y)[axes[-1]]
     half = transforms.r2c(np.real(dy), tuple(axes), not forward, inorm, None, nthreads)
@@ -42,7 +42,7 @@ def c2r_pullback(dy, y, a, axes=None, lastsize=0, forward=True, inorm=0, out=Non
 
 
 def packed_pullback(dy, y, a, axes, real2hermitian, forward, inorm=0, out=None, nthreads=1):
-    """The half spectrum as real numbers, real and imaginary parts in turn: all but the ends count twice on the way back."""
+    """The half spectrum alternates real and imaginary parts; inner entries also represent their conjugates."""
     for axis in axes:
         n = np.shape(a)[axis]
         k = np.arange(n)

@@ -1,6 +1,6 @@
 """Derivatives of ``scipy.linalg``'s factorisations, and of solving with a factor: Cholesky, LU, QR, eigenvalues, SVD.
 
-The formulas, and what they say about triangles that are not read and vectors that are not determined, are those of
+The formulas, and the conventions for triangles that are not read and vectors that are not unique, are those of
 ``matrix_factorisations``.  ``overwrite_a=True`` destroys an argument that the backward sweep needs, and is refused when
 a cotangent arrives.
 
@@ -149,7 +149,7 @@ def interchanged(piv: Any, m: int) -> Any:
 
 
 def packed(lu: Any) -> tuple[Any, Any]:
-    """L and U from LAPACK's one array."""
+    """L and U from LAPACK's packed array."""
     m, n = lu.shape[-2:]
     k = min(m, n)
     return np.tril(lu, -1)[..., :, :k] + np.eye(m, k, dtype=lu.dtype), np.triu(lu)[..., :k, :]
@@ -211,7 +211,7 @@ def qr_insert_pullback(
     dy: Any, y: Any, Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, overwrite_qru: bool = False,
     check_finite: bool = True,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """What is factored is Q R with the row or column ``u`` before its k-th."""
+    """The factored matrix is Q R with ``u`` inserted before its k-th row or column."""
     if np.ndim(u) != 1:
         raise NoDerivative(
             "scipy.linalg.qr_insert has a derivative for a single row or column; insert several one by one"

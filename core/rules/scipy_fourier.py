@@ -7,7 +7,7 @@ symmetric (types I and IV) or the transpose of the other type's (II and III):
     DCT-III = DCT-II^T diag(1/2, 1, ..., 1)                     DST-III = DST-II^T diag(1, ..., 1, 1/2)
 
 (K. Rao and P. Yip, "Discrete Cosine Transform", 1990, section 2.2; SciPy's documentation has the factors.)  The inverse
-of type II is type III with the norm turned around, and so on; so one pullback serves all.
+of type II is type III with the opposite norm, and so on; so one pullback serves all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Pullback = Callable[..., Any]
 
 
 def along_one_axis(pullback: Pullback) -> Pullback:
-    """A pullback of NumPy's under the parameters of SciPy's function; those that only steer how it runs are left out."""
+    """Give a pullback of NumPy's the parameters of SciPy's function; options such as ``workers`` are dropped."""
     return lambda dy, y, x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None: pullback(
         dy, y, x, n, axis, norm
     )
@@ -83,7 +83,7 @@ vjp(scipy.fft.rfft2, along_last_two(rfftn_pullback))
 vjp(scipy.fft.irfft2, along_last_two(irfftn_pullback))
 vjp(scipy.fft.hfft2, along_last_two(hfftn_pullback))
 vjp(scipy.fft.ihfft2, along_last_two(ihfftn_pullback))
-# Where SciPy takes these from NumPy, ``fourier`` has their rules already.
+# If SciPy takes these from NumPy, ``fourier`` has their rules already.
 if scipy.fft.fftshift is not np.fft.fftshift:
     vjp(scipy.fft.fftshift, lambda dy, y, x, axes=None: np.fft.ifftshift(dy, axes))
     vjp(scipy.fft.ifftshift, lambda dy, y, x, axes=None: np.fft.fftshift(dy, axes))
@@ -101,7 +101,7 @@ PERIOD = {
     (scipy.fft.dct, 1): lambda n: 2 * (n - 1),
     (scipy.fft.dst, 1): lambda n: 2 * (n + 1),
 }
-"""The length of the periodic signal that the transform of ``n`` points is a part of; 2 n unless it is listed."""
+"""The period of the signal that ``n`` points extend to, by transform; 2 n unless listed."""
 
 INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
 
@@ -115,7 +115,7 @@ def weighted(x: Any, axis: int, first: float, last: float) -> Any:
 
 
 def orthogonal_weights(cosine: bool, type: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What ``orthogonalize`` multiplies the first and last entry by: of the argument, and of the result."""
+    """The factors by which ``orthogonalize`` scales the first and last entry of the argument, and of the result."""
     root = 2.0**0.5
     if type == 1 and cosine:
         return (root, root), (1 / root, 1 / root)

@@ -90,7 +90,7 @@ def evaluate_nd(c, xs, ks, xp, dx, extrapolate, out):
 
 
 def fix_continuity(c, x, order):
-    """Continuity: each piece starts with the derivatives, up to ``order``, with which the previous one ends."""
+    """Make each piece start with the derivatives, up to ``order``, with which the previous one ends."""
     columns = [c[:, 0]]
     for m in range(1, np.shape(c)[1]):
         ends = [power_sum(columns[-1], x[m] - x[m - 1], nu) / perm(nu, nu) for nu in range(order, -1, -1)]
@@ -103,7 +103,7 @@ def roots_found(c: Any, x: Any, y: Any, discontinuity: Any, extrapolate: Any) ->
 
 
 def real_roots(c, x, y, report_discont, extrapolate):
-    """One Newton step at a root leaves it in place and has the derivative of the implicit function theorem."""
+    """Apply one Newton step at each root: it keeps the value and has the derivative of the implicit function theorem."""
     found = []
     for k, roots in enumerate(roots_found(c, x, y, report_discont, extrapolate)):
         i = piece(x, roots)
@@ -393,7 +393,7 @@ def smoothed_curve(*args):
 
 
 def fitted_curve(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
-    """The interpolating spline: inner knots at the points without some at the ends, or midway between if k is even."""
+    """The interpolating spline: inner knots at the points (some at the ends left out), or midway between for even k."""
     if s is None or s > 0:
         smoothed_curve()
     half = k // 2

@@ -1,6 +1,6 @@
-"""NumPy programs for wrappers of LAPACK and BLAS on triangles and bands, made of functions that have rules.
+"""NumPy programs that model LAPACK and BLAS wrappers for triangles and bands, in terms of functions with rules.
 
-Those that have rules of their own are in ``blas_lapack``.
+Wrappers with rules of their own are in ``blas_lapack``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def trsm(alpha, a, b, side=0, lower=0, trans_a=0, diag=0, overwrite_b=0):
     return alpha * x.T
 
 
-# A Cholesky factor kept as a band: the diagonals are the rows
+# A Cholesky factor in band storage: the rows are the diagonals
 
 
 def from_band(ab: Any, lower: Any) -> Any:

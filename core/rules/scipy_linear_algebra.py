@@ -1,8 +1,8 @@
 """Derivatives of ``scipy.linalg``: equations, also triangular, banded and structured ones, norms and least squares.
 
-The formulas are those of ``linear_algebra``.  What SciPy adds is which entries of an array are read: one triangle, a
-band, a diagonal.  The gradient is that of the function of the array, so it is zero where nothing is read, and an entry
-that stands for two receives both contributions.
+The formulas are those of ``linear_algebra``.  In addition, SciPy may read only some entries of an array: one triangle,
+a band, a diagonal.  The gradient is that of the function of the array: it is zero for entries that are not read, and an
+entry that represents two matrix entries receives both contributions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def transpose(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
-# Structure: the matrix that an array stands for under ``assume_a``, and back
+# Structure: the matrix that an array represents under ``assume_a``, and the transpose of this map
 
 
 def symmetric(kind: str) -> bool:
@@ -37,7 +37,7 @@ def definite(kind: str) -> bool:
 
 
 def structured(a: Any, kind: Any, lower: bool) -> Any:
-    """The matrix that is solved for when ``a`` is assumed to be of some kind."""
+    """The matrix that ``a`` represents if it is assumed to be of ``kind``."""
     if kind is not None and symmetric(kind):
         off = np.tril(a, -1) if lower else np.triu(a, 1)
         return np.where(np.eye(a.shape[-1], dtype=bool), a, off + transpose(off))
@@ -217,7 +217,18 @@ def scipy_lstsq_pullback(
     return da + np.zeros_like(a), np.reshape(db + np.zeros_like(columns), b.shape)
 
 
+def gelsy(a: Any, b: Any, cond: Any = None) -> tuple[Any, Any, Any]:
+    """``scipy.linalg.lstsq`` by the driver ``gelsy``, without the fourth result, which is None: it computes no singular values."""
+    x, residuals, rank, _ = scipy.linalg.lstsq(a, b, cond, lapack_driver="gelsy")  # type: ignore[misc]
+    return x, residuals, rank
+
+
+def gelsy_pullback(dy: Any, y: Any, a: Any, b: Any, cond: Any = None) -> tuple[Any, Any]:
+    return scipy_lstsq_pullback((*dy, None), (*y, None), a, b, cond)
+
+
 vjp(scipy.linalg.norm, scipy_norm_pullback)
 vjp(scipy.linalg.pinv, scipy_pinv_pullback)
 vjp(scipy.linalg.pinvh, pinvh_pullback)
 joint(scipy.linalg.lstsq, scipy_lstsq_pullback)
+joint(gelsy, gelsy_pullback)

@@ -1,12 +1,12 @@
 """Derivatives of ``scipy.linalg``'s matrix functions, matrix equations and matrices of a given structure.
 
-A function f of a matrix has the Frechet derivative L(A, E) in the direction E, which stands in the corner of
+A function f of a matrix has the Frechet derivative L(A, E) in the direction E, which is the upper right block of
 
     f([[A, E], [0, A]]) = [[f(A), L(A, E)], [0, f(A)]]
 
 (R. Mathias, "A chain rule for matrix functions and applications", SIAM J. Matrix Anal. 17, 1996).  The pullback is
 L(A^H, dY) (N. Higham, "Functions of Matrices", 2008, section 3.2).  It needs no eigenvalues, so repeated ones and
-matrices without a basis of eigenvectors are like any other.
+matrices without a basis of eigenvectors need no special case.
 
 The solution of a linear matrix equation has a pullback that solves the conjugate-transposed equation once: Sylvester,
 Lyapunov, and Riccati, where that is the Lyapunov equation of the closed loop (T.-C. Kao and G. Hennequin, "Automatic
@@ -29,7 +29,7 @@ from .table import joint, takes_sequences, vjp
 
 
 def frechet_adjoint(function: Callable[[Any], Any], a: Any, dy: Any) -> Any:
-    """L(A^H, dY), with dY scaled by a power of two to the size of one, as the block's norm steers the algorithm."""
+    """L(A^H, dY), with dY scaled by a power of two to about 1, since the algorithm depends on the block's norm."""
     n = a.shape[-1]
     size = np.max(np.abs(dy), initial=0.0)
     scale = 2.0 ** np.floor(np.log2(np.where(size > 0, size, 1.0)))
@@ -115,7 +115,7 @@ def riccati_cotangents(
 ) -> tuple[Any, ...]:
     """The cotangents of A, B, Q, R, E, S from the Hermitian solution ``z`` of the closed loop's adjoint equation.
 
-    The gain K minimises what is left, so that it contributes nothing by itself (the envelope theorem).
+    The gain K minimises the cost, so its own change contributes nothing (the envelope theorem).
     """
     along = 2.0 * x @ left @ z
     by_e = None if e is None else -2.0 * x @ e @ z if discrete else 2.0 * x @ closed @ z

@@ -1,8 +1,8 @@
 """NumPy programs that model the compiled functions of ``scipy.ndimage``.
 
-A filter is written on the array as its boundary mode extends it, one shifted view for each element of the filter.  An
-interpolation is a sum of B-splines (Unser, IEEE Signal Processing Magazine 16(6), 1999), whose coefficients the spline
-filter has found.
+A filter works on the array extended by its boundary mode, with one shifted view for each element of the filter.  An
+interpolation is a sum of B-splines (Unser, IEEE Signal Processing Magazine 16(6), 1999), with the coefficients that the
+spline filter computes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PADDING = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect
 
 
 def extended(x: Any, axis: int, before: int, after: int, mode: int, cval: Any) -> Any:
-    """``x`` along ``axis`` with as many entries before and after it as are asked for."""
+    """``x`` extended along ``axis`` by ``before`` and ``after`` entries, by the boundary mode."""
     n = np.shape(x)[axis]
     places = np.arange(-before, n + after)
     outside = (places < 0) | (places >= n)
@@ -138,9 +138,9 @@ def spline_coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
 
 
 def spline_coefficients_pullback(dy, y, x, order, axis, mode):
-    """The map's matrix is symmetric; at a mirror it is so when the ends count half.
+    """The filter's matrix is symmetric; with mirrored boundaries, after the ends are weighted by one half.
 
-    On a short axis the matrix itself is taken: there SciPy starts its recursion with an approximation.
+    On a short axis the pullback forms the matrix: there SciPy starts its recursion with an approximation.
     """
     n = np.shape(x)[axis]
     if n <= 64:
@@ -172,7 +172,7 @@ def b_spline(x: Any, order: int) -> Any:
 
 
 def folded(x: Any, n: int, mode: int) -> Any:
-    """Coordinates within the array for those that may be outside of it; -1 where the value is constant there."""
+    """Map coordinates outside of the array into it, by the boundary mode; -1 where the value outside is constant."""
     if mode == GRID_CONSTANT:
         return x
     if mode == NEAREST:

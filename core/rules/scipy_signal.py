@@ -19,7 +19,7 @@ from .table import joint, model, zero
 
 
 def all_pole(w: Any, a: Any) -> Any:
-    """The y with a_0 y_n + a_1 y_{n-1} + ... = w_n, along the last axis, from rest."""
+    """The y with a_0 y_n + a_1 y_{n-1} + ... = w_n, along the last axis, with zero initial state."""
     kind = np.result_type(w, a, np.float32)
     return _sigtools._linear_filter(np.ones(1, kind), np.asarray(a, kind), np.asarray(w, kind), -1)
 
@@ -35,7 +35,7 @@ joint(all_pole, all_pole_pullback)
 
 
 def all_zero(b: Any, x: Any) -> Any:
-    """The sums b_0 x_n + b_1 x_{n-1} + ..., along the last axis, from rest."""
+    """The sums b_0 x_n + b_1 x_{n-1} + ..., along the last axis, with zero initial state."""
     kind = np.result_type(b, x, np.float32)
     return _sigtools._linear_filter(np.asarray(b, kind), np.ones(1, kind), np.asarray(x, kind), -1)
 
@@ -50,7 +50,7 @@ joint(all_zero, all_zero_pullback)
 
 
 def filtered(b: Any, a: Any, x: Any, zi: Any = None) -> tuple[Any, Any]:
-    """The signal and the final state of the transposed direct form II, whose initial state adds to the first inputs."""
+    """The signal and the final state of the transposed direct form II; its initial state is added to the first inputs."""
     w = all_zero(b, x)
     if zi is None:
         return all_pole(w, a), None
@@ -123,7 +123,7 @@ def convolve2d(in1, in2, flip, mode, boundary, fillvalue=0.0):
 
 
 def correlate_nd(input, kernel, output, mode):
-    """For ``full`` and ``same`` the input has come with zeros after it."""
+    """For ``full`` and ``same`` the caller has padded the input with zeros at its end."""
     size, shape = np.shape(kernel), np.shape(output)
     before = [0 if mode == VALID else k - 1 if mode == FULL else k // 2 for k in size]
     x = np.pad(input, [(b, k) for b, k in zip(before, size)], mode="constant")
@@ -135,7 +135,7 @@ def correlate_nd(input, kernel, output, mode):
 
 
 def upfirdn(x, h, out, up, down, axis, mode=0, cval=0.0):
-    """Upsampled, filtered and downsampled; ``h`` comes sorted by phase, each phase backward."""
+    """Upsampled, filtered and downsampled; ``h`` is given by phase, each phase reversed."""
     if mode not in (0, 1, 2, 4, 5):
         raise NoDerivative("scipy.signal.upfirdn has no derivative for this mode of extension; use mode='constant'")
     x = np.moveaxis(x, axis, -1)
@@ -171,7 +171,7 @@ model(_sigtools._medfilt2d, medfilt2d)
 model(_spline.sepfir2d, sepfir2d)
 
 
-# Peaks: where they are has no derivative, how high and wide they are has
+# Peaks: their places have no derivative, their heights and widths have one
 
 
 def peak_bases(x: Any, peaks: Any, wlen: Any) -> Any:

@@ -1,7 +1,7 @@
 """NumPy programs that model the compiled functions of ``scipy.spatial`` and ``scipy.cluster``.
 
-Distances are those between the rows of two arrays, or of one array with itself. Rotations are SciPy's own code for
-other array libraries, which has each of its compiled functions in Python.
+Distances are those between the rows of two arrays, or of one array with itself. Rotations use SciPy's Python code for
+other array libraries, which implements each of the compiled functions.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ model(compiled("scipy.cluster", "_vq.update_cluster_means", "vq._vq.update_clust
 
 
 def pair_by_name(fast: str, plain: str) -> None:
-    """Each function of a compiled module by the one of the same name in Python."""
+    """Model each function of a compiled module by the Python function of the same name."""
     try:
         left, right = (import_module(f"scipy.spatial.transform.{name}") for name in (fast, plain))
     except ImportError:  # before SciPy 1.17

@@ -15,7 +15,7 @@ SQRT_TWO_PI = 2.5066282746310002
 
 
 def kernel_estimate(points, values, xi, cho_cov, dtype=None, _log=False):
-    """The sum of values times normal densities around the points, in coordinates in which the covariance is one."""
+    """The sum of values times normal densities around the points, in coordinates with the identity as covariance."""
     at = np.linalg.solve(cho_cov, np.transpose(points))
     to = np.linalg.solve(cho_cov, np.transpose(xi))
     square = np.sum((to[:, :, None] - at[:, None, :]) ** 2, axis=0)
@@ -42,10 +42,10 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
 
 
 def von_mises_cdf(kappa_obj, x_obj):
-    """The integral of the density from -pi, over whole turns and what is left."""
+    """The integral of the density from -pi, over whole periods and the remainder."""
     kappa, x = np.broadcast_arrays(np.asarray(kappa_obj, float), np.asarray(x_obj, float))
     turns = np.round(x / (2 * np.pi))
-    # Where the density is narrow only its peak is integrated: beyond 12 standard deviations there is nothing.
+    # Only the peak of a narrow density is integrated: beyond 12 standard deviations the density is negligible.
     reach = np.minimum(np.pi, 12 / np.sqrt(np.maximum(kappa, 1e-3)))
     width = (np.clip(x - 2 * np.pi * turns, -reach, reach) + reach) / 2
     t = width[..., None] * (NODES + 1) - reach[..., None]

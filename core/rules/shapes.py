@@ -118,7 +118,7 @@ def repeat_pullback(dy, y, a, repeats, axis=None):
 
 
 def resize_pullback(dy, y, a, new_shape):
-    """The elements of ``a`` in order, over and over, until the new shape is full."""
+    """``np.resize`` repeats the elements of ``a`` in order until the new shape is full."""
     n, flat = np.size(a), np.ravel(dy)
     if n == 0 or np.size(flat) == 0:
         return np.zeros(np.shape(a))
@@ -154,7 +154,7 @@ joint(np.meshgrid, meshgrid_pullback)
 
 def array_pullback(dy, y, object, dtype=None, **kwargs):
     if y.dtype.kind not in "fc" and np.asarray(object).dtype.kind in "fc":
-        return None  # cut off to integers
+        return None  # NumPy truncates to integers
     return unstack(np.reshape(dy, np.shape(object)), object)
 
 
@@ -247,7 +247,7 @@ def arange_pullback(dy, y, *args, **kwargs):
 
 
 def vander_pullback(dy, y, x, N=None, increasing=False):
-    """Column j holds the power p of x, and p x**(p - 1) is the column beside it times p."""
+    """Column j holds x**p, and its derivative p x**(p - 1) is p times the neighbouring column."""
     columns = np.shape(y)[1]
     powers = np.arange(columns) if increasing else np.arange(columns)[::-1]
     slopes = powers * np.expand_dims(x, -1) ** np.maximum(powers - 1, 0)

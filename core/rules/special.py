@@ -2,8 +2,8 @@
 
 Where a closed form cancels, or is 0/0 at a point where the derivative exists, the partial is written in another way (a
 hypergeometric function, a series, a scaled function), since its own derivative must be right there as well.  In the
-order of a Bessel function and the degree of a polynomial no derivative is known in closed form, and none is given; in the
-shape parameters of the incomplete gamma and beta functions it is an integral (``incomplete_functions``).
+order of a Bessel function and the degree of a polynomial no derivative is known in closed form, and none is defined.
+In the shape parameters of the incomplete gamma and beta functions it is an integral (``incomplete_functions``).
 
 Sources: Abramowitz & Stegun (1964); NIST Digital Library of Mathematical Functions (DLMF), chapters 5 to 19.
 """
@@ -109,9 +109,9 @@ def spence_partial(y: Any, z: Any) -> Any:
 def logsumexp_pullback(
     dy: Any, y: Any, a: Any, axis: Any = None, b: Any = None, keepdims: Any = False, return_sign: Any = False
 ) -> tuple[Any, Any, Any]:
-    """The pullback of log(sum(b exp(a))): each term's share of the sum, for ``b`` without the factor ``b``.
+    """The pullback of log(sum(b exp(a))): each term's share of the sum; for ``b``, without the factor b.
 
-    A sign is complex for complex terms, and turns with the imaginary part of the logarithm.
+    For complex terms the sign is complex; its phase is the imaginary part of the logarithm.
     """
     if return_sign:
         (y, sign), (dy, turn) = y, dy

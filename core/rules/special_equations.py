@@ -5,8 +5,8 @@
 gives the derivative of y'.  Derivatives by the equations' parameters are not available.  Also the Legendre functions,
 whose derivatives SciPy computes, and the arithmetic-geometric mean.
 
-Sources: NIST Digital Library of Mathematical Functions (DLMF) 10.47, 12.2, 14.2, 14.10, 19.8, 28.2, 28.20, 30.2; S. Zhang and
-J. Jin, "Computation of Special Functions", 1996, for what SciPy's routines return.
+Sources: NIST Digital Library of Mathematical Functions (DLMF) 10.47, 12.2, 14.2, 14.10, 19.8, 28.2, 28.20, 30.2; for
+the results of SciPy's routines S. Zhang and J. Jin, "Computation of Special Functions", 1996.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def legendre(function: Any, at: int) -> None:
 def sph_harm_theta(dy, y, n, m, theta, phi):
     """Half the difference of the functions of the orders above and below (DLMF 14.30, 14.10), also at the poles.
 
-    SciPy's function reads nothing but cos(theta), so it is even; at a pole the slope is that from within [0, pi].
+    SciPy's function depends on theta only by cos(theta), so it is even; at a pole the slope is that within [0, pi].
     """
     above, below = np.maximum((n - m) * (n + m + 1.0), 0), np.maximum((n + m) * (n - m + 1.0), 0)
     raised = np.where(above > 0, np.sqrt(above) * special.sph_harm_y(n, m + 1, theta, phi), 0)
@@ -159,7 +159,7 @@ def sph_harm_theta(dy, y, n, m, theta, phi):
 
 
 def degrees_and_orders(n: Any, m: Any, rank: int) -> tuple[Any, Any]:
-    """Those of ``sph_harm_y_all``: negative orders count from the end."""
+    """The degrees and orders of the results of ``sph_harm_y_all``: negative orders count from the end."""
     ones = (1,) * rank
     return np.reshape(np.arange(n + 1), (-1, 1, *ones)), np.reshape(np.r_[0 : m + 1, -m:0], (1, -1, *ones))
 

@@ -19,13 +19,13 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
     where computing them together saves work or where their number varies.
 
 ``in_place(f, names, writes, pullback)``
-    ``f`` takes arguments of these names by position and writes into those in ``writes``. ``y`` is what they hold after,
-    a tuple if there are several, and the cotangents are those of what all arguments held before.
+    ``f`` takes arguments of these names by position and writes into those in ``writes``. ``y`` is their new content, a
+    tuple if there are several; the cotangents returned are those of the contents of all arguments before the call.
 
 ``zero(*functions)``
     The derivative is zero wherever it exists (``floor``, ``sign``, comparisons, shapes).
 
-A fifth form is for compiled functions that are easier to write once more than to differentiate by hand:
+A fifth form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
 ``model(f, program)``
     ``program``, in Python and NumPy, computes what ``f`` does, and the derivative is that of the program.  ``f`` itself
@@ -69,8 +69,8 @@ class Rule:
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
 
     def __post_init__(self) -> None:
-        # Not a cached property, because pullbacks read it while they are recorded, and in Python 3.11 such a property
-        # holds a lock, at which a recorded program looks for values of other threads.
+        # Not a cached property: pullbacks read it while they are recorded, and in Python 3.11 such a property takes a
+        # lock, at which a recorded program looks for values of other threads.
         object.__setattr__(self, "scale", scale if self.finite is True else scale_masked)
 
     def is_finite(self, *operands: Any) -> bool:
@@ -219,8 +219,8 @@ def model(
 ) -> None:
     """Register a program that takes the arguments of a compiled function and returns what it returns.
 
-    Where the function writes its results into arguments, ``into`` is their positions, and the program returns what is
-    written there: an array, or a tuple of several.  Of those arguments it may read the shape only, unless the function
+    If the function writes its results into arguments, ``into`` holds their positions, and the program returns their new
+    contents: an array, or a tuple of several.  It may read only the shapes of these arguments, unless the function
     ``updates`` them.
     """
     for function in _each(functions):

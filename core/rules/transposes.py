@@ -1,7 +1,7 @@
 """The transposes of the linear maps that NumPy has no name for: of reading, of broadcasting, of joining.
 
-A pullback is the transpose of a linear map.  NumPy has most transposes ready (that of ``reshape`` is ``reshape``, that
-of ``matmul`` is ``matmul``); the four below complete it.  Each is linear, and its own rule is the map that it
+A pullback is the transpose of a linear map.  NumPy has most transposes (that of ``reshape`` is ``reshape``, that of
+``matmul`` is ``matmul``); the four below are missing from it.  Each is linear, and its rule is the map that it
 transposes, so adjoints that use them can be differentiated to any order.
 
     reading  ``x[index]``        <->  ``scatter``
@@ -24,7 +24,7 @@ from .table import vjp
 def scatter(dy: Any, index: Any, shape: tuple[int, ...], unique: bool = False) -> Any:
     """Zeros of ``shape`` with ``dy`` added at ``index``, the transpose of ``x[index]``.
 
-    ``unique`` promises that no element is named twice; what can be told from the index itself is told here.
+    ``unique`` asserts that no element occurs twice in ``index``; for slices, integers and masks this is detected here.
 
     >>> scatter(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 0]), (3,)).tolist()
     [4.0, 0.0, 2.0]

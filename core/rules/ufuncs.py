@@ -31,7 +31,7 @@ def larger_share(y: Any, a: Any, b: Any) -> Any:
 def clip_pullback(dy: Any, y: Any, a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> tuple[Any, ...]:
     """The pullback of ``clip``; at a bound the cotangent goes to the array.
 
-    Like NumPy, it takes the upper bound everywhere where the bounds are the wrong way round.
+    Like NumPy, it takes the upper bound wherever it is below the lower bound.
     """
     lower, upper = kwargs.get("min", a_min), kwargs.get("max", a_max)
     kept = y == a
@@ -41,7 +41,7 @@ def clip_pullback(dy: Any, y: Any, a: Any, a_min: Any = None, a_max: Any = None,
 
 
 def sign_pullback(dy: Any, y: Any, x: Any) -> Any:
-    """The pullback of ``sign``: zero for a real number; for z/|z|, the part across z, shrunk by 1/|z|."""
+    """The pullback of ``sign``: zero for a real number; for z/|z|, the part perpendicular to z, divided by |z|."""
     if not np.iscomplexobj(x):
         return 0 * dy
     return (dy - y * np.real(np.conj(y) * dy)) / np.where(x == 0, 1, np.abs(x)) * (x != 0)
@@ -60,7 +60,7 @@ def sinc_partial(x: Any) -> Any:
 
 def i0_pullback(dy: Any, y: Any, x: Any) -> Any:
     """The slope of the modified Bessel function of order 0 is that of order 1."""
-    from scipy.special import i1  # loaded only by those who differentiate np.i0
+    from scipy.special import i1  # imported late: only derivatives of np.i0 need SciPy
 
     return dy * i1(x)
 
@@ -71,7 +71,7 @@ def frexp_pullback(dy: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 def finite_pullback(dy: Any, y: Any, x: Any, *args: Any, **kwargs: Any) -> tuple[Any]:
-    """The pullback of ``nan_to_num``: what was replaced, by real and imaginary parts, receives nothing."""
+    """The pullback of ``nan_to_num``: replaced parts (real or imaginary) get no cotangent."""
     if np.iscomplexobj(x):
         return (np.real(dy) * np.isfinite(np.real(x)) + 1j * (np.imag(dy) * np.isfinite(np.imag(x))),)
     return (dy * np.isfinite(x),)
@@ -134,7 +134,12 @@ elementwise(np.tan, lambda y, x: 1 + y * y, finite=True)
 elementwise(np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
 elementwise(np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
 elementwise(np.arctan, lambda y, x: 1 / (1 + x * x), finite=True)
-elementwise(np.arctan2, lambda y, a, b: b / (a * a + b * b), lambda y, a, b: -a / (a * a + b * b))
+# At infinities the slopes are their limits, 0, and not the NaN of inf / inf.
+elementwise(
+    np.arctan2,
+    lambda y, a, b: np.where(np.isinf(b), 0, b) / (a * a + b * b),
+    lambda y, a, b: -np.where(np.isinf(a), 0, a) / (a * a + b * b),
+)
 elementwise(np.sinh, lambda y, x: np.cosh(x), finite=True)
 elementwise(np.cosh, lambda y, x: np.sinh(x), finite=True)
 elementwise(np.tanh, lambda y, x: 1 - y * y, finite=True)

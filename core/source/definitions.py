@@ -10,6 +10,7 @@ import os
 import sys
 import sysconfig
 import time
+import weakref
 from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FrameType, FunctionType
@@ -35,6 +36,15 @@ class InIntegers(NoSource, NoDerivative):
     """A function computes a real result in integers, so its derivative cannot be followed."""
 
 
+_defined: dict[int, ast.FunctionDef] = {}  # by identity: equal code may have been made of other trees
+
+
+def define(code: CodeType, tree: ast.FunctionDef) -> None:
+    """Remember the syntax tree of code that was compiled from a tree, not from a file, as long as the code exists."""
+    _defined[id(code)] = tree
+    weakref.finalize(code, _defined.pop, id(code), None).atexit = False
+
+
 def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
     """The node that defines ``function``, with the line numbers of the user's file."""
     if is_of_exact(function):
@@ -43,6 +53,8 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
             "(math, numpy, scipy.special), or give it a derivative with @morula.adjoint"
         )
     code = function.__code__
+    if id(code) in _defined:
+        return copied(_defined[id(code)])
     lines = _lines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         return _formula(function)

@@ -30,3 +30,21 @@ class PrivateNames(ast.NodeTransformer):
         node.keywords = [self.visit(k) for k in node.keywords]
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         return node
+
+
+def mangled(owner: str, tree: Any) -> Any:
+    """Return the tree of a method of the class ``owner`` with its private names mangled."""
+    return _PrivateNames(owner).visit(tree)
+
+
+class _PrivateNames(PrivateNames):
+    """Mangles private names in a method, also in the functions that it defines."""
+
+    def __init__(self, owner: str) -> None:
+        prefix = f"_{owner.lstrip('_')}"
+        super().__init__(lambda name: prefix + name if name.startswith("__") and not name.endswith("__") else name)
+
+    def generic_visit(self, node: Any) -> Any:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.name = self.mangle(node.name)
+        return super().generic_visit(node)

@@ -7,6 +7,7 @@ are compile-time constants.
 from __future__ import annotations
 
 from collections import deque
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy as np
 from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType
 from ..values.items import items_of
-from .scopes import Choice
+from .instances import held_by_instance, is_array_like, is_instance
+from .scopes import Choice, Closure
 from .surface.views import Strided
 from .traced import Array, Scalar, Storage, Traced
 
@@ -47,11 +49,38 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 
 def has_traced(x: Any, depth: int = 4) -> bool:
-    """Whether an argument is or contains a traced value."""
-    if isinstance(x, (Traced, Text, Choice)):
+    """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
+    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))
     if depth and isinstance(x, dict):
         return any(has_traced(e, depth - 1) for e in dict.values(x))
     return depth > 0 and isinstance(x, slice) and any(map(has_traced, (x.start, x.stop, x.step)))
+
+
+def depends_on_traced(x: Any) -> bool:
+    """Whether an argument contains a traced value, also in attributes of objects, or is a function that the program defines."""
+    seen: set[int] = set()
+
+    def depends(x: Any) -> bool:
+        if isinstance(x, (Traced, Text, Choice, Closure)):
+            return True
+        if isinstance(x, MethodType):
+            return depends(x.__self__)
+        if isinstance(x, (list, tuple, deque)):
+            inside: Any = items_of(x)
+        elif isinstance(x, dict):
+            inside = dict.values(x)
+        elif isinstance(x, slice):
+            inside = x.start, x.stop, x.step
+        elif is_instance(x):
+            inside = held_by_instance(x).values()
+        else:
+            return False
+        if id(x) in seen:
+            return False
+        seen.add(id(x))
+        return any(map(depends, list(inside)))
+
+    return depends(x)

@@ -1,4 +1,4 @@
-"""Callable objects of C or of a library that wrap a Python function: that function is interpreted instead."""
+"""Callable objects of C code or of a library that wrap a Python function: the function is interpreted instead."""
 
 from __future__ import annotations
 

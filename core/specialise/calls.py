@@ -6,9 +6,7 @@ import ast
 import dis
 import functools
 import itertools
-import operator
 import types
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,19 +17,19 @@ from ..faults import kind_of
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS
 from ..source.definitions import NoSource, describe
-from ..values.items import entries_of, items_of
 from . import surface
-from .arguments import has_traced
+from .arguments import depends_on_traced, has_traced
+from .array_likes import OVERRIDABLE, overridden
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, python_type
 from .callable_objects import caller_of
 from .choices import distributed_call, has_choices
 from .containers import CONTAINERS
 from .contents import opened, read_by
-from .identity import has_choice, identical
-from .instances import is_instance, is_of_python
+from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
+from .operators import OPERATORS
 from .raising import Ended
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
 from .sequences import Sequence, sequence_of
@@ -42,41 +40,10 @@ from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, S
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
-_BINARY = {
-    getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
-    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-}
-_IN_PLACE = {getattr(operator, "i" + names[0].strip("_")): (f, f"__i{names[0][2:]}") for f, names in _BINARY.items()}
-_COMPARISONS = {
-    operator.lt: ("__lt__", "__gt__"),
-    operator.le: ("__le__", "__ge__"),
-    operator.gt: ("__gt__", "__lt__"),
-    operator.ge: ("__ge__", "__le__"),
-    operator.eq: ("__eq__", "__eq__"),
-    operator.ne: ("__ne__", "__ne__"),
-}
 _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions are assumed never to be replaced."""
 
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
-_UNARY = {
-    operator.neg: "__neg__",
-    operator.pos: "__pos__",
-    operator.invert: "__invert__",
-    abs: "__abs__",
-    operator.abs: "__abs__",
-}
-_OPERATORS = frozenset((*_BINARY, *_IN_PLACE, *_COMPARISONS, *_UNARY))
-_OF_CONTAINERS = _OPERATORS | {
-    operator.and_,
-    operator.or_,
-    operator.xor,
-    operator.ior,
-    operator.iand,
-    operator.ixor,
-    max,
-    min,
-}
 
 
 class Calls:
@@ -125,6 +92,12 @@ class Calls:
         if self.trace.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
             function, args, kwargs = read_by(self.trace, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
+        if type(function) in OVERRIDABLE:
+            found = overridden(self.trace, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
+            if any(map(has_array, args)):
+                args = tuple(self.call(np.asarray, x) if has_array(x) else x for x in args)
         by_hand = self.trace.level and function in ADJOINTS
         if by_hand:
             return connected.call_with_adjoint(self.trace, function, args, kwargs)
@@ -140,7 +113,7 @@ class Calls:
         if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
             body = surface.find(function)
         if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):
-            if not self.overloaded(function, args):
+            if not self.trace.operators.overloaded(function, args):
                 try:
                     since = next(Storage.count)
                     return note_call(body(self.trace, *args, **kwargs), since, function, args, kwargs)
@@ -165,8 +138,8 @@ class Calls:
             return caller(self.trace, function, args, kwargs)
         if isinstance(function, type):
             return self.trace.objects.construct(function, args, kwargs)
-        if kind is types.BuiltinFunctionType and function in _OPERATORS:
-            return self.operator(function, args)
+        if kind is types.BuiltinFunctionType and function in OPERATORS:
+            return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
@@ -210,14 +183,6 @@ class Calls:
             else Scalar(self.trace.builder.constant(x))
         )
 
-    def overloaded(self, function: Any, args: Any) -> bool:
-        """Whether a user's class, or Python's containers, define this operator."""
-        if function in _OF_CONTAINERS and _are_pythons(args):
-            return True
-        if type(function) is not types.BuiltinFunctionType or function not in _OPERATORS:
-            return False
-        return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
-
     # Python functions
 
     def call_function(self, function: Any, args: Any, kwargs: Any, always: bool = False) -> Any:
@@ -232,7 +197,10 @@ class Calls:
         if not always and of_library and not has_traced(args) and not has_traced(kwargs):
             if self.trace.outside.has_containers:
                 function, args, kwargs = read_by(self.trace, function, args, kwargs, True)
-            if not has_traced(args) and not has_traced(kwargs):
+            # Decorators of functools keep the program's functions as they are; but ``update_wrapper`` reads and sets their attributes.
+            is_decorator = module == "functools" and function is not functools.update_wrapper
+            depends = has_traced if is_decorator else depends_on_traced
+            if not depends(args) and not depends(kwargs):
                 return self.trace.uninterpreted.call_real(function, args, kwargs)
         if function in ALWAYS:
             return ALWAYS[function](self.trace, *args, **kwargs)
@@ -316,7 +284,7 @@ class Calls:
         given = dict(zip(names, args))
         if len(args) > len(names):
             if a.vararg is None:
-                refuse_arguments(node, _qualified(scope), args, kwargs)
+                refuse_arguments(node, scope.qualname, args, kwargs)
             given[a.vararg.arg] = tuple(args[len(names) :])
         elif a.vararg is not None:
             given[a.vararg.arg] = ()
@@ -325,12 +293,12 @@ class Calls:
         for k, x in kwargs.items():
             if k in allowed:
                 if k in given:
-                    refuse_arguments(node, _qualified(scope), args, kwargs)
+                    refuse_arguments(node, scope.qualname, args, kwargs)
                 given[k] = x
             elif a.kwarg is not None:
                 rest[k] = x
             else:
-                refuse_arguments(node, _qualified(scope), args, kwargs)
+                refuse_arguments(node, scope.qualname, args, kwargs)
         if a.kwarg is not None:
             given[a.kwarg.arg] = rest
         for place, (p, x) in enumerate(zip(names[len(names) - len(defaults) :], defaults)):
@@ -342,67 +310,10 @@ class Calls:
             if p not in given:
                 given[p] = x if function is None else self.trace.outside.read(self.trace, function.__kwdefaults__, p, x)
         if any(p not in given for p in (*names, *(k.arg for k in a.kwonlyargs))):
-            refuse_arguments(node, _qualified(scope), args, kwargs)
+            refuse_arguments(node, scope.qualname, args, kwargs)
         scope.vars.update(given)
 
     # Operators and built-in functions
-
-    def operator(self, function: Any, args: Any) -> Any:
-        """Apply an operator that a class or a Python container may define."""
-        if function in _UNARY:
-            method = getattr(type(args[0]), _UNARY[function], None)
-            return (
-                self.call(method, *args)
-                if isinstance(method, types.FunctionType)
-                else self.trace.uninterpreted.call_real(function, args, {})
-            )
-        a, b = args
-        if function in _IN_PLACE:
-            plain, name = _IN_PLACE[function]
-            if isinstance(a, Array):
-                raise BadInput(
-                    f"an in-place operation on an array with a {kind_of(b)} cannot be compiled; assign the result to a new "
-                    "array, or to a[:]"
-                )
-            method = getattr(type(a), name, None)
-            if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
-                return self.call(method, a, b)
-            if isinstance(a, CONTAINERS):
-                self.trace.touch(a)
-                return self.trace.uninterpreted.call_real(function, args, {})
-            return self.call(plain, a, b)
-        names = _BINARY.get(function) or _COMPARISONS[function]
-        for x, y, name in ((a, b, names[0]), (b, a, names[1])):
-            method = getattr(type(x), name, None)
-            if isinstance(method, types.FunctionType) and not isinstance(x, Traced):
-                found = self.call(method, x, y)
-                if found is not NotImplemented:
-                    return found
-        if any(isinstance(x, Traced) for x in args):
-            plain = [self.as_number(x, other) for x, other in ((a, b), (b, a))]
-            if plain[0] is not a or plain[1] is not b:
-                return self.call(function, *plain)
-        if function in _COMPARISONS and type(a) is type(b) and isinstance(a, (list, tuple)) and has_traced((a, b)):
-            if function not in (operator.eq, operator.ne):
-                return self.trace.containers.in_order(function, a, b)
-        if function in (operator.eq, operator.ne):
-            equal = NotImplemented
-            if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self.trace, (a, b))):
-                equal = self.trace.containers.equal(a, b)
-            elif type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
-                equal = identical(self.trace, a, b)
-            if equal is not NotImplemented:
-                return equal if function is operator.eq else self.call(operator.not_, equal)
-        return self.trace.uninterpreted.call_real(function, args, {})
-
-    def as_number(self, x: Any, other: Any) -> Any:
-        """Convert a member of an ``IntEnum``, say, to a plain number, or to NumPy's if the other operand is NumPy's."""
-        base = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
-        if base is None or isinstance(x, (bool, np.generic)) or type(x) is base:
-            return x
-        number = base(x)
-        is_numpys = isinstance(other, Traced) and not other.type.weak
-        return np.asarray(number)[()] if is_numpys else number
 
     def iterate(self, x: Any) -> Iterator[Any]:
         """Iterate over anything whose length is known while compiling."""
@@ -432,34 +343,6 @@ class Calls:
 
 def _has_loop(code: types.CodeType) -> bool:
     return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
-
-
-def _are_pythons(args: Any) -> bool:
-    """Whether the operands are Python containers: ``[x] + [y]`` concatenates, whatever x and y are."""
-    if any(isinstance(x, (Traced, np.ndarray, np.generic)) for x in args):
-        return False
-    return any(isinstance(x, (list, tuple, dict, set)) for x in args) and len(args) > 1
-
-
-def _has_objects(x: Any) -> bool:
-    """Whether containers hold objects, whose classes may define comparisons."""
-    if isinstance(x, (list, tuple, deque)):
-        return any(map(_has_objects, items_of(x)))
-    return any(_has_objects(e) for _, e in entries_of(x)) if isinstance(x, dict) else is_instance(x)
-
-
-def _are_containers(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and isinstance(a, (list, tuple, dict, deque))
-
-
-def _qualified(scope: Scope) -> str:
-    """Return the qualified name of a scope's function."""
-    names = [scope.name]
-    while scope.parent is not None:
-        scope = scope.parent
-        if scope.name != names[-1]:  # a comprehension has its function's name
-            names.append(scope.name)
-    return ".<locals>.".join(reversed(names))
 
 
 def _takes_choices(function: Any) -> bool:

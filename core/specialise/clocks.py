@@ -1,4 +1,4 @@
-"""Clocks of ``time``: a program reads them when it runs, by a call of Python."""
+"""Clocks of ``time``: a program reads them when it runs, by a callback to Python."""
 
 from __future__ import annotations
 

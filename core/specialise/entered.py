@@ -25,22 +25,25 @@ from .surface.memory_order import Call, itself
 from .traced import Array, Scalar, Storage, Traced
 
 
-def differentiable(x: Any) -> ArrayType | None:
-    """Return the type in which a leaf is differentiated (a Python int as a float); None if it has no derivative."""
+def differentiable(x: Any, integers: bool = True) -> ArrayType | None:
+    """Return the type in which a leaf is differentiated; None if it has no derivative.
+
+    A Python int is differentiated as a float, unless ``integers`` is false.
+    """
     kind = x.type if isinstance(x, Traced) else type_of(x)
     if kind.is_inexact:
         return kind
-    return FLOAT if kind.weak and kind.dtype.kind == "i" else None
+    return FLOAT if integers and kind.weak and kind.dtype.kind == "i" else None
 
 
 class Entered:
     """A differentiated argument: its leaves, and their replacements while the function runs."""
 
-    def __init__(self, trace: Any, x: Any) -> None:
+    def __init__(self, trace: Any, x: Any, integers: bool = True) -> None:
         self.trace, self.x = trace, x
         found = Describe(Traced, shared=(Array, np.ndarray))
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
-        self.types = [differentiable(leaf) for leaf in self.leaves]
+        self.types = [differentiable(leaf, integers) for leaf in self.leaves]
         self.parameters = [Value("x", t) for t in self.types if t is not None]
         self.originals: dict[int, Any] = {}  # by the replacement's id: the program's own array or holder
         self.immutable: dict[int, Any] = {}  # likewise its own numbers and tuples

@@ -1,4 +1,4 @@
-"""Exchanges in loops: after a loop, a variable may hold an array or container that another variable held before.
+"""Exchanges in loops: after a loop, a variable may hold an array or container that another variable held before it.
 
 If that object is also named outside of the loop, as arguments are, a write through the variable would have to reach it.
 """

@@ -1,4 +1,4 @@
-"""Iterables that functions such as ``sum``, ``any`` and ``max`` run through: as a loop where the length is not known, or is large."""
+"""Iteration by functions such as ``sum``, ``any`` and ``max``: a loop if the length is unknown or large."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Random generators of NumPy and ``random`` that the program makes from a known seed: their draws are constants.
 
-The generator itself is made and drawn from while compiling.  Its state is numbered, and the number is a part of the
-program's state: branches and loops save and restore it as they do an iterator's position.  Where the number depends on
-a traced condition the next draw is refused, and a loop of known length that draws is unrolled.
+The generator is created, and draws, while compiling.  Its state is numbered, and the number is a part of the program's
+state: branches and loops save and restore it like an iterator's position.  If the number depends on a traced condition,
+the next draw is refused.  A loop of known length that draws is unrolled.
 
-The generators of the modules themselves, which ``random.seed`` and ``np.random.seed`` set, are the program's own: those
-outside stay as they are.
+For the modules' global generators, which ``random.seed`` and ``np.random.seed`` set, the program has generators of its
+own; the global ones do not change.
 """
 
 from __future__ import annotations

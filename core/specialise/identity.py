@@ -3,7 +3,7 @@
 A loop or branch that assigns a variable replaces the object by a new one with new values.  That is correct only if
 nothing else refers to the old object, or neither of the two is changed.
 
-An object that a branch makes of two has *candidates*: the objects that it may be, each with its condition.  ``is``,
+An object merged after a branch has *candidates*: the objects that it may be, each with its condition.  ``is``,
 ``in`` and ``==`` of objects without ``__eq__`` are computed from these conditions.  After a loop the candidates are not
 known.
 """

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import builtins
 import datetime
+import io
 import os
 import types
+from collections.abc import Collection
 from typing import Any
 
 from ..errors import BadInput
@@ -30,6 +32,23 @@ METHODS = {
     (datetime.datetime, "utcnow"),
     (datetime.date, "today"),
 }
+
+
+EFFECTS = frozenset(
+    (*(os.system, os.write, os.remove, os.unlink, os.rename, os.replace, os.mkdir, os.rmdir, os.truncate, os.putenv),)
+    + (os.chdir, os.link, os.symlink, os.utime)
+)
+"""Functions that act on the world outside the program."""
+
+
+def refuse_effects(function: Any, made: Collection[int]) -> None:
+    """Refuse a function that acts on a file or the system; ``made`` has the identities of the program's own objects."""
+    owner = bound_to(function)
+    if function in EFFECTS or isinstance(owner, io.IOBase) and id(owner) not in made:
+        raise BadInput(
+            f"{describe(function)} acts on a file or on the system, which would happen only once, while compiling; use print, or "
+            "call it through morula.callback"
+        )
 
 
 def refuse_impure(function: Any) -> None:

@@ -6,7 +6,8 @@ from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ..values.attributes import attributes, has_dict
-from .scopes import UNBOUND, Choice
+from .scopes import UNBOUND, Choice, Conflict
+from .traced import Traced
 
 OF_PYTHON = 1 << 9
 """The flag of classes created by a class statement."""
@@ -33,6 +34,17 @@ def is_instance(x: Any) -> bool:
 
 def _has_slots(kind: type) -> bool:
     return any(cls.__dict__.get("__slots__") for cls in kind.__mro__)
+
+
+def has_array(x: Any) -> bool:
+    """Whether x is an object of a Python class that defines ``__array__``."""
+    method = getattr(type(x), "__array__", None)
+    return isinstance(method, FunctionType) and not isinstance(x, (Traced, Conflict)) and is_instance(x)
+
+
+def is_array_like(x: Any) -> bool:
+    """Whether NumPy's functions take x for the array that its ``__array__`` returns: it does not overload them."""
+    return has_array(x) and not hasattr(type(x), "__array_ufunc__") and not hasattr(type(x), "__array_function__")
 
 
 def held_by_instance(x: Any) -> dict[str, Any]:

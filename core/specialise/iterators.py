@@ -13,7 +13,7 @@ import operator
 from collections import deque
 from collections.abc import Iterator as AnyIterator
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -322,6 +322,11 @@ def advance(trace: Any, x: Any) -> Any:
         raise TypeError(f"'{type(x).__name__}' object is not an iterator")
     if id(x) in trace.made:
         return next(x)
+    refuse_next(x)
+
+
+def refuse_next(x: Any) -> NoReturn:
+    """Refuse to take an item of an iterator made outside."""
     raise BadInput(
         f"compiled code takes the next item of a {type(x).__name__} made outside of it, which would happen only once, while compiling; "
         "pass a list of its items"

@@ -1,4 +1,4 @@
-"""``logging``: a program logs when it runs, at the lines of the Python program; levels and handlers are those of that time."""
+"""``logging``: a program logs when it runs, with the levels and handlers of that time and the user's source lines."""
 
 from __future__ import annotations
 

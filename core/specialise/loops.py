@@ -6,6 +6,7 @@ is a *slot*:
 
     carried   it has a value of one form before the loop and after every iteration
     late      it has no value before, or one of another form: an iteration that reads it before assigning it is refused
+              (a number that one path before the loop has assigned is carried, with a flag that tells whether it is absent)
     local     its values have different forms: it can be used only inside of an iteration
 """
 
@@ -31,8 +32,8 @@ from .iterators import Iterator
 from .merging import convert, describe, in_one_order, join, remedy
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
-from .slots import Lessons, Slot
-from .state import content, present, put, value_after
+from .slots import Lessons, Slot, is_changed
+from .state import content, put, value_after
 from .surface.memory_order import note_dependence, same_order
 from .traced import Array, Scalar, Storage
 
@@ -84,9 +85,7 @@ class Loop:
             BadInput: a value has no single form.
         """
         for slot in self.slots:
-            slot.first = self.held(slot)
-            if slot.first is UNBOUND or isinstance(slot.first, (Conflict, Late)):
-                slot.form = "late"
+            slot.begin()
         around = self.trace.lessons
         for _ in range(MOST):
             self.trace.lessons = Lessons(self.inside)
@@ -105,21 +104,11 @@ class Loop:
 
     # Slots
 
-    def held(self, slot: Slot, after: Region | None = None) -> Any:
-        holder = slot.holder
-        x = after.after[id(holder)][1] if after is not None and id(holder) in after.after else None
-        if isinstance(holder, Storage):
-            return Array(Storage(x if x is not None else holder.value))
-        if x is None:
-            x = present(holder)
-        if slot.key is None:  # a whole list
-            return list(x)
-        assert isinstance(x, dict)
-        return x.get(slot.key, UNBOUND)
-
     def set(self, slot: Slot, x: Any) -> None:
         trace, holder = self.trace, slot.holder
         trace.touch(holder)
+        if slot.may_be_absent and isinstance(x, tuple):
+            x = Late(*x)
         if isinstance(holder, Storage):
             holder.value = x.storage.value
         elif slot.key is None:
@@ -186,7 +175,7 @@ class Loop:
             try:
                 go = self.step(Scalar(index))
                 if go is not RAISED:
-                    self.carried.last(self.slots, self.held)
+                    self.carried.last(self.slots)
             finally:
                 trace.iterations -= 1
                 trace.numbers.end()
@@ -242,9 +231,7 @@ class Loop:
                     if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
                         new.append(Slot(holder, k, "carried"))
         for slot in new:
-            slot.first = self.held(slot)
-            if slot.first is UNBOUND or isinstance(slot.first, (Conflict, Late)):
-                slot.form = "late"
+            slot.begin()
         self.slots += new
         if new:
             raise Retry(self)
@@ -255,11 +242,11 @@ class Loop:
         That is harmless if none of them is changed in an iteration; after the loop, changes of them are refused.
         """
         owner: dict[int, Slot] = {}
-        changed = any(map(_is_changed, self.slots))
+        changed = any(map(is_changed, self.slots))
         for slot in self.slots:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
-            last = self.held(slot, region)
+            last = slot.held(region.after)
             for x in parts(last):
                 held = x.storage if isinstance(x, Array) else x
                 other = owner.setdefault(id(held), slot)
@@ -293,7 +280,7 @@ class Loop:
         """Find a slot's results; True if its form or types must change, so that the iteration is interpreted again."""
         trace = self.trace
         slot.initial, slot.results = [], []
-        last = self.held(slot, region)
+        last = slot.held(region.after)
         if slot.form == "local":
             return False
         if slot.form == "late":
@@ -325,7 +312,7 @@ class Loop:
                 f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
                 f"an iteration{remedy(slot.first, last, 'in both')}"
             )
-            slot.form = "late" if not isinstance(slot.holder, (Storage, list, deque)) else "local"
+            self.make_late(slot)
             if slot.key is None:
                 raise BadInput(slot.reason)
             return True
@@ -346,7 +333,7 @@ class Loop:
                     f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
                     f"an iteration{remedy(slot.first, last, 'in both')}"
                 )
-                slot.form = "late"
+                self.make_late(slot)
                 return True
             redo |= kind != types[position]
             types[position] = kind
@@ -355,6 +342,12 @@ class Loop:
             slot.initial.append(convert(trace.builder, trace.value(a), kind))
         slot.types = types
         return redo
+
+    def make_late(self, slot: Slot) -> None:
+        """Stop carrying a slot: its values before the loop and after an iteration have no common form."""
+        slot.form = "late" if not isinstance(slot.holder, (Storage, list, deque)) else "local"
+        if slot.may_be_absent:
+            slot.first, slot.may_be_absent = Late(*slot.first), False
 
     def check_order(self, slot: Slot, x: Array, last: Array) -> None:
         """Refuse a loop that changes an array's memory order if something depends on that order."""
@@ -444,7 +437,7 @@ class Loop:
             BadInput: an iteration has changed one of them.
         """
         name = slot.name or "a variable"
-        changed = any(map(_is_changed, self.slots))  # by any slot: names may be exchanged between iterations
+        changed = any(map(is_changed, self.slots))  # by any slot: names may be exchanged between iterations
         for x, y in zip(parts(slot.first), parts(after)):
             if not any(x is z for z in named):
                 continue
@@ -487,13 +480,3 @@ class Loop:
     @property
     def first_go(self) -> Any:
         return next(s.first for s in self.slots if s.holder is self.go)
-
-
-def _is_changed(slot: Slot) -> bool:
-    """Whether an iteration has changed an array or a container that a variable held at its start."""
-    if slot.form != "carried" or isinstance(slot.holder, Storage) or slot.key is None:
-        return False
-    held = containers(slot.general, [])
-    return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
-        same_entries(a, content(x)) for x, a in zip(held, slot.started)
-    )

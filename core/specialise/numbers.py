@@ -1,6 +1,7 @@
 """Which array a variable holds after a loop: the program carries a number that identifies each array.
 
-A loop makes new arrays of those that it carries, a branch one of two: each has *origins*, the arrays that it may be.
+Carrying an array through a loop, and merging two after a branch, makes a new array, whose *origins* are the arrays that
+it may be.
 Usually nothing depends on which of them it is.  If something does, such as a result that may be an argument, the
 program is traced once more with a number for each array (``Needed``): an array that is made once has a constant number,
 one made in an iteration gets a counted number, and loops and branches carry the numbers along with the arrays.
@@ -9,7 +10,6 @@ one made in an iteration gets a counted number, and loops and branches carry the
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadInput
@@ -153,13 +153,13 @@ class Carried:
             for k, x in enumerate(arrays_in(slot.general) if slot.form == "carried" else ()):
                 self.numbers.set(x, self.held[f"{i} {k}"])
 
-    def last(self, slots: list[Any], held: Callable[[Any], Any]) -> None:
-        """Set the numbers at the end of an iteration; ``held`` returns a slot's content."""
+    def last(self, slots: list[Any]) -> None:
+        """Set the numbers at the end of an iteration."""
         places = self.places(slots)
         if places:
             self.trace.touch(self.held)
         for i, slot in places:
-            found = held(slot)
+            found = slot.held()
             for k, x in enumerate(arrays_in(found.x if isinstance(found, Late) else found)):
                 self.held[f"{i} {k}"] = self.numbers.of(x)
 

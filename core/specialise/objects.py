@@ -13,11 +13,12 @@ from typing import Any
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..source.definitions import describe
 from ..values.attributes import has_dict
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance
-from .scopes import UNBOUND, Choice, Late
+from .scopes import UNBOUND, Choice, Closure, Late
 from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Scalar, Traced, current
 
@@ -111,14 +112,27 @@ class Objects:
         if isinstance(post, types.FunctionType):
             self.trace.calls.call_function(post, (made, *later), {})
 
+    def of_function(self, x: Any) -> dict[str, Any] | None:
+        """Return the attributes of a function from outside, which then are a dict from outside; None for others."""
+        function = x.__func__ if type(x) is types.MethodType else x
+        if type(function) is not types.FunctionType or id(function) in self.trace.made:
+            return None
+        self.trace.outside.note(function.__dict__)
+        return function.__dict__
+
     def attributes_of(self, x: Any) -> dict[str, Any]:
         """``vars(x)``, which is outside if x is."""
+        held = self.of_function(x)
+        if held is not None:
+            return held
         found = vars(x)
         return self.trace.outside.read(self.trace, [found], 0, found) if self.trace.outside.is_outside(x) else found
 
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
+        if type(x) is Closure and name in x.named:
+            return x.named[name]
         if isinstance(x, Traced):
             if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
                 raise AttributeError(f"'{python_type(x).__name__}' object has no attribute '{name}'")
@@ -149,6 +163,15 @@ class Objects:
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.trace.outside.read(self.trace, x.__dict__, name, found)
             return found
+        own = self.of_function(x) if name == "__dict__" or not hasattr(type(x), name) else None
+        if own is not None:
+            if name == "__dict__":
+                return own
+            if name in own:
+                text = f"'{kind_of(x)}' object has no attribute '{name}'"
+                found = self.trace.expressions.settled(own, name, AttributeError, text)
+                return self.trace.outside.read(self.trace, own, name, found)
+            self.trace.outside.miss(own, name)
         if name == "__dict__":
             take_dict(self.trace, x)
             if self.trace.outside.is_outside(x):
@@ -230,6 +253,9 @@ class Objects:
     def set_attribute(self, x: Any, name: str, value: Any) -> None:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.set_attribute(o, name, value))
+        if type(x) is Closure and name in x.named:
+            x.named[name] = value
+            return
         if isinstance(x, Traced):
             if name in ("real", "imag", "flat"):
                 self.trace.call(operator.setitem, self.attribute(x, name), ..., value)
@@ -273,8 +299,15 @@ class Objects:
                 x.default_factory = value
                 return
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which stores them in C")
-        self.trace.touch(x)
-        setattr(x, name, value)
+        own = self.of_function(x)
+        if own is None:
+            self.trace.touch(x)
+            setattr(x, name, value)
+        elif static is None:
+            self.trace.touch(own)
+            own[name] = value
+        else:
+            raise BadInput(f"compiled code cannot set {name} of {describe(x)}, a function from outside")
 
 
 def _is_generated(function: Any) -> bool:

@@ -158,9 +158,13 @@ class Outside:
                     f"a {kind_of(x)} is an argument of a differentiated function, which also reads it from outside (a global or closure "
                     "variable); read it from the argument only"
                 )
-            self.objects[id(x)] = x
-            self.has_containers |= isinstance(x, CONTAINERS)
+            self.note(x)
         return x
+
+    def note(self, x: Any) -> None:
+        """Note a container or an object of outside."""
+        self.objects[id(x)] = x
+        self.has_containers |= isinstance(x, CONTAINERS)
 
     def read_whole(self, x: Any, is_deep: bool = False) -> None:
         """Guard a container that is read other than at a known key; ``is_deep``: also the containers in it."""
@@ -207,8 +211,8 @@ class Outside:
         for x in given:
             self.note_bound(x)
             if not isinstance(x, (*_SETTLED, *NUMBERS, tuple, frozenset, slice, range)):
-                self.objects[id(x)] = self.static[id(x)] = x
-                self.has_containers |= isinstance(x, CONTAINERS)
+                self.static[id(x)] = x
+                self.note(x)
 
     def holders(self) -> dict[int, type]:
         """Return the types of the lists, dicts and objects that were read, by id; the guards keep them alive."""

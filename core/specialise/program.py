@@ -31,12 +31,13 @@ from .expressions import Expressions
 from .folds import Folds
 from .handlers import Handlers
 from .identity import Candidates
-from .instances import is_instance
+from .instances import is_array_like, is_instance
 from .loop_statements import LoopStatements
 from .matching import Matching
 from .merging import describe as describe_value
 from .numbers import Numbers
 from .objects import Objects
+from .operators import Operators
 from .outside import Outside, Source
 from .raising import Ended, Raised
 from .recursion import Recursions
@@ -63,12 +64,13 @@ class Interpreter(Branches):
         "folds": Folds,
         "matching": Matching,
         "calls": Calls,
+        "operators": Operators,
         "recursive_calls": Recursions,
         "uninterpreted": Uninterpreted,
         "objects": Objects,
         "containers": Containers,
     }
-    """What the interpreter is made of.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
+    """The parts of the interpreter.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
 
     expressions: Expressions
     statements: StatementsOf
@@ -77,6 +79,7 @@ class Interpreter(Branches):
     folds: Folds
     matching: Matching
     calls: Calls
+    operators: Operators
     recursive_calls: Recursions
     uninterpreted: Uninterpreted
     objects: Objects
@@ -134,7 +137,7 @@ class Interpreter(Branches):
         part, name = _SYNTAX.get(type(node), ("statements", "unknown"))
         return getattr(getattr(self, part), name)
 
-    # What ``Trace`` promises
+    # The interface of ``Trace``
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.calls.call(function, *args, **kwargs)
@@ -184,6 +187,8 @@ class Interpreter(Branches):
                 "a number is needed, but this is a string formatted from numbers that are not known while compiling; compute with "
                 "the numbers"
             )
+        if is_array_like(x):
+            return self.value(self.call(np.asarray, x))
         raise BadInput(f"a number or an array is needed, but this is a {kind_of(x)}")
 
     def wrap(self, value: Value) -> Any:
@@ -281,8 +286,8 @@ class Program:
     """A specialised program.
 
     ``function`` takes ``leaves`` (positions among the leaves of ``(args, kwargs)``, see ``layout``; static ones are
-    left out), then the arrays and numbers that ``hidden`` reads.  It returns the numbers and arrays of the result, then the new
-    elements of the arrays at the parameter positions in ``written``.
+    left out), then the arrays and numbers that ``hidden`` reads.  It returns the numbers and arrays of the result, then
+    the new elements of the arrays at the parameter positions in ``written``.
     """
 
     function: Function

@@ -141,9 +141,13 @@ class Results:
         if isinstance(x, (Iterator, MethodType, BuiltinFunctionType, functools.partial)) and _holds_traced(
             getattr(x, "__self__", x), set()
         ):
-            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers; return the numbers themselves")
+            raise BadInput(
+                f"compiled code returns a {kind_of(x)}, which holds numbers or functions of the program; return these themselves"
+            )
         if type(x) not in STATIC and _refers_to_traced(x, 3):
-            raise BadInput(f"compiled code returns a {kind_of(x)}, which holds numbers; return the numbers themselves")
+            raise BadInput(
+                f"compiled code returns a {kind_of(x)}, which holds numbers or functions of the program; return these themselves"
+            )
         return lambda results, leaves, objects: x
 
     def plan_of_choice(self, x: Choice) -> Plan:
@@ -321,7 +325,7 @@ def _parts(x: Any) -> dict[Any, Any]:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, (Traced, Choice)):
+    if isinstance(x, (Traced, Choice, Closure)):
         return True
     if id(x) in seen:
         return False
@@ -338,8 +342,8 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
 
 
 def _refers_to_traced(x: Any, depth: int) -> bool:
-    """Whether an object of any class refers to a traced value, as the garbage collector sees it."""
-    if isinstance(x, Traced):
+    """Whether an object of any class refers to a traced value or function, as the garbage collector sees it."""
+    if isinstance(x, (Traced, Closure)):
         return True
     if not depth or isinstance(x, (FunctionType, ModuleType, Trace)) or type(x) in PASSIVE:
         return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MappingProxyType, MethodType
 from typing import Any, NoReturn
 
 from ..errors import BadInput
 from ..ir.traced_text import Text
 from ..source.definitions import owner_class, syntax_tree
-from ..source.private_names import PrivateNames
+from ..source.private_names import mangled
 from ..source.trees import nodes
 from .traced import current
 
@@ -28,25 +28,70 @@ class Scope:
         self.parent = parent
         self.name = name
         self.own_name = name  # in tracebacks
+        # A comprehension has its function's name.
+        self.qualname = (
+            name if parent is None else parent.qualname if parent.name == name else f"{parent.qualname}.<locals>.{name}"
+        )
         self.caller: int = 0 if parent is None else parent.caller  # the line of the call
         if function is not None:
             self.globals = function.__globals__
+            self.code = function.__code__
             self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
             self.filename = function.__code__.co_filename
             self.own_name = function.__code__.co_name
         elif parent is not None:
-            self.globals, self.cells, self.filename = parent.globals, parent.cells, parent.filename
+            self.code, self.filename = parent.code, parent.filename
+            self.globals, self.cells = parent.globals, parent.cells
 
 
 class Closure:
-    """A function that the traced program has made by ``def`` or ``lambda``."""
+    """A function that the traced program has made by ``def`` or ``lambda``.
+
+    Like a function it has a ``__dict__`` that holds what the program puts there, and nothing else.  ``named`` holds the attributes of a
+    function whose names a class has too.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "defaults", "keyword_defaults", "named", "node", "scope")
 
     def __init__(self, node: Definition, scope: Scope, defaults: list[Any], keyword_defaults: dict[str, Any]) -> None:
         self.node = node
         self.scope = scope
         self.defaults = defaults
         self.keyword_defaults = keyword_defaults
-        self.__name__ = getattr(node, "name", "<lambda>")
+        name = getattr(node, "name", "<lambda>")
+        self.named = {
+            "__name__": name,
+            "__qualname__": f"{scope.qualname}.<locals>.{name}",
+            "__module__": scope.globals.get("__name__"),
+            "__doc__": None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=False),
+        }
+
+    @property
+    def __name__(self) -> str:
+        return self.named["__name__"]
+
+    @property
+    def __code__(self) -> CodeType:
+        first = min([self.node.lineno, *(d.lineno for d in getattr(self.node, "decorator_list", ()))])
+        waiting = [self.scope.code]
+        while waiting:
+            code = waiting.pop()
+            if (code.co_name, code.co_firstlineno) == (self.__name__, first):
+                return code
+            waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+        raise BadInput(f"the code of {self.__name__}, which compiled code has defined, is not available")
+
+    @property
+    def __globals__(self) -> dict[str, Any]:
+        return self.scope.globals
+
+    @property
+    def __defaults__(self) -> tuple[Any, ...] | None:
+        return tuple(self.defaults) or None
+
+    @property
+    def __kwdefaults__(self) -> Any:
+        return MappingProxyType(self.keyword_defaults) if self.keyword_defaults else None
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -72,7 +117,7 @@ class Closure:
         return self if instance is None else MethodType(self, instance)
 
 
-Closure.__name__ = "function"  # for Python's messages
+Closure.__name__ = "function"  # type: ignore[assignment]  # for Python's messages
 
 
 class Conflict:
@@ -156,22 +201,9 @@ def definition_of(function: FunctionType) -> Definition:
         tree = syntax_tree(function)
         owner = owner_class(function)
         if owner is not None:
-            tree = _PrivateNames(owner).visit(tree)
+            tree = mangled(owner, tree)
         _definitions[code] = tree  # type: ignore[assignment]
     return _definitions[code]
-
-
-class _PrivateNames(PrivateNames):
-    """Mangles private names in a method, also in the functions that it defines."""
-
-    def __init__(self, owner: str) -> None:
-        prefix = f"_{owner.lstrip('_')}"
-        super().__init__(lambda name: prefix + name if name.startswith("__") and not name.endswith("__") else name)
-
-    def generic_visit(self, node: Any) -> Any:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.name = self.mangle(node.name)
-        return super().generic_visit(node)
 
 
 def local_names(node: Any) -> frozenset[str]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..source.trees import nodes
-from .scopes import UNBOUND, Unread
-from .traced import Scalar
+from .forms import NUMBERS, containers, same_entries
+from .numbers import arrays_in
+from .scopes import UNBOUND, Conflict, Late, Unread
+from .state import content, present
+from .traced import Array, Scalar, Storage
 
 
 @dataclass(eq=False)
@@ -28,6 +31,7 @@ class Slot:
     key: Any
     form: str  # carried, late or local
     first: Any = UNBOUND  # the object there before the loop
+    may_be_absent: bool = False  # it holds a number that may be unassigned, carried as a pair (number, whether absent)
     types: list[ArrayType] | None = None
     first_types: list[ArrayType] = field(default_factory=list)  # those before the loop
     learned: tuple[list[ArrayType], list[ArrayType]] | None = (
@@ -45,6 +49,29 @@ class Slot:
     @property
     def name(self) -> str:
         return self.key if isinstance(self.key, str) else ""
+
+    def begin(self) -> None:
+        """Note what the place holds before the loop."""
+        found = self.held()
+        self.may_be_absent = isinstance(found, Late) and _is_number(found.x) and not found.unread and not found.before
+        self.first = self.held()
+        if self.first is UNBOUND or isinstance(self.first, (Conflict, Late)):
+            self.form = "late"
+
+    def held(self, after: Mapping[int, tuple[Any, Any]] = {}) -> Any:  # noqa: B006 (it is only read)
+        """Return what the place holds now, or held at the end of a region that changed the holders ``after``."""
+        x = after[id(self.holder)][1] if id(self.holder) in after else None
+        if isinstance(self.holder, Storage):
+            return Array(Storage(x if x is not None else self.holder.value))
+        if x is None:
+            x = present(self.holder)
+        if self.key is None:  # a whole list
+            return list(x)
+        assert isinstance(x, dict)
+        x = x.get(self.key, UNBOUND)
+        if self.may_be_absent and (isinstance(x, Late) or _is_number(x)):
+            return (x.x, x.absent) if isinstance(x, Late) else (x, False)
+        return x
 
     def expected(self, first: list[ArrayType]) -> list[ArrayType]:
         """Return the types to begin with: what they became in an earlier attempt that began with the same, else ``first``."""
@@ -133,3 +160,17 @@ def _assigned(statements: list[Any]) -> Iterator[str]:
             yield from _stored(statement.target)
         if isinstance(statement, (ast.For, ast.While, ast.With)):
             yield from _assigned(statement.body)
+
+
+def is_changed(slot: Slot) -> bool:
+    """Whether an iteration has changed an array or a container that a variable held at its start."""
+    if slot.form != "carried" or isinstance(slot.holder, Storage) or slot.key is None:
+        return False
+    held = containers(slot.general, [])
+    return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
+        same_entries(a, content(x)) for x, a in zip(held, slot.started)
+    )
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (Scalar, *NUMBERS))

@@ -239,8 +239,12 @@ class StatementsOf:
             else:
                 x = self.trace.expressions.expression(target.value)  # type: ignore[attr-defined]
                 self.trace.attribute(x, target.attr)  # type: ignore[attr-defined]
-                self.trace.touch(x)
-                delattr(x, target.attr)  # type: ignore[attr-defined]
+                held = self.trace.objects.of_function(x)
+                self.trace.touch(x if held is None else held)
+                if held is None:
+                    delattr(x, target.attr)  # type: ignore[attr-defined]
+                else:
+                    del held[target.attr]  # type: ignore[attr-defined]
 
     def run_Global(self, node: ast.Global) -> None:
         pass

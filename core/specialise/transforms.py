@@ -128,13 +128,15 @@ def differentiated(
     kwargs: dict[str, Any],
     chosen: Sequence[int],
     aux: bool = False,
+    integers: bool = True,
 ) -> tuple[Any, Pull]:
     """Return the value of ``f(*args, **kwargs)`` in a program, and its pullback to the chosen arguments.
 
-    With ``aux`` the result is a pair whose second part is not differentiated.
+    With ``aux`` the result is a pair whose second part is not differentiated.  Without ``integers`` Python ints in the
+    arguments are not differentiated: they remain ints.
     """
     check_function(f)
-    entered = [Entered(trace, args[i]) for i in chosen]
+    entered = [Entered(trace, args[i], integers) for i in chosen]
     _refuse_one_holder_for_two(entered)
     parameters = [p for e in entered for p in e.parameters]
     own: dict[int, Any] = {}
@@ -267,6 +269,10 @@ def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
 
 def trace_pullback(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pull]:
     return differentiated(trace, f, args, kwargs, range(len(args)))
+
+
+def trace_pullback_of_inexact(trace: Any, f: Callable[..., Any], given: Any) -> tuple[Any, Pull]:
+    return differentiated(trace, f, (given,), {}, (0,), integers=False)
 
 
 def trace_gradient(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:

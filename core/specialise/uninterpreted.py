@@ -15,8 +15,8 @@ from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .containers import CONTAINERS, ON_ENTRIES
 from .generators import STATES, Generators
-from .impure import is_impure
-from .iterators import Drawn, Iterator as Iterating
+from .impure import is_impure, refuse_effects
+from .iterators import Drawn, Iterator as Iterating, refuse_next
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
@@ -34,6 +34,10 @@ class Uninterpreted:
         asked = self.trace.asked
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
+        refuse_effects(function, self.trace.made)
+        for x in (bound_to(function), *args, *kwargs.values()):
+            if hasattr(type(x), "__next__") and id(x) not in self.trace.made:
+                refuse_next(x)  # the function may take items
         if is_impure(function):
             if function in CLOCKS and not args and not kwargs:
                 return read(self.trace, function)

@@ -85,13 +85,13 @@ def check_pullback(
     slack: float = 1.0,
     by_element: bool = True,
 ) -> Any:
-    """One order of ``check_gradients``; returns the random cotangent that it gave to the result.
+    """Check one order for ``check_gradients``; return the random cotangent that was given to the result.
 
     ``slack`` widens the tolerances: each order is less accurate than the one before.  With ``by_element`` a small leaf
-    is perturbed element by element; without, every leaf is along one random direction: a wrong element spoils that as
-    surely, though it does not say which one it is.
+    is perturbed element by element.  Without it, every leaf is perturbed along one random direction: that detects a
+    wrong element as well, but does not tell which one it is.
     """
-    from ..api import pullback  # the engine is loaded only by those who ask for it
+    from ..api import pullback  # imported late, so that importing this module does not load the engine
 
     names = _argument_names(f, args)
     random = np.random.default_rng(seed)
@@ -156,7 +156,7 @@ def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, 
 
 
 def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, Any]) -> Callable[..., Any]:
-    """The cotangents of f's arguments as a program of its own, for the next order of ``check_gradients``."""
+    """Return a program that computes the cotangents of f's arguments, for the next order of ``check_gradients``."""
     from ..api import pullback
 
     def gradient_of(*xs: Any) -> Any:
@@ -166,7 +166,10 @@ def gradient_program(f: Callable[..., Any], cotangent: Any, kwargs: dict[str, An
 
 
 def _directions(x: Any, random: np.random.Generator, by_element: bool) -> Iterator[tuple[Any, str]]:
-    """Every coordinate of a small leaf, or random directions: three of a large one.  Each with the text of its place."""
+    """Yield directions with the text of their place: all coordinates of a small leaf, three random ones of a large leaf.
+
+    Without ``by_element``, yield one random direction.
+    """
     if by_element and np.size(x) <= 8:
         for unit in units(x):
             index = "".join(f"[{', '.join(map(str, i))}]" for i in np.argwhere(unit))
@@ -206,7 +209,7 @@ def _spell(path: Path, names: list[str]) -> str:
 
 
 def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """What the error message calls each argument: its parameter's name where ``f`` has a signature."""
+    """Return a name for each argument, for messages: its parameter's name if ``f`` has a signature."""
     names = [f"args[{i}]" for i in range(len(args))]
     try:
         parameters = list(inspect.signature(f).parameters.values())
@@ -217,7 +220,7 @@ def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
 
 
 def _first_difference(a: Any, b: Any) -> str | None:
-    """What differs between two results, in words; None where they agree in structure, type, dtype and value."""
+    """Describe the first difference of two results; None if they agree in structure, type, dtype and value."""
     if not isinstance(b, type(a)):  # a NumPy double is a float
         return f"f returns a {type(a).__name__}, and a {type(b).__name__} when differentiated"
     left, right = leaves(a), leaves(b)

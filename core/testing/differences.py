@@ -17,7 +17,7 @@ from ..values import tree
 from ..values.tree import Path
 
 _REFUSED = (TypeError, ValueError, ArithmeticError, IndexError, np.linalg.LinAlgError)
-"""What a function may raise when a point is outside its domain, or when a count has become a float."""
+"""The exceptions of a function evaluated outside its domain, or with a float in place of a count."""
 
 _FIRST_STEP = 0.1234
 """The widest step, for arguments of size one; an odd number, so that no grid or period of the function divides it."""
@@ -26,7 +26,7 @@ _FIRST_STEP = 0.1234
 def ridders(
     phi: Callable[[float], float], step: float, levels: int = 12, resolution: float = 2.0**-53
 ) -> tuple[float, float]:
-    """The derivative of ``phi`` at 0 by central differences extrapolated to step zero, and an estimate of its error.
+    """Return the derivative of ``phi`` at 0 by central differences extrapolated to step zero, and its estimated error.
 
     Args:
         phi: a real function of a real number, smooth within ``step`` of 0.
@@ -61,18 +61,18 @@ def ridders(
             if error < least:
                 best, least = column[-1], error
         if least <= rounding or len(column) > 3 and least <= 1e-11 * abs(best):
-            break  # smaller steps have errors of rounding larger than the least so far, or it is small enough
+            break  # smaller steps only add rounding error, or the error is small enough
         step *= 0.5
     return (best, least) if column[1:] else (math.nan, math.nan)
 
 
 def numerical_vjp(f: Callable[..., Any], dy: Any, *args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The pullback of ``f`` at ``args``, applied to ``dy``, by extrapolated differences: slow, and free of rules.
+    """Return the pullback of ``f`` at ``args``, applied to ``dy``, by extrapolated differences: slow, without any rule.
 
     Args:
         f: the function; it may return any structure of numbers and arrays.
         dy: a cotangent with the structure of ``f(*args)``; None for the leaves that carry none.
-        args: where to differentiate: numbers, floating-point arrays, dicts, lists, tuples, objects.
+        args: the point: numbers, floating-point arrays, dicts, lists, tuples, objects.
         kwargs: passed on unchanged.
 
     Returns:
@@ -95,9 +95,9 @@ def vjp_by_differences(
     step: float = _FIRST_STEP,
     has_integers: bool = True,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """``numerical_vjp`` with a chosen widest step, for arguments of size one.
+    """Run ``numerical_vjp`` with a given widest step, for arguments of size one.
 
-    Without ``has_integers`` no Python int is displaced: a count that is not whole may keep ``f`` from ending.
+    Without ``has_integers`` no Python int is displaced: with a fractional count ``f`` may not terminate.
     """
     loss = weighted_result(f, dy, args, kwargs or {})
     slopes: dict[Path, Any] = {}
@@ -122,9 +122,9 @@ def vjp_by_differences(
 
 
 def leaves(value: Any, is_shared: bool = False) -> list[tuple[Path, Any]]:
-    """Every differentiable leaf of a structure with the path that leads to it, in order.
+    """Return the differentiable leaves of a structure in order, each with its path.
 
-    With ``is_shared`` an array that stands in two places is one leaf, at the first of them.
+    With ``is_shared`` an array that occurs in two places is one leaf, at the first of them.
 
     >>> [x for _, x in leaves({"w": [1.0, "name"], "n": (2, None)})]
     [1.0, 2]
@@ -140,7 +140,7 @@ def rebuild(
     other: Callable[[Any], Any] = lambda x: x,
     is_shared: bool = False,
 ) -> Any:
-    """A copy of a structure with ``leaf(path, x)`` in place of its differentiable leaves, ``other(x)`` of the rest.
+    """Return a copy of a structure, with ``leaf(path, x)`` for each differentiable leaf and ``other(x)`` for the rest.
 
     >>> rebuild({"w": [1.0, "name"]}, lambda path, x: 2 * x)
     {'w': [2.0, 'name']}
@@ -149,7 +149,7 @@ def rebuild(
 
 
 def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """``rebuild`` of each argument; within one of them an array that stands in two places is one variable."""
+    """Rebuild each argument; an array that occurs twice within one argument is one variable."""
     return tuple(
         rebuild(x, lambda path, leaf_, i=i: leaf((("item", i), *path), leaf_), other, is_shared=True)
         for i, x in enumerate(args)
@@ -157,7 +157,7 @@ def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Cal
 
 
 def variables(args: tuple[Any, ...]) -> list[tuple[Path, Any]]:
-    """The leaves of each argument, each variable once."""
+    """Return the leaves of all arguments, each variable once."""
     found: list[tuple[Path, Any]] = []
     _of_each(args, lambda path, x: found.append((path, x)), lambda x: x)
     return found
@@ -173,7 +173,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def fresh(value: Any) -> Any:
-    """A copy that shares nothing writable with ``value``, so that a function may write into its arguments."""
+    """Return a copy that shares nothing writable with ``value``, so that a function may write into its arguments."""
     return rebuild(value, lambda path, x: copy.copy(x), other=_copied)
 
 
@@ -189,7 +189,7 @@ def _copied(x: Any) -> Any:
 
 
 def weighted_result(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[Path, Any], float]:
-    """The real inner product of ``dy`` with ``f``, as a function of a displacement of one leaf of ``args``."""
+    """Return the real inner product of ``dy`` with ``f``, as a function of a displacement of one leaf of ``args``."""
     weights = dict(leaves(dy))
 
     def loss(path: Path, displacement: Any) -> float:
@@ -225,7 +225,7 @@ def is_of_numpy(x: Any) -> bool:
 
 
 def _central(phi: Callable[[float], float], step: float) -> tuple[float, float]:
-    """The central difference, and the size of the values it is made of."""
+    """Return the central difference, and the magnitude of the two values subtracted."""
     try:
         with np.errstate(all="ignore"):
             after, before = phi(step), phi(-step)
@@ -235,7 +235,7 @@ def _central(phi: Callable[[float], float], step: float) -> tuple[float, float]:
 
 
 def units(x: Any) -> Iterator[Any]:
-    """Every coordinate direction of ``x``; the imaginary ones too where it is complex."""
+    """Yield every coordinate direction of ``x``, and the imaginary ones if it is complex."""
     for index in np.ndindex(np.shape(x)):
         for one in (1.0, 1j) if np.iscomplexobj(x) else (1.0,):
             unit = np.zeros(np.shape(x), type(one))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
@@ -31,7 +32,9 @@ NUMBERS = {float, complex, int}
 DTYPES = frozenset("?bhilqBHILQfdFD")
 NUMBERS_OF_NUMPY = {np.dtype(c).type for c in DTYPES}
 STATIC = {str, bytes, bool, type(None), type, FunctionType, ModuleType, types.BuiltinFunctionType, np.ufunc, range}
-STATIC |= {type(...), type(NotImplemented), np.dtype, type(np.sum), frozenset}
+STATIC |= {type(...), type(NotImplemented), np.dtype, type(np.sum)}
+VIEWS = (type({}.values()), type(OrderedDict().values()), types.MappingProxyType)
+"""What has the hash of its identity, but shows a dict that may change."""
 
 
 class Static:
@@ -174,9 +177,11 @@ def _hashable(x: Any) -> Any:
         return x.start, x.stop, x.step
     if type(x) is set:
         return frozenset(x)
+    if isinstance(x, VIEWS):
+        raise Unhashable(f"a {type(x).__qualname__} shows a dict that may change; pass list(...) or dict(...) of it")
     try:
         hash(x)
-    except TypeError:
+    except (TypeError, ValueError):
         raise Unhashable(_no_hash(x)) from None
     return x
 
@@ -235,7 +240,7 @@ def objects_of(x: Any) -> list[Any]:
 
 
 class Describe:
-    """Finds the layout of one value; ``leaves`` are its leaves, ``objects`` what has a number.
+    """Finds the layout of one value; ``leaves`` are its leaves, ``objects`` what has a number, ``static`` what is static.
 
     A leaf of the classes ``shared`` that occurs twice is one leaf, with a number.
     """
@@ -245,6 +250,7 @@ class Describe:
         self.seen: dict[int, Any] = {}
         self.objects: list[Any] = []
         self.leaves: list[Any] = []
+        self.static: list[Any] = []  # but for names, functions and the like, which hold no numbers
 
     def describe(self, x: Any) -> Layout:
         kind = type(x)
@@ -266,6 +272,7 @@ class Describe:
             return Again(self.seen[id(x)].number)
         held = held_by(x)
         if held is None:
+            self.static.append(x.value if kind is Static else x)
             return Fixed(x)
         made = Holder(kind, held[0], [], len(self.seen))
         if has_identity(kind):

@@ -1,19 +1,19 @@
 """Walks over structures of numbers and arrays: leaves and their paths, map, comparison, one vector and back.
 
-A structure (a *tree*) is made of lists, tuples, named tuples, dicts, deques, ``functools.partial``, and objects: ordinary
-classes, dataclasses (also frozen ones) and classes with ``__slots__``, private slots included.
+A structure (a *tree*) consists of lists, tuples, named tuples, dicts, deques, ``functools.partial``, and objects:
+ordinary classes, dataclasses (also frozen ones) and classes with ``__slots__``, private slots included.
 
 - A *leaf* is a float, a complex number, or an array or NumPy number of one of these dtypes.
 - Everything else is a *constant*: ints, bools, strings, None, functions, sets, and arrays of ints, bools or objects.
   A rebuilt structure holds the same constants.
-- Leaves come in the order of the structure: entries of sequences by index, of dicts in insertion order, attributes in the
-  order in which the object stores them.
-- An array or object that stands in several places is one variable: it is visited once, at its first place, and its
-  replacement stands in all of them.  A number is a value: each place has its own.
+- Leaves come in the order of the structure: entries of sequences by index, of dicts in insertion order, attributes in
+  the order in which the object stores them.
+- An array or object that occurs in several places is one variable: it is visited once, at its first place, and its
+  replacement is put in all of them.  A number is a value: each place has its own.
 - Rebuilding makes new containers and objects of the same classes, without calling ``__init__`` or ``__setattr__``.
 
-The functions work in differentiated code.  Under ``mo.jit`` the walk runs while the program is compiled, and only what is
-called on the leaves is compiled.
+The functions work in differentiated code.  Under ``mo.jit`` the walk runs during tracing; only the calls on leaves
+become part of the program.
 
 >>> model = {"w": [np.ones(2), 3.0], "n": 4}
 >>> leaves_with_paths(model)
@@ -39,7 +39,7 @@ from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unroll
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
 
 Path = tuple[tuple[str, Any], ...]
-"""How to get to a place in a tree: ("item", key) or ("attribute", name) for each step."""
+"""The steps from the root to a place in a tree, each ("item", key) or ("attribute", name)."""
 
 
 def is_parameter(value: Any) -> bool:
@@ -54,14 +54,14 @@ def is_parameter(value: Any) -> bool:
 
 
 def map_leaves(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """``tree`` with every leaf x replaced by ``f(x, *ys)``, the ys being what ``others`` hold in its place.
+    """Return ``tree`` with every leaf x replaced by ``f(x, *ys)``, where ys are the entries of ``others`` at its place.
 
     A leaf is a float, a complex number or an array of them; integers are settings.
 
     Args:
         f: takes a leaf of ``tree`` and one value for each of ``others``.
         tree: nested dicts, lists, tuples and objects; it is not changed.
-        others: of the same structure; None, anywhere, stands for a whole subtree of None (as in a gradient).
+        others: structures like ``tree``; None, anywhere, stands for a whole subtree of None (as in a gradient).
 
     Returns:
         A new structure of the same types.  Objects are made without calling ``__init__``.
@@ -76,7 +76,17 @@ def map_leaves(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 
 def leaves(tree: Any, *others: Any) -> list[Any]:
-    """The leaves of ``tree`` in order; with ``others``, tuples of a leaf and what these hold in its place.
+    """Return the leaves of ``tree`` in order.
+
+    Args:
+        tree: any structure.
+        others: structures like ``tree``; None stands for a whole subtree of None.
+
+    Returns:
+        A list of leaves; with ``others``, of tuples of a leaf and the entries of ``others`` at its place.
+
+    Raises:
+        BadInput: one of ``others`` has another structure.
 
     >>> leaves({"w": [1.0, 2.0], "n": 3})
     [1.0, 2.0]
@@ -87,11 +97,11 @@ def leaves(tree: Any, *others: Any) -> list[Any]:
 
 
 def leaves_with_paths(tree: Any, name: str = "") -> list[tuple[str, Any]]:
-    """The leaves of ``tree`` in order, each with its path as a user would write it.
+    """Return the leaves of ``tree`` in order, each with its path as a user would write it.
 
     Args:
         tree: any structure.
-        name: what the paths call ``tree``; without one, they begin with the first step.
+        name: the name of ``tree`` at the start of each path; by default, paths begin with the first step.
 
     Returns:
         Pairs of a path, such as ``params['w'][0].bias``, and a leaf.  A shared array is listed once, at its first place.
@@ -105,24 +115,24 @@ def leaves_with_paths(tree: Any, name: str = "") -> list[tuple[str, Any]]:
 
 
 def flatten(tree: Any, name: str = "tree") -> tuple[np.ndarray, Callable[[Any], Any]]:
-    """The leaves of ``tree`` as one vector of reals, and the function that turns such a vector into a structure.
+    """Return the leaves of ``tree`` as one real vector, and the function that turns such a vector into a structure.
 
     A complex number counts as two, its real and its imaginary part, so that every vector of the right length is a
-    structure.  An array that stands in two places counts once.  Both directions are differentiable and copy: what they
-    return shares no memory with what they were given, except for the constants.
+    structure.  An array that occurs in two places counts once.  Both directions are differentiable and copy: apart from
+    constants, their results share no memory with their arguments.
 
     Args:
         tree: any structure.
-        name: what messages call ``tree``.
+        name: the name of ``tree`` in messages.
 
     Returns:
         ``(vector, unflatten)``: the vector has the widest real dtype among the leaves, float64 if there is none;
-        ``unflatten(v)`` is a new structure with the numbers of ``v`` in the classes, shapes, dtypes and sharing of ``tree``
-        as it was when it was flattened.
+        ``unflatten(v)`` is a new structure with the numbers of ``v`` in the classes, shapes, dtypes and sharing that
+        ``tree`` had when it was flattened.
 
     Raises:
-        BadInput: ``tree`` holds an array of Python objects, or a number or array of a derived class, which a vector would
-            not give back; ``unflatten`` is given anything but a real vector of that length.
+        BadInput: ``tree`` holds an array of Python objects, or a number or array of a derived class, which cannot be
+            restored from a vector; ``unflatten`` is given anything but a real vector of that length.
 
     >>> vector, unflatten = flatten({"w": np.ones((2, 2)), "b": 3.0, "name": "layer"})
     >>> vector.tolist()
@@ -169,7 +179,7 @@ def flatten(tree: Any, name: str = "tree") -> tuple[np.ndarray, Callable[[Any], 
 
 @dataclass(frozen=True)
 class _Form:
-    """The form of a leaf, and how many reals it takes."""
+    """The class, shape and dtype of a leaf, and the number of reals that it takes."""
 
     is_array: bool
     is_of_numpy: bool
@@ -178,7 +188,7 @@ class _Form:
     size: int
 
     def filled(self, reals: Any) -> Any:
-        """The leaf of this form that is made of ``reals``."""
+        """Return the leaf of this form with the numbers ``reals``."""
         if self.dtype.kind == "c":  # written part by part: 1j times an infinity would have NaN as its real part
             values: Any = np.zeros(self.size // 2, self.dtype)
             values.real, values.imag = reals[0::2], reals[1::2]
@@ -192,7 +202,14 @@ class _Form:
 
 
 def with_leaves(tree: Any, values: Sequence[Any]) -> Any:
-    """``tree`` with its leaves, in the order of ``leaves``, replaced by ``values``.
+    """Return ``tree`` with its leaves, in the order of ``leaves``, replaced by ``values``.
+
+    Args:
+        tree: any structure; it is not changed.
+        values: one value for each leaf.
+
+    Returns:
+        A new structure of the same classes, with the constants of ``tree``.
 
     >>> with_leaves({"w": [1.0, 2.0], "n": 3}, [5.0, 6.0])
     {'w': [5.0, 6.0], 'n': 3}
@@ -208,13 +225,13 @@ def _unchanged(path: Path, x: Any) -> Any:
 def require_same_structure(tree: Any, other: Any, names: tuple[str, str] = ("tree", "the other tree")) -> None:
     """Check that two structures differ at most in the values of their leaves and constants.
 
-    The same are: classes of containers, objects and constants; lengths, keys and attributes; whether a leaf is an array,
-    its shape and dtype; and which places share one array or object.  The order of a dict's keys does not matter, and a
-    NumPy number counts as a Python number of its dtype.
+    They must agree in the classes of containers, objects and constants; in lengths, keys and attributes; in whether a
+    leaf is an array, its shape and dtype; and in which places share one array or object.  The order of a dict's keys
+    does not matter, and a NumPy number counts as a Python number of its dtype.
 
     Args:
         tree, other: the structures.
-        names: what the message calls them.
+        names: their names in the message.
 
     Raises:
         BadInput: they differ; the message names the first path at which they do.
@@ -234,14 +251,14 @@ def require_same_structure(tree: Any, other: Any, names: tuple[str, str] = ("tre
 
 
 def _form(x: Any) -> tuple[Any, ...]:
-    """What two leaves or constants of the same form have in common."""
+    """Return the class, shape and dtype of a leaf; the class of a constant."""
     if isinstance(x, np.ndarray):
         return type(x), x.shape, x.dtype
     return (np.asarray(x).dtype,) if is_parameter(x) else (type(x),)
 
 
 def described(x: Any) -> str:
-    """What messages call a number, an array or a constant."""
+    """Describe a number, an array or a constant for messages."""
     return f"an array of shape {x.shape} and dtype {x.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
 
 
@@ -256,26 +273,34 @@ def rebuild(
     names: tuple[str, str] = ("tree", "the other tree"),
     is_exact: bool = False,
 ) -> Any:
-    """A copy of ``tree`` with ``leaf(path, x, *ys)`` in place of its leaves, ``constant(path, x)`` of its constants.
+    """Return a copy of ``tree`` with ``leaf(path, x, *ys)`` for each leaf, ``constant(path, x)`` for each constant.
 
     Args:
         tree, others: as for ``map_leaves``.
+        leaf: takes the path of a leaf, the leaf, and the entries of ``others`` at its place.
         is_leaf: whether a number or an array is a leaf.
-        is_shared: whether an array that stands in two places is one leaf.
-        is_lenient: whether ``others`` may lack entries of dicts, which count as None, and have lists in place of tuples, or
-            tuples in place of lists.
-        names: what messages call ``tree`` and ``others``.
+        constant: takes the path of a constant and the constant; by default constants are kept.
+        is_shared: whether an array that occurs in two places is one leaf.
+        is_lenient: whether ``others`` may lack entries of dicts, which count as None, and have lists in place of tuples
+            or tuples in place of lists.
+        names: the names of ``tree`` and ``others`` in messages.
         is_exact: whether ``others`` must have the classes, keys and sharing of ``tree`` everywhere, without None for
-            subtrees; ``constant`` then takes what they hold, as ``leaf`` does.
+            subtrees; ``constant`` then also takes the entries of ``others``, as ``leaf`` does.
+
+    Returns:
+        A new structure of the same classes.
 
     Raises:
         BadInput: one of ``others`` has another structure.
+
+    >>> rebuild({"rate": 2.0, "n": 4}, lambda path, x: x / 2, constant=lambda path, x: x + 1)
+    {'rate': 1.0, 'n': 5}
     """
     return _Walk(leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact).made(tree, others)
 
 
 def spelled(path: Path, name: str) -> str:
-    """A place in a tree called ``name``, as a user would write it.
+    """Return the path of a place in a tree called ``name``, as a user would write it.
 
     >>> spelled((("item", "w"), ("attribute", "scale")), "model")
     "model['w'].scale"
@@ -294,17 +319,17 @@ class _Walk:
     is_exact: bool
     arrays: Any = np.ndarray  # the classes of arrays
     entered: tuple[Kind, Any] | None = (
-        None  # of the container that was visited last: its kind, and what takes its place
+        None  # the kind of the container or object that was visited last, and its empty replacement
     )
-    done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # what was made, by identity of what it was made of
-    partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by identity of either
+    done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # originals and replacements, by the original's id
+    partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by the id of either
 
     def made(self, tree: Any, others: tuple[Any, ...]) -> Any:
         found = self.visit(tree, others, ())
         return found if self.entered is None else unrolled(self.walk(tree, others, ()))
 
     def visit(self, x: Any, others: tuple[Any, ...], path: Path) -> Any:
-        """What stands for a leaf, a constant or something that was met before; of a container or object, ``entered`` is set."""
+        """Return the replacement of a leaf, a constant or anything seen before; for a new container, set ``entered``."""
         if self.is_exact:
             self.check_sharing(x, others, path)
         if id(x) in self.done:
@@ -323,7 +348,7 @@ class _Walk:
         self.entered = kind, new
 
     def walk(self, x: Any, others: tuple[Any, ...], path: Path) -> Recursion:
-        """The walk over the container or object that was visited last."""
+        """Walk the container or object that was visited last."""
         (kind, new), self.entered = self.entered, None  # type: ignore[misc]
         entries = self.entries(kind, x)
         inside = [self.parts(kind, x, other, path) for other in others]
@@ -390,7 +415,7 @@ class _Walk:
             raise BadInput(f"there is no {spelled(place, self.names[1])}: expected the structure of {self.names[0]}")
         return parts.get(key)
 
-    # What is done in another way while a program is recorded or compiled
+    # Overridden where a program is recorded or compiled
 
     def kind(self, x: Any) -> Kind | None:
         return kind_of(type(x))
@@ -403,13 +428,13 @@ class _Walk:
 
 
 def _step(kind: Kind, key: Any) -> tuple[str, Any]:
-    """The step of a path to the entry ``key``."""
+    """Return the step of a path to the entry ``key``."""
     is_attribute = isinstance(kind, Objects) or type(key) is Attribute
     return ("attribute", str(key)) if is_attribute else ("item", key)
 
 
 def _empty(kind: Kind, x: Any) -> Any:
-    """An empty container or object of the class of ``x``; None if its class cannot be made without arguments."""
+    """Return an empty container or object of the class of ``x``; None if the class cannot be made without arguments."""
     if not isinstance(kind, Objects):
         return kind.blank(x)
     try:
@@ -470,5 +495,5 @@ def rebuild_recorded(tape: Any, tree: Any, leaf: Any, *others: Any, **options: A
 
 
 def rebuild_traced(trace: Any, arrays: tuple[type, ...], tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
-    """``rebuild`` in a program that is compiled, where instances of ``arrays`` are arrays."""
+    """Run ``rebuild`` while a program is traced; instances of ``arrays`` count as arrays."""
     return _Compiled(*_options(leaf, **options), arrays=arrays, trace=trace).made(tree, others)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
-    from .core.compilation.jitted import jit
+    from .core.compilation.just_in_time import jit
     from .core.errors import BadInput, MorulaError, NoDerivative
     from .core.implicit import constant, implicit
 

@@ -11,7 +11,6 @@ import pytest
 
 import morula as mo
 
-pytest.importorskip("llvmlite")
 FOREVER = 10**15
 A = np.linspace(0.1, 1.0, 40)
 

@@ -385,3 +385,55 @@ def test_a_training_step_is_one_program(target):
     assert same(found, expected)
     (form,) = run.forms.values()
     assert len(form.programs) == 1
+
+
+def times(n, x):
+    s = 0.0
+    for i in range(n):
+        s = s + np.sin(x) * i
+    return s
+
+
+def chosen_by_kind(n, x):
+    return (x * x if isinstance(n, int) else x) * (n // 2)
+
+
+def of_large_int(n, x):
+    return x * (n % 10)
+
+
+def in_list(ns, x):
+    return x[ns[0]] * x[0] * ns[1]
+
+
+def pair_with_int(n, x):
+    return n // 2, np.sin(x) * (n // 2)
+
+
+@pytest.mark.parametrize("target", PATHS)
+@pytest.mark.parametrize(
+    "f, n, x",
+    [
+        (times, 5, 0.3),
+        (chosen_by_kind, 5, 3.0),
+        (of_large_int, 2**53 + 1, 3.0),
+        (in_list, [1, 3], np.array([2.0, 5.0])),
+    ],
+)
+def test_int_arguments_of_a_compiled_function_remain_ints_in_its_gradient(f, n, x, target):
+    compiled = mo.jit(f, target=target)
+    assert same(mo.grad(lambda x: compiled(n, x))(x), mo.grad(lambda x: f(n, x))(x))
+    assert same(mo.hessian(lambda x: compiled(n, x))(x), mo.hessian(lambda x: f(n, x))(x))
+
+
+@pytest.mark.parametrize("target", PATHS)
+def test_int_arguments_remain_ints_in_the_pullback_of_a_compiled_function(target):
+    compiled = mo.jit(pair_with_int, target=target)
+
+    def scaled(f, x):
+        n, y = f(5, x)
+        return n * y * y
+
+    assert same(mo.grad(lambda x: scaled(compiled, x))(0.3), mo.grad(lambda x: scaled(pair_with_int, x))(0.3))
+    second = mo.grad(mo.grad(lambda x: scaled(compiled, x)))(0.3)
+    assert same(second, mo.grad(mo.grad(lambda x: scaled(pair_with_int, x)))(0.3))

@@ -106,7 +106,6 @@ def in_a_process(program):
 
 
 def test_a_thread_with_a_small_stack_gets_an_error_and_no_crash():
-    pytest.importorskip("llvmlite")
     done = in_a_process(_SMALL_STACKS)
     lines = done.stdout.splitlines()
     assert len(lines) == 3, done.stdout + done.stderr

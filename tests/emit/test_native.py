@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from morula.core.emit.native import NativeProgram, compile_function
 from morula.core.errors import BadInput
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Block, Function, Value, verify
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import STACK, ArrayType, Dim
-
-pytest.importorskip("llvmlite")
-from morula.core.emit.native import NativeProgram, compile_function  # noqa: E402
 
 F8, I8 = np.dtype(np.float64), np.dtype(np.int64)
 REALS = [np.dtype(t) for t in "fd"]

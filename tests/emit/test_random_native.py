@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sample_sizes import drawn
 
+from morula.core.emit.native import compile_function
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Function, Value, verify
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import STACK, ArrayType
-
-pytest.importorskip("llvmlite")
-from morula.core.emit.native import compile_function  # noqa: E402
 
 F8, I8 = np.dtype(np.float64), np.dtype(np.int64)
 

@@ -23,7 +23,7 @@ from .shrink import shrink
 
 FOLDER = Path(__file__).resolve().parents[2] / ".fuzz"
 CHUNK = 500
-SECONDS = {"eager": 60.0, "recorded": 60.0, "native": 200.0, "xla": 300.0}
+SECONDS = {"eager": 60.0, "recorded": 60.0, "native": 200.0, "xla": 300.0, "partial": 300.0}
 """The time limit in seconds for a program, including its compilation."""
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
+from morula.core.compilation import partial
 from morula.core.eager.recorded import call, pullback
 from morula.core.eager.structured.functions import compiled_for
 from morula.core.testing.differences import ridders
@@ -32,7 +33,7 @@ from .duals import MATH, DualNumPy, transforms
 REFUSALS = (mo.NoDerivative, mo.BadInput)
 LIMITS = ("a negative float to a fractional power is a complex number", "an int of compiled code has 64 bits")
 """Messages of compiled programs at numbers that only Python can represent; they count as refusals at run time."""
-TIERS = ("eager", "recorded", "native", "xla")
+TIERS = ("eager", "recorded", "native", "xla", "partial")
 
 
 class Outcome(enum.Enum):
@@ -69,6 +70,24 @@ def recording() -> Iterator[None]:
         yield
     finally:
         call.compiled_for = pullback.compiled_for = compiled_for
+
+
+@contextmanager
+def divided(program: Any) -> Iterator[None]:
+    """Compile parts at their first call, but neither the whole program nor one part of three."""
+    usual = partial.Part.compiled_for
+
+    def compiled_for(self: Any, *given: Any) -> Any:
+        code = self.function.__code__ if self.code is None else self.code.function.__code__
+        if code is program.__code__ or zlib.crc32(repr((code.co_name, code.co_firstlineno)).encode()) % 3 == 0:
+            return None
+        return usual(self, *given)
+
+    soon, partial.SOON, partial.Part.compiled_for = partial.SOON, 0, compiled_for
+    try:
+        yield
+    finally:
+        partial.SOON, partial.Part.compiled_for = soon, usual
 
 
 @contextmanager
@@ -207,6 +226,9 @@ def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_
         if tier == "eager":
             value, back = mo.vjp(program, *args)
             return _Found(value), _Run(scope, args, back)
+        if tier == "partial":
+            with divided(program):
+                return _divided(module, leaves, scope, args)
         compiled = mo.jit(mo.value_and_grad(program, tuple(range(len(args)))), target=tier)
         value, gradients = compiled(*args)
         return _Found(value), _Run(scope, args, lambda dy: gradients)
@@ -214,6 +236,20 @@ def differentiated(module: Module, leaves: dict[str, Any], tier: str) -> tuple[_
         raise
     except EXPECTED as error:
         return _Found(Raised(error)), _Run(scope, args, None)
+
+
+def _divided(module: Module, leaves: dict[str, Any], scope: dict[str, Any], args: Any) -> tuple[_Found, _Run]:
+    """Run the program in parts, plainly and differentiated; both runs must agree."""
+    others = copied(leaves)
+    part = mo.jit(scope["program"], target="native", partial=True)
+    value, back = mo.vjp(part, *args)
+    gradients = back(1.0)
+    again = module.fresh()
+    others = again["arguments"](**others)
+    plain = mo.jit(again["program"], target="native", partial=True)
+    _assert_same(plain(*others), value, False, "the value of the plain run in parts")
+    _assert_same(others, args, False, "the arguments after the plain run in parts")
+    return _Found(value), _Run(scope, args, lambda dy: gradients)
 
 
 def _direction(leaves: dict[str, Any], r: random.Random, ties: bool) -> dict[str, Any]:

@@ -31,10 +31,10 @@ def test_programs_of_this_family_are_right_or_refused(name):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("tier", ["native", "xla"])
+@pytest.mark.parametrize("tier", ["native", "xla", "partial"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_compiled_programs_are_right_or_refused(name, tier):
-    for seed in range(COMPILED.get((name, tier), 1)):
+    for seed in range(COMPILED.get((name, tier), 4 if tier == "partial" else 1)):
         text = FAMILIES[name].write(seed)
         verdict = judge(text, tier)
         assert not verdict.outcome.is_failure, f"{verdict.message}\n{text}"

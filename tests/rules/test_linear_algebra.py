@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 from matrices import KINDS, SHAPES, dagger, positive, random
 from numpy import linalg
+from path_tester import check_gradient
 from rule_tester import check_rule
 
 import morula as mo
@@ -380,3 +382,29 @@ def test_results_are_read_by_name():
 
 def test_a_matrix_written_as_nested_lists():
     assert mo.gradient(lambda x: linalg.det([[x, 2.0], [3.0, x]]), 5.0) == pytest.approx((10.0,))
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+@pytest.mark.parametrize("mode", ["r", "reduced"])
+@pytest.mark.parametrize(
+    "a",
+    [np.zeros((3, 2)), np.ones((3, 2)), np.outer([1.0, 2.0, -0.5], [0.3, 0.7])],
+    ids=["zeros", "ones", "of rank one"],
+)
+def test_a_qr_factorisation_of_dependent_columns_has_no_derivative(a, mode, path):
+    def f(a):
+        found = np.linalg.qr(a, mode)
+        return np.sum(found if mode == "r" else found[1])
+
+    gradient = mo.grad(f) if path == "eager" else mo.jit(mo.grad(f))
+    with pytest.raises(mo.NoDerivative, match="linearly dependent"):
+        gradient(a)
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+def test_least_squares_by_a_driver_without_singular_values(path):
+    def f(a, b):
+        x, residuals, rank, s = scipy.linalg.lstsq(a, b, lapack_driver="gelsy")
+        return np.sum(x**2) + rank + (1.0 if s is None else 0.0)
+
+    check_gradient(path, f, np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]), np.array([1.0, 2.0, 4.0]))

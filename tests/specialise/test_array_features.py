@@ -115,6 +115,10 @@ def fitted(x):
     return np.sum(found**2) + np.sum(residuals) * rank + s[0] + np.sum(flat[0] ** 2) + len(flat[1])
 
 
+def in_geometric_progression(x):
+    return np.sum(np.geomspace(x[0], 9.0, 4)) + np.sum(np.geomspace(x[2], x[:2], 5, endpoint=False) ** 2)
+
+
 def as_floats(x):
     z = np.stack([x + 2j * x, x**2 * 1j])
     whole, left = z.view(float), z[:, :1].view(np.float64)
@@ -141,7 +145,7 @@ def first_of_each(x):
 
 PROGRAMS = (
     first_of_each,
-    *(fitted, as_floats, in_common),
+    *(fitted, as_floats, in_common, in_geometric_progression),
     *(of_objects, put_in_turn, of_iterator, counted, distinct, over_segments, of_polynomials, by_flags, by_bools),
     *(on_one_path, in_a_loop, twice_differentiated),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, deque, namedtuple
 
 import numpy as np
 import pytest
@@ -196,8 +197,30 @@ def test_a_return_on_every_way_through_a_try(check, x):
 
 
 ITEMS = iter([1.0, 2.0])
+Pair = namedtuple("Pair", "a b")
 
 
 def test_the_next_item_of_an_iterator_from_outside(target):
     with pytest.raises(mo.BadInput, match="takes the next item of a list_iterator made outside of it"):
         mo.jit(lambda x: x + next(ITEMS), target=target)(1.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda it: deque(it)[0],
+        lambda it: tuple.__new__(tuple, it)[0],
+        lambda it: set().union(it),
+        lambda it: [].extend(it),
+        lambda it: Counter(it)[1.0],
+        lambda it: Pair._make(it).a,
+        lambda it: sorted(it)[0],
+        lambda it: sum(it),
+        lambda it: it.__next__(),
+    ],
+)
+def test_no_item_of_an_iterator_from_outside_is_taken_while_compiling(f):
+    it = map(float, [1, 2])
+    with pytest.raises(mo.BadInput, match="takes the next item of a map made outside of it"):
+        mo.jit(f)(it)
+    assert list(it) == [1.0, 2.0]

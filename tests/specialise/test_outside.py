@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import subprocess
 import sys
 import time
 import warnings
@@ -44,6 +45,18 @@ def test_a_plain_print_warns_once(target, capfd):
         warnings.simplefilter("error")
         assert compiled(1.5) == 3.0
     assert "x is 1.5" in capfd.readouterr().out
+
+
+def test_a_plain_print_is_compiled_in_a_process_that_has_imported_nothing_else(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import morula\n\n"
+        "@morula.jit\n"
+        "def f(x):\n    print('known')\n    print('x =', x)\n    return x\n\n"
+        "f(1.0), f(2.0)\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", str(program)], capture_output=True, text=True)
+    assert done.stdout == "known\nx = 1.0\nknown\nx = 2.0\n", done.stderr
 
 
 def test_print_itself_is_compiled(target, capfd):

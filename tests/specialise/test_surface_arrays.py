@@ -264,7 +264,6 @@ LIBRARY = {
     ),
     "cho_solve": lambda s, a: call(scipy.linalg.cho_solve, (np.linalg.cholesky(s), True), a),
     "spaces": lambda s, a: (
-        call(np.geomspace, s[0, 0], 9.0, 4),
         call(np.logspace, 0, s[0, 0], 3),
         call(np.fft.fftfreq, 8, s[0, 0]),
     ),

@@ -106,10 +106,10 @@ def _binary_protocol(
             attempts.reverse()
     for own, name, x, other in attempts:
         if own is not None:
-            y = tape.call(own, x, other)
+            y = tape.call(own, x, _as_python(tape, other) if own is backward and not _defers(b) else other)
         elif isinstance(x, NUMPYS) and overrides(other):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
-        elif isinstance(x, np.ndarray) and (overrides(x) or special(type(other), "__array__")):
+        elif isinstance(x, np.ndarray) and overrides(x) or isinstance(x, NUMPYS) and special(type(other), "__array__"):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
         elif isinstance(x, np.ndarray) and is_sequence(other):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
@@ -135,7 +135,18 @@ def _gives_way(a: Any, b: Any) -> bool:
     if hasattr(type(b), "__array_ufunc__"):
         own = type(b).__array_ufunc__
         return own is None or own is np.ndarray.__array_ufunc__ and not isinstance(a, np.ndarray)
-    return getattr(b, "__array_priority__", 0) > 0 or not isinstance(a, np.ndarray) or not a.ndim
+    return _defers(b) or (not isinstance(a, np.ndarray) or not a.ndim) and special(type(b), "__array__") is None
+
+
+def _defers(b: Any) -> bool:
+    """Whether the class of ``b`` asks NumPy to leave operators to it."""
+    return hasattr(type(b), "__array_ufunc__") or getattr(b, "__array_priority__", 0) > 0
+
+
+def _as_python(tape: Tape, x: Any) -> Any:
+    """Return NumPy's number as Python's, which is what NumPy hands to the operators of an object."""
+    kinds = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
+    return tape.call(kinds[x.dtype.kind], x) if isinstance(x, np.generic) and x.dtype.kind in kinds else x
 
 
 def _not_implemented(x: Any, other: Any) -> Any:

@@ -15,13 +15,10 @@ from typing import Any
 from ...errors import NoDerivative
 from ...source.definitions import describe
 from ...source.operator_names import BINARY
+from ...source.templates import type_parameters
 from ...source.trees import copied, nodes
 from .expressions import Node, is_simple, located
 from .patterns import Patterns
-
-
-def type_parameters() -> dict[str, Any]:
-    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
 class Rewriter(Patterns):

@@ -27,7 +27,7 @@ _I64 = np.dtype(np.int64)
 
 
 def elementwise(f: FunctionCode, op: Operation) -> bool:
-    """Emit a ufunc, ``np.where`` or a cast; return whether native code has the operation."""
+    """Emit a ufunc, ``np.where``, a cast or parts of complex numbers; return whether native code has the operation."""
     compute = element_function(f, op)
     if compute is None:
         return False
@@ -60,6 +60,8 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
     if op.callee is typed.cast:
         source, target = op.operands[0].type.dtype, np.dtype(op.named["dtype"].constant)
         return lambda x: convert(code, x[0], source, target)
+    if op.callee is typed.complex_of:
+        return lambda x: (x[0], x[1])
     if is_outer(op):
         return lambda x: apply(code, np.multiply, op.results[0].type.dtype, list(x))
     if op.callee in (np.real, np.imag):

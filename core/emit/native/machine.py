@@ -46,7 +46,7 @@ def _start() -> None:
         BadInput: llvmlite is missing.
     """
     if llvm is None:
-        raise BadInput("native code needs llvmlite, which is not installed: pip install 'morula[native]'")
+        raise BadInput("native code needs llvmlite, which is not installed: pip install llvmlite")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     for library in ("libm.so.6", "libmvec.so.1"):

@@ -9,7 +9,19 @@ import numpy as np
 from jax import lax
 
 from ...ir.dynamic import Operation
-from ...ir.typed import Dim, broadcast_to, cast, concatenate, custom, full, iota, raise_if, reshape, transpose
+from ...ir.typed import (
+    Dim,
+    broadcast_to,
+    cast,
+    complex_of,
+    concatenate,
+    custom,
+    full,
+    iota,
+    raise_if,
+    reshape,
+    transpose,
+)
 from .indexing import Window, write
 from .lengths import aligned, dimension, fit, length, masked
 from .lower import Site, Walk, lowers
@@ -46,6 +58,14 @@ def converted(x: Any, dtype: np.dtype) -> Any:
 @lowers(np.imag)
 def _imag(walk: Walk, op: Operation, x: Any) -> Any:
     return jnp.imag(x)
+
+
+@lowers(complex_of)
+def _complex_of(walk: Walk, op: Operation, *parts: Any) -> Any:
+    result = op.results[0].type
+    return lax.complex(
+        *(jnp.broadcast_to(aligned(x, v.type, result), result.bounds) for x, v in zip(parts, op.operands))
+    )
 
 
 @lowers(full)

@@ -394,8 +394,7 @@ def _bits(x: Any) -> Any:
 
 def _from_bits(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "c":
-        real, imaginary = np.split(words.view(np.float64), 2)
-        return (real + 1j * imaginary).astype(dtype)
+        return np.stack(np.split(words.view(np.float64), 2), axis=-1).view(np.complex128)[:, 0].astype(dtype)
     if dtype.kind == "f":
         return words.view(np.float64).astype(dtype)
     return words.astype(dtype)

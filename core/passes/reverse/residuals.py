@@ -35,7 +35,7 @@ _COSTS: dict[Any, float] = {
     **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _CHEAP),
     **dict.fromkeys((np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.reciprocal), _CHEAP),
     **dict.fromkeys((np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift), _CHEAP),
-    **dict.fromkeys((typed.cast, typed.full, typed.broadcast_to, typed.reshape, typed.iota), 0.25),
+    **dict.fromkeys((typed.cast, typed.complex_of, typed.full, typed.broadcast_to, typed.reshape, typed.iota), 0.25),
     **dict.fromkeys((typed.transpose, typed.getitem, typed.concatenate), 1.0),
     **dict.fromkeys((typed.setitem, typed.add_at), 2.0),
 }
@@ -49,8 +49,14 @@ def size(kind: Any) -> float:
 def running_cost(op: Operation) -> float:
     """The cost of recomputing an operation; infinite for those that are never recomputed."""
     if op.kind == "if":
-        inside = [inner for block in op.blocks for inner in block.operations]
-        return sum((running_cost(inner) for inner in inside if not discardable(inner)), _CHEAP)
+        cost = _CHEAP
+        for block in op.blocks:
+            for inner in block.operations:
+                if not discardable(inner):
+                    cost += running_cost(inner)
+                    if cost == inf:  # blocks are nested: going on would visit the innermost ones again and again
+                        return inf
+        return cost
     if op.kind != "call" or not op.results or any(r.type is STACK for r in op.results):
         return inf
     if op.callee in (np.sum, np.max, np.min, np.any, np.all, np.prod):

@@ -38,6 +38,14 @@ def _widen(b, op, cotangents, dys):
     cotangents.add(op.operands[0], dys[0])
 
 
+@adjoint_of(typed.complex_of)
+def _complex_of(b, op, cotangents, dys):
+    real, imaginary = op.operands
+    cotangents.add(real, dys[0])
+    if imaginary in cotangents.active:
+        cotangents.add(imaginary, b.call(np.imag, [dys[0]], [ArrayType(imaginary.type.dtype, dys[0].type.shape)])[0])
+
+
 @adjoint_of(typed.reshape)
 def _reshape(b, op, cotangents, dys):
     cotangents.add(op.operands[0], b.reshape(dys[0], op.operands[0].type.shape))

@@ -214,21 +214,6 @@ def logspace(
     return found if dtype is None else trace.call(np.asarray, found, dtype)
 
 
-@traces(np.geomspace)
-def geomspace(
-    trace: Trace, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
-    call = trace.call
-    n = integer(trace, num, "the length of np.geomspace")
-    gaps = max(n - 1 if endpoint else n, 1)
-    ratio = call(np.true_divide, stop, start)
-    places = np.arange(n) / gaps
-    rising = call(np.power, ratio, places.reshape((n, *[1] * value(trace, ratio).type.ndim)))
-    found = call(np.multiply, start, rising)
-    found = found if axis == 0 else call(np.moveaxis, found, 0, axis)
-    return found if dtype is None else call(np.asarray, found, dtype)
-
-
 def _frequencies(function: Any) -> Any:
     def apply(trace: Trace, n: Any, d: Any = 1.0, **options: Any) -> Any:
         known = function(integer(trace, n, "the length of a transform"))

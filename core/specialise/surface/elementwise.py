@@ -91,7 +91,7 @@ def round_(trace: Trace, a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if x.type.dtype.kind == "c":
         parts = (trace.call(np.real, a), trace.call(np.imag, a))
         re, im = (round_(trace, part, digits) for part in parts)
-        return trace.call(operator.add, re, trace.call(operator.mul, im, 1j))
+        return trace.wrap(builder.complex_of(trace.value(re), trace.value(im)))
     scale = builder.constant(float(10 ** abs(digits)))
     before, after = (np.multiply, np.true_divide) if digits >= 0 else (np.true_divide, np.multiply)
     if digits:
@@ -137,8 +137,7 @@ def part(trace: Trace, x: Any, imaginary: bool) -> Any:
     def back(old: Value, new: Value) -> Value:
         other = real_part(trace, old) if imaginary else imaginary_part(trace, old)
         re, im = (other, new) if imaginary else (new, other)
-        i = builder.constant(1j, old.type.dtype)
-        return builder.ufunc(np.add, builder.cast(re, old.type.dtype), builder.ufunc(np.multiply, i, im))
+        return builder.complex_of(re, im)
 
     return derived(x, kind, lambda base: find(trace, base), back, lambda a, _: a.imag if imaginary else a.real)
 

@@ -50,6 +50,10 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
         if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
             raise refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
     sample = _sampled(name, function, operands, constants)
+    if isinstance(sample, tuple) and any(
+        x is None for x in sample
+    ):  # the call's results would be fewer than the function's
+        raise refuse(f"{name}, which returns None beside arrays,", "use mo.callback")
     leaves: list[Any] = []
     build = _plan(name, sample, leaves)
     types = [_type_of(x) for x in leaves]
@@ -229,6 +233,20 @@ _written: dict[str, Callable[..., Any]] = {}
 def written(body: Callable[..., Any]) -> Callable[..., Any]:
     _written[body.__name__] = body
     return body
+
+
+def scipy_lstsq(trace: Trace, a: Any, b: Any, cond: Any = None, *args: Any, **kwargs: Any) -> Any:
+    import scipy.linalg
+
+    from ...rules.scipy_linear_algebra import gelsy
+
+    given = inspect.signature(scipy.linalg.lstsq).bind(a, b, cond, *args, **kwargs).arguments
+    if given.get("lapack_driver") != "gelsy":
+        return call(trace, scipy.linalg.lstsq, (a, b, cond, *args), kwargs)
+    return *call(trace, gelsy, (a, b, cond), {}), None
+
+
+_written["lstsq"] = scipy_lstsq
 
 
 @written

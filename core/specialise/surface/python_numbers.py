@@ -15,6 +15,7 @@ from ...ir.dynamic import Value
 from ...ir.vocabulary import largest, smallest
 from ..traced import Array, Trace, Traced, by_rule, traces
 from .arguments import integer, is_array_like, refuse, refuse_given, scalar_of, value, weak
+from .elementwise import imaginary_part, real_part
 from .operators import combine
 
 _F = np.dtype(np.float64)
@@ -46,11 +47,16 @@ def _float(trace: Trace, x: Any = 0.0) -> Any:
 @traces(complex)
 def _complex(trace: Trace, real: Any = 0.0, imag: Any = None) -> Any:
     builder = trace.builder
-    z = weak(builder, scalar_of(builder, trace.value(real)), _C)
-    if imag is not None:
-        i = builder.constant(1j)
-        z = builder.ufunc(np.add, z, builder.ufunc(np.multiply, i, weak(builder, trace.value(imag), _C)))
-    return trace.wrap(z)
+    re = scalar_of(builder, trace.value(real))
+    if imag is None:
+        return trace.wrap(weak(builder, re, _C))
+    im = scalar_of(builder, trace.value(imag))
+    a, b = real_part(trace, re), real_part(trace, im)
+    if im.type.dtype.kind == "c":
+        a = builder.ufunc(np.subtract, a, imaginary_part(trace, im))
+    if re.type.dtype.kind == "c":
+        b = builder.ufunc(np.add, b, imaginary_part(trace, re))
+    return trace.wrap(builder.complex_of(weak(builder, a, _F), weak(builder, b, _F), weak=True))
 
 
 @traces(int)

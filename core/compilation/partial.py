@@ -1,0 +1,431 @@
+"""``jit(f, partial=True)``: what cannot be compiled is run by Python, between compiled parts.
+
+If ``f`` as a whole cannot be compiled for some arguments, Python runs it with its calls and loops redirected
+(``division``): each function that it calls and each of its loops is a ``Part``, compiled if it can be, else divided again.
+A derivative takes the same way: the recorded program calls compiled parts, each one operation with a compiled pullback.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import operator
+import time
+import warnings
+from collections.abc import Callable
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from ..api import Transformed
+from ..eager.recorded.call import call
+from ..eager.recorded.tape import Tape
+from ..errors import ENGINE, BadInput
+from ..faults import prune
+from ..ir.dynamic import Block
+from ..ir.typed import callback, debug_print
+from ..rules import find_rule
+from ..rules.registry import ADJOINTS, HANDLERS
+from ..source.bytecode import instructions
+from ..source.definitions import NoSource, describe, name_of
+from ..source.templates import COMPREHENSIONS, Template
+from ..specialise.clocks import Clock
+from ..specialise.warned import Warned
+from ..values.layout import Describe, scan
+from .compiled import Checks, Compilation, check_overlap, operations
+from .compiled_operations import record_call
+from .division import divided
+from .jitted import Jitted, behind
+
+SOON, LATER = 16, 4
+"""A function without a loop is compiled at call 17, one with a loop at its first; then each time after ``LATER`` times as
+many further calls of signatures without a program, so that compiling cannot take much more time than it saves."""
+ENOUGH = 16
+"""After how many refused calls a part that has no program is left to Python."""
+MOST_FUNCTIONS = 8
+"""How many functions of one code (closures) are compiled."""
+
+_NOT_RUN_AT_ONCE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class Code:
+    """All functions with one code object: what is known of them, and how often and how long they ran."""
+
+    def __init__(self, function: FunctionType, is_loop: bool = False) -> None:
+        self.function, self.is_loop = function, is_loop
+        self.is_kept = not is_loop and _is_kept(function)
+        self.parts: dict[FunctionType, Part] = {}
+        self.template: Template | None = None
+        self.is_divided = False
+        self.wait = 0 if is_loop or _has_loop(function.__code__) else SOON
+        self.next_wait = LATER * max(self.wait, 1)
+        self.reason = ""
+        self.runs = {"compiled": Runs(), "interpreted": Runs()}
+
+    @property
+    def name(self) -> str:
+        code = self.function.__code__
+        return f"the loop at {code.co_filename}:{code.co_firstlineno}" if self.is_loop else describe(self.function)
+
+
+class NotCompiled(BadInput):
+    """A part is not compiled, or not yet, for its arguments."""
+
+
+class Runs:
+    """How often a part ran in one form, and how long, without the parts that it called."""
+
+    def __init__(self) -> None:
+        self.calls, self.seconds = 0, 0.0
+
+
+def _is_kept(function: FunctionType) -> bool:
+    """Return whether a function is called as it is: a generator, one of NumPy or this engine, or with a derivative."""
+    module = function.__module__ or ""
+    if f"{module}.".startswith(ENGINE) or module.partition(".")[0] == "numpy":
+        return True
+    if function.__code__.co_flags & _NOT_RUN_AT_ONCE or function in HANDLERS or function in ADJOINTS:
+        return True
+    return find_rule(function) is not None
+
+
+def _has_loop(code: CodeType) -> bool:
+    if any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in instructions(code)):
+        return True
+    return any(_has_loop(c) for c in code.co_consts if isinstance(c, CodeType) and c.co_name in COMPREHENSIONS)
+
+
+class Parts:
+    """The parts of one program; called with a function and its arguments, it runs the function in its best form."""
+
+    def __init__(self, target: str, checks: Checks) -> None:
+        self.target, self.checks = target, checks
+        self.codes: dict[int, Code] = {}
+        self.is_timed = False
+        self.inner = 0.0  # seconds in the parts that the running one has called
+        self.form = ""  # that of the part that ran last
+
+    def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        kind = type(function)
+        if kind is FunctionType:
+            return self.part(function)(*args, **kwargs)
+        if kind is MethodType and type(function.__func__) is FunctionType:
+            return self.part(function.__func__)(function.__self__, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    def __morula_call__(self, tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        kind = type(function)
+        if kind is FunctionType:
+            return call(tape, self.part(function), *args, **kwargs)
+        if kind is MethodType and type(function.__func__) is FunctionType:
+            part = self.part(function.__func__)
+            if part is not function.__func__:
+                return call(tape, part, function.__self__, *args, **kwargs)
+        return call(tape, function, *args, **kwargs)
+
+    def part(self, function: FunctionType) -> Any:
+        """Return the part for a function; the function itself if Python calls it as it is."""
+        code = self.code_of(function)
+        if code.is_kept:
+            return function
+        part = code.parts.get(function)
+        if part is None:
+            if len(code.parts) >= MOST_FUNCTIONS:
+                return self.divided(code, function)
+            part = code.parts[function] = Part(function, self, code)
+        return part
+
+    def code_of(self, function: FunctionType) -> Code:
+        code = self.codes.get(id(function.__code__))
+        if code is None:
+            code = self.codes[id(function.__code__)] = Code(function)
+        return code
+
+    def of(self, f: Any) -> Any:
+        """Return the part for any callable."""
+        function, first = behind(f)
+        if type(function) is FunctionType:
+            return self.part(function) if not first else Part(f, self, self.code_of(function))
+        return Part(f, self, None) if isinstance(f, Transformed) else f
+
+    def loop(self, function: FunctionType) -> Part:
+        """Return the part for a loop that has been made a function."""
+        code = self.codes[id(function.__code__)] = Code(function, is_loop=True)
+        part = code.parts[function] = Part(function, self, code)
+        return part
+
+    def divided(self, code: Code, function: FunctionType) -> FunctionType:
+        """Return the function with its calls and loops redirected; the function itself if it has none, or no source."""
+        if not code.is_divided:
+            code.is_divided = True
+            try:
+                code.template = divided(code.function, self, self.loop, code.is_loop)
+            except (NoSource, SyntaxError):
+                code.template = None
+        return function if code.template is None else code.template.bind(function)
+
+    def timed(self, code: Code | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call ``f`` and charge the time to the part, in the form in which it ran."""
+        if code is None:
+            return f(*args, **kwargs)
+        outside, self.inner, self.form = self.inner, 0.0, "compiled"
+        began = time.perf_counter()
+        try:
+            return f(*args, **kwargs)
+        finally:
+            seconds = time.perf_counter() - began
+            code.runs[self.form].calls += 1
+            code.runs[self.form].seconds += seconds - self.inner
+            self.inner = outside + seconds
+
+
+class Part(Jitted):
+    """A function that is compiled where it can be, and else run by Python with its own parts."""
+
+    def __init__(self, f: Any, parts: Parts, code: Code | None, static: Any = (set(), set())) -> None:
+        super().__init__(f, parts.target, *static, parts.checks)
+        self.parts, self.code = parts, code
+        self.history.warns = isinstance(self, Program)  # other parts may be called by code that is not the user's
+        self.refused: dict[Any, Exception] = {}
+        self.failures, self.is_left = 0, False
+        self.pulled: dict[int, tuple[Compilation, bool]] = {}
+        self.on_copies: dict[tuple[int, ...], Part] = {}
+
+    def __reduce__(self) -> Any:
+        f = self.__wrapped__  # type: ignore[attr-defined]
+        return name_of(self, f) or (partly, (f, self.target, (self.static, self.static_names), self.checks))
+
+    def __repr__(self) -> str:
+        return f"<partial jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self.parts.is_timed:
+                return self.parts.timed(self.code, self.attempt, args, kwargs)
+            return self.attempt(*args, **kwargs)
+        except Exception as error:
+            prune(error)
+            raise
+
+    def attempt(self, *args: Any, **kwargs: Any) -> Any:
+        if self.is_left:
+            return self.by_python(*args, **kwargs)
+        try:
+            return self.enter(*args, **kwargs)
+        except Exception:  # a compiled program that raises has changed nothing: Python raises again, after all effects
+            pass
+        return self.by_python(*args, **kwargs)
+
+    def general(self, *args: Any, **kwargs: Any) -> Any:
+        if self.compiled_for(args, kwargs) is None:
+            self.is_left = self.failures >= ENOUGH and not any(form.programs for form in self.forms.values())
+            raise NotCompiled
+        return super().general(*args, **kwargs)
+
+    def by_python(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.interpreted()(*self.first, *args, **kwargs)
+        finally:
+            self.parts.form = "interpreted"
+
+    def interpreted(self) -> Any:
+        """Return the function that Python runs in place of ``self.function``."""
+        f = self.function
+        if isinstance(f, Transformed):
+            return self.derivative
+        return f if self.code is None or self.code.is_kept else self.parts.divided(self.code, f)
+
+    @functools.cached_property
+    def derivative(self) -> Any:
+        """The derivative again, of a function that has parts."""
+        transform, inner, *rest = self.function.made  # type: ignore[attr-defined]
+        return transform(self.parts.of(inner), *rest)
+
+    def compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation | None:
+        """Return the program for these arguments, compiled; None if there is none, or not yet."""
+        try:
+            return self.compilation(*self.given(args, kwargs))[0]
+        except NotCompiled:
+            return None
+        except Exception as error:  # whatever is wrong with the program, Python will say
+            self.failures += 1
+            if self.code is not None:
+                self.code.reason = self.code.reason or str(error)
+            return None
+
+    def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], key: Any) -> Compilation:
+        if key in self.refused:
+            raise self.refused[key]
+        code = self.code
+        if code is not None:
+            if code.wait > 0:
+                code.wait -= 1
+                raise NotCompiled
+            code.wait, code.next_wait = code.next_wait, LATER * code.next_wait
+        try:
+            with warnings.catch_warnings():  # what it warns of does not happen if the program is refused
+                warnings.filterwarnings("ignore", "print in compiled code", RuntimeWarning)
+                found = super()._made(args, kwargs, leaves, key)
+            if has_effects(found.function.block):
+                raise BadInput("it prints, logs or calls Python while it runs")
+            found.compile()
+        except Exception as error:
+            self.refused[key] = error
+            if key in self.forms:
+                self.forms[key].programs.pop(self.forms[key].values(leaves), None)
+            raise
+        return found
+
+    # Derivatives
+
+    def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        """Record the call as one operation with a compiled pullback, or the function that Python runs."""
+        found = self.compiled_for(args, kwargs)
+        if found is not None:
+            try:
+                if found.program.written:
+                    return self.record_writes(tape, args, kwargs)
+                return record_call(tape, self, args, kwargs)
+            except Exception:  # as in ``attempt``: nothing has changed, and what did run has no effects
+                pass
+        return call(tape, self.interpreted(), *self.first, *args, **kwargs)
+
+    def recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotCompiled
+
+    def like(self, f: Any) -> Part:
+        return Part(f, self.parts, None)
+
+    def has_gradient(self, given: Any) -> bool:
+        part: Any = self.with_gradient
+        return self._noted(part.compiled_for(*given) is not None)
+
+    def has_pull(self, found: Compilation, dy: Any, given: Any) -> bool:
+        part: Any = self.pull
+        if id(found) not in self.pulled:
+            self.pulled[id(found)] = found, self._noted(part.compiled_for((dy, *given), {}) is not None)
+        return self.pulled[id(found)][1]
+
+    def _noted(self, is_compiled: bool) -> bool:
+        if not is_compiled and self.code is not None:
+            self.code.reason = self.code.reason or "its derivative cannot be compiled"
+        return is_compiled
+
+    def record_writes(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record a call that writes into arrays: a function of copies gives the new elements, which are stored."""
+        given = self.given(args, kwargs)
+        places = _written_places(self.compilation(*given)[0], given)
+        if places not in self.on_copies:
+            self.on_copies[places] = self.like(on_copies(self.function, places))
+        y, new = call(tape, self.on_copies[places], *given[0], **given[1])
+        for place, elements in zip(places, new):
+            call(tape, operator.setitem, given[0][place], Ellipsis, elements)
+        return y
+
+
+def has_effects(block: Block) -> bool:
+    """Return whether a program calls Python other than to warn or to read a clock: a second run would do so again."""
+    return any(
+        op.callee is debug_print
+        or op.callee is callback
+        and not isinstance(op.named["function"].constant, (Warned, Clock))
+        for op in operations(block)
+    )
+
+
+def _written_places(found: Compilation, given: Any) -> tuple[int, ...]:
+    """Return the positions of the arrays that a program writes.
+
+    Raises:
+        NotCompiled: it does more than to write into arguments, or they cannot be written.
+    """
+    program = found.program
+    if program.updates or program.knows_objects or program.gives_arguments or program.may_give_arguments:
+        raise NotCompiled
+    leaves = scan(given)[0]
+    if any(i >= len(program.leaves) for i in program.written):
+        raise NotCompiled
+    written = {id(leaves[program.leaves[i]]) for i in program.written}
+    places = tuple(i for i, x in enumerate(given[0]) if id(x) in written)
+    check_overlap([leaves[i] for i in program.leaves], program.written)
+    others = Describe()
+    others.describe(([x for i, x in enumerate(given[0]) if i not in places], given[1]))
+    is_alone = len(places) == len(written) and written.isdisjoint(map(id, others.objects))
+    if not is_alone or not all(given[0][i].flags.writeable for i in places):
+        raise NotCompiled
+    return places
+
+
+def on_copies(f: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., Any]:
+    """Return ``f`` as a function that writes into copies of the arrays at these places, and returns them too."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given = [x.copy() if i in places else x for i, x in enumerate(args)]
+        y = f(*given, **kwargs)
+        return y, tuple(given[i] for i in places)
+
+    return run
+
+
+def partly(f: Any, target: str, static: tuple[set[int], set[str]], checks: Checks) -> Part:
+    """Return the program of which ``f`` is the outermost part."""
+    parts = Parts(target, checks)
+    function, _ = behind(f)
+    code = parts.code_of(function) if type(function) is FunctionType else None
+    if code is not None:
+        code.wait = 0
+    made = Program(f, parts, code, static)
+    if code is not None and not made.first:
+        code.parts[function] = made
+    return made
+
+
+class Program(Part):
+    """The outermost part."""
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Run the function twice on copies of these arguments, and print and return what became of its parts.
+
+        The first run compiles, the second one is timed.
+
+        Args:
+            *args, **kwargs: the arguments of a call; they are copied, but other effects of the function happen.
+
+        Returns:
+            The text that is printed: the program, if the whole was compiled; else one line for each part.
+        """
+        if self.compiled_for(args, kwargs) is not None:
+            return super().explain(*args, **kwargs)
+        parts = self.parts
+        self(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        for code in parts.codes.values():
+            code.runs = {"compiled": Runs(), "interpreted": Runs()}
+        parts.is_timed, parts.inner = True, 0.0
+        try:
+            self(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        finally:
+            parts.is_timed = False
+        text = "\n".join(_table([code for code in parts.codes.values() if not code.is_kept]))
+        print(text)
+        return text
+
+
+def _table(codes: list[Code]) -> list[str]:
+    rows = [(run.seconds, form, run.calls, code) for code in codes for form, run in code.runs.items() if run.calls]
+    total = sum(seconds for seconds, *_ in rows) or 1.0
+    share = {form: sum(s for s, f, *_ in rows if f == form) / total for form in ("compiled", "interpreted")}
+    lines = [
+        f"partly compiled: {share['compiled']:.0%} of {total:.3g} s in compiled parts, {share['interpreted']:.0%} in Python",
+        "share of time, calls, form and part, with the reason why it is not compiled:",
+    ]
+    for seconds, form, calls, code in sorted(rows, key=lambda row: -row[0]):
+        lines.append(f"{seconds / total:6.1%} {calls:6d}  {form:11}  {code.name}")
+        if form == "interpreted":
+            lines.append(f"{'':28}{_reason(code)}")
+    return lines
+
+
+def _reason(code: Code) -> str:
+    if code.reason:
+        return " ".join(line.strip() for line in code.reason.splitlines()[:2])
+    return f"compiled after {code.wait} more calls" if code.wait else "compiled at its next call"

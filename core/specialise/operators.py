@@ -1,0 +1,189 @@
+"""Python's operators on objects whose classes define them, on containers, and on arrays with such objects."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..faults import kind_of
+from ..values.items import entries_of, items_of
+from .arguments import has_traced
+from .containers import CONTAINERS
+from .identity import has_choice, identical
+from .instances import has_array, is_instance
+from .surface.operators import UFUNCS
+from .traced import Array, Scalar, Traced
+
+_BINARY = {
+    getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
+    for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+}
+_IN_PLACE = {getattr(operator, "i" + names[0].strip("_")): (f, f"__i{names[0][2:]}") for f, names in _BINARY.items()}
+_COMPARISONS = {
+    operator.lt: ("__lt__", "__gt__"),
+    operator.le: ("__le__", "__ge__"),
+    operator.gt: ("__gt__", "__lt__"),
+    operator.ge: ("__ge__", "__le__"),
+    operator.eq: ("__eq__", "__eq__"),
+    operator.ne: ("__ne__", "__ne__"),
+}
+_UNARY = {
+    operator.neg: "__neg__",
+    operator.pos: "__pos__",
+    operator.invert: "__invert__",
+    abs: "__abs__",
+    operator.abs: "__abs__",
+}
+OPERATORS = frozenset((*_BINARY, *_IN_PLACE, *_COMPARISONS, *_UNARY))
+_OF_CONTAINERS = OPERATORS | {
+    operator.and_,
+    operator.or_,
+    operator.xor,
+    operator.ior,
+    operator.iand,
+    operator.ixor,
+    max,
+    min,
+}
+_OF_SCALARS = -1000000.0
+"""``__array_priority__`` of NumPy's numbers, and of objects that do not define it."""
+
+
+class Operators:
+    """The part of the interpreter that applies operators of classes and containers."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
+    def overloaded(self, function: Any, args: Any) -> bool:
+        """Whether a user's class, or Python's containers, define this operator."""
+        if function in _OF_CONTAINERS and _are_pythons(args):
+            return True
+        if type(function) is not types.BuiltinFunctionType or function not in OPERATORS:
+            return False
+        return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
+
+    def call(self, function: Any, args: Any) -> Any:
+        """Apply an operator that a class or a Python container may define."""
+        if function in _UNARY:
+            method = getattr(type(args[0]), _UNARY[function], None)
+            return (
+                self.trace.call(method, *args)
+                if isinstance(method, types.FunctionType)
+                else self.trace.uninterpreted.call_real(function, args, {})
+            )
+        a, b = args
+        if function in _IN_PLACE:
+            plain, name = _IN_PLACE[function]
+            if isinstance(a, Array):
+                if has_array(b) and not _defers(a, b) and not hasattr(type(b), "__array_ufunc__"):
+                    return self.trace.call(function, a, self.trace.call(np.asarray, b))
+                raise BadInput(
+                    f"an in-place operation on an array with a {kind_of(b)} cannot be compiled; assign the result to a new "
+                    "array, or to a[:]"
+                )
+            method = getattr(type(a), name, None)
+            if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
+                return self.trace.call(method, a, b)
+            if isinstance(a, CONTAINERS):
+                self.trace.touch(a)
+                return self.trace.uninterpreted.call_real(function, args, {})
+            return self.trace.call(plain, a, b)
+        names = _BINARY.get(function) or _COMPARISONS[function]
+        order = [(a, b, names[0]), (b, a, names[1])]
+        if _is_first(type(b), type(a), names[1], function in _COMPARISONS):
+            order.reverse()
+        for x, y, name in order:
+            if isinstance(x, Traced) and is_instance(y):
+                found = self.with_numpys(function, x, y, a is x)
+                if found is not NotImplemented:
+                    return found
+            method = getattr(type(x), name, None)
+            if isinstance(method, types.FunctionType) and not isinstance(x, Traced):
+                found = self.trace.call(method, x, y)
+                if found is not NotImplemented:
+                    return found
+        if any(isinstance(x, Traced) for x in args):
+            plain = [as_number(x, other) for x, other in ((a, b), (b, a))]
+            if plain[0] is not a or plain[1] is not b:
+                return self.trace.call(function, *plain)
+        if function in _COMPARISONS and type(a) is type(b) and isinstance(a, (list, tuple)) and has_traced((a, b)):
+            if function not in (operator.eq, operator.ne):
+                return self.trace.containers.in_order(function, a, b)
+        if function in (operator.eq, operator.ne):
+            equal = NotImplemented
+            if _are_containers(a, b) and (has_traced((a, b)) or _has_objects((a, b)) or has_choice(self.trace, (a, b))):
+                equal = self.trace.containers.equal(a, b)
+            elif type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
+                equal = identical(self.trace, a, b)
+            if equal is not NotImplemented:
+                return equal if function is operator.eq else self.trace.call(operator.not_, equal)
+        return self.trace.uninterpreted.call_real(function, args, {})
+
+    def with_numpys(self, function: Any, x: Traced, y: Any, is_left: bool) -> Any:
+        """Return what an operator of NumPy's number or array ``x`` gives with an object, or NotImplemented if the object decides."""
+        if isinstance(x, Scalar) and x.type.weak or _defers(x, y):
+            return NotImplemented
+        if isinstance(y, (int, float, complex)):
+            other = as_number(y, x)
+            return self.trace.call(function, *((x, other) if is_left else (other, x)))
+        if hasattr(type(y), "__array_ufunc__"):
+            ufunc = np.matmul if function is operator.matmul else UFUNCS[function]
+            return self.trace.call(ufunc, *((x, y) if is_left else (y, x)))
+        if has_array(y):
+            other = self.trace.call(np.asarray, y)
+            return self.trace.call(function, *((x, other) if is_left else (other, x)))
+        if isinstance(x, Array):
+            raise BadInput(
+                f"an operator of an array with a {kind_of(y)} gives an array of objects, which cannot be compiled; define "
+                "__array_ufunc__ = None in the class, which then decides, or apply the operator to each element"
+            )
+        number = self.trace.call(self.trace.attribute(x, "item"))  # what NumPy hands to the object's method
+        return self.trace.call(function, *((number, y) if is_left else (y, number)))
+
+
+def as_number(x: Any, other: Any) -> Any:
+    """Convert a member of an ``IntEnum``, say, to a plain number, or to NumPy's if the other operand is NumPy's."""
+    base = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
+    if base is None or isinstance(x, (bool, np.generic)) or type(x) is base:
+        return x
+    number = base(x)
+    is_numpys = isinstance(other, Traced) and not other.type.weak
+    return np.asarray(number)[()] if is_numpys else number
+
+
+def _are_pythons(args: Any) -> bool:
+    """Whether the operands are Python containers: ``[x] + [y]`` concatenates, whatever x and y are."""
+    if any(isinstance(x, (Traced, np.ndarray, np.generic)) for x in args):
+        return False
+    return any(isinstance(x, (list, tuple, dict, set)) for x in args) and len(args) > 1
+
+
+def _has_objects(x: Any) -> bool:
+    """Whether containers hold objects, whose classes may define comparisons."""
+    if isinstance(x, (list, tuple, deque)):
+        return any(map(_has_objects, items_of(x)))
+    return any(_has_objects(e) for _, e in entries_of(x)) if isinstance(x, dict) else is_instance(x)
+
+
+def _are_containers(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, (list, tuple, dict, deque))
+
+
+def _is_first(b: type, a: type, name: str, compares: bool) -> bool:
+    """Whether the right operand's class comes first: it is derived from the left one's, and has a method of its own."""
+    if a is b or not issubclass(b, a):
+        return False
+    return compares or getattr(b, name, None) is not getattr(a, name, None)
+
+
+def _defers(x: Traced, y: Any) -> bool:
+    """Whether NumPy's number or array ``x`` leaves an operator to the class of ``y``."""
+    if hasattr(type(y), "__array_ufunc__"):
+        return type(y).__array_ufunc__ is None
+    return getattr(y, "__array_priority__", _OF_SCALARS) > (0.0 if isinstance(x, Array) else _OF_SCALARS)
