@@ -14,7 +14,7 @@ import numpy as np
 from ..core import BadInput, constant, grad, nestlevel, value_and_grad
 from .flatten import Layout, Vector
 from .implicit import attached
-from .linesearch import Trial, strong_wolfe
+from .linesearch import Trial, rounding_error, strong_wolfe
 from .quasi_newton import BFGS, LBFGS, InverseHessian
 
 METHODS: dict[str, Callable[[int], InverseHessian]] = {
@@ -186,6 +186,7 @@ def _descend(
         )
 
     iterations = stalls = 0
+    is_at_rounding = False
     flattest = np.inf
     while True:
         steepness = np.max(np.abs(here.gradient))
@@ -211,16 +212,17 @@ def _descend(
                 return result(iterations, True, AT_ROUNDING)
         origin = here._replace(step=0.0, slope=slope)
         longest = 1e3 * max(1.0, float(np.linalg.norm(here.point))) / float(np.linalg.norm(direction))
-        found, _ = strong_wolfe(
-            objective.along(here, direction), origin, first, noise=noise, longest=max(longest, first)
-        )
+        phi = objective.along(here, direction)
+        found, _ = strong_wolfe(phi, origin, first, noise=noise, longest=max(longest, first))
 
         if found is origin:
-            if gain <= 10.0 * noise:
-                return result(iterations, True, AT_ROUNDING)
-            if hessian.knows_scale:
+            # Cancellation within f can make its rounding errors much larger than the rounding of its value.
+            is_at_rounding = is_at_rounding or gain <= 10.0 * max(noise, rounding_error(phi, first))
+            if hessian.knows_scale:  # It may also be the direction that is wrong: the gradient has the last word.
                 hessian.forget()
                 continue
+            if is_at_rounding:
+                return result(iterations, True, AT_ROUNDING)
             return result(
                 iterations,
                 False,
@@ -229,6 +231,7 @@ def _descend(
             )
         hessian.learn(found.point - here.point, found.gradient - here.gradient)
         here = found
+        is_at_rounding = False
         iterations += 1
         if callback is not None and callback(result(iterations, False, "running")):
             return result(iterations, False, "stopped by callback")

@@ -142,6 +142,23 @@ class TestSearch:
         result = minimize(lambda x: 1e8 + np.sum((x - np.arange(3)) ** 2 * np.array([1, 10, 100])), np.full(3, 7.0))
         assert result.converged and np.allclose(result.x, np.arange(3), atol=1e-3)
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_cancellation_within_f_is_not_taken_for_a_failure(self, seed):
+        # The residuals at Meyer's minimum are differences of numbers 1e4 times as large.
+        meyer = next(p for p in PROBLEMS if p.name == "meyer")
+        start = meyer.start * (1 + 1e-3 * np.random.default_rng(seed).normal(size=3))
+        result = minimize(lambda x: np.sum(meyer.residuals(x) ** 2), start)
+        assert result.converged, result.message
+        assert np.isclose(result.value, meyer.minima[0], rtol=1e-6)
+
+    @pytest.mark.parametrize("error", [1e-6, 1e-3, 0.1])
+    def test_a_wrong_gradient_is_not_taken_for_rounding(self, error):
+        def wrong(x):
+            return 2 * x + 4 * x**3 + np.where(x < 0.1, -error, error)
+
+        result = minimize(lambda x: np.sum(x**2 + x**4), np.array([3.0, 2.0, 1.0]), gradient=wrong)
+        assert not result.converged
+
     def test_the_callback_sees_every_iteration_and_can_stop(self):
         seen = []
 
