@@ -143,7 +143,8 @@ class Jitted:
         Raises:
             BadInput: the function cannot be compiled.
 
-        >>> jit(lambda x: 2.0 * x).lower(1.0).as_text().splitlines()[0]
+        >>> import morula as mo
+        >>> mo.jit(lambda x: 2.0 * x).lower(1.0).as_text().splitlines()[0]
         'function <lambda>(%x: float):'
         """
         try:
