@@ -49,9 +49,7 @@ def python_type(x: Traced) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
     if isinstance(x, Array):
         return np.ndarray
-    if x.type.weak:
-        return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind]
-    return bool if x.type.dtype.kind == "b" else x.type.dtype.type
+    return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind] if x.type.weak else x.type.dtype.type
 
 
 def like(x: Traced) -> Any:
@@ -130,6 +128,8 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
+    if isinstance(x, Traced):
+        return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
     except AttributeError:

@@ -134,21 +134,19 @@ class Objects:
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if isinstance(x, Traced):
-            if isinstance(x, Scalar) and x.type.weak and not hasattr(python_type(x), name):
-                raise AttributeError(f"'{python_type(x).__name__}' object has no attribute '{name}'")
+            kind = python_type(x)
+            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            if isinstance(x, Scalar) and not hasattr(kind, name):
+                raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             if name == "__class__":
-                return python_type(x)
+                return kind
             if name in ATTRIBUTES:
                 return ATTRIBUTES[name](self.trace, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
-            kind = python_type(x)
-            if hasattr(like(x), name):
-                raise BadInput(
-                    f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
-                )
-            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
+            raise BadInput(
+                f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
+            )
         if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
             return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):

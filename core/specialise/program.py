@@ -196,7 +196,7 @@ class Interpreter(Branches):
             return Array(Storage(value))
         if not value.is_constant:
             return Scalar(value)
-        return value.constant.item() if value.type.weak or value.type.dtype.kind == "b" else value.constant
+        return value.constant.item() if value.type.weak else value.constant
 
     def write(self, array: Array, value: Value) -> None:
         storage = array.storage

@@ -1,0 +1,53 @@
+"""Numbers of NumPy and of Python have the attributes and types that they have in Python, known while compiling or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+
+NAMES = (
+    *("__len__", "__iter__", "__getitem__", "__array__", "__complex__", "__index__", "shape", "any", "is_integer"),
+    *("conjugate", "real", "item", "bit_count", "append", "sort"),
+)
+NUMBERS = {
+    "a float": lambda x, z, n: x,
+    "a complex number": lambda x, z, n: z,
+    "an int": lambda x, z, n: n,
+    "a bool": lambda x, z, n: x < 0,
+    "NumPy's float": lambda x, z, n: np.sin(x),
+    "NumPy's complex number": lambda x, z, n: np.conj(z),
+    "NumPy's int": lambda x, z, n: np.abs(n),
+    "NumPy's bool": lambda x, z, n: np.sin(x) < 0,
+    "NumPy's bool, negated by Python": lambda x, z, n: not np.sin(x) < 0,
+    "an array without axes": lambda x, z, n: np.asarray(x),
+    "a constant bool of NumPy": lambda x, z, n: np.asarray(2.0) < 3,
+    "a constant of NumPy": lambda x, z, n: np.float64(2.0),
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_have_pythons_attributes(number):
+    def found(x, z, n):
+        a = number(x, z, n)
+        return [hasattr(a, name) for name in NAMES], type(a).__module__, type(a).__name__, x
+
+    args = 0.5, 1 + 2j, 3
+    assert mo.jit(found, target="native")(*args) == found(*args)
+
+
+def test_methods_of_numpys_bools_that_are_known_while_compiling():
+    def checked(x, height=200.0):
+        height = np.asarray(height)
+        if (height < 0).any() or not (height == 200).all():
+            raise ValueError("below the ground")
+        return x * height
+
+    assert mo.jit(checked)(2.0) == checked(2.0) == 400.0
+    assert mo.grad(mo.jit(checked))(2.0) == 200.0
+
+
+def test_a_number_of_numpy_has_no_length():
+    with pytest.raises(AttributeError, match=r"'numpy.float64' object has no attribute '__len__'"):
+        mo.jit(lambda x: np.sin(x).__len__())(1.0)
