@@ -256,6 +256,9 @@ def _specialised(
         if not read_only.issuperset(refused_writes):
             read_only |= refused_writes
             continue
+        if program.differentiates and not is_strong and calls_python(program.function.block):
+            is_strong = options["is_strong"] = True  # it cannot be run again where a result is NaN: see ``may_repeat``
+            continue
         chosen = targets.choose(program.function, target, first)
         if chosen[0] == first[0] or not _is_for(first[0], program.function):
             break

@@ -117,8 +117,8 @@ def _details(compilation: Compilation) -> list[str]:
         again = (
             "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"
         )
-        never = "results of NaN stay: the program calls Python or prints, so it is not run again with strong products"
-        lines.append(again if compilation.may_repeat else never)
+        at_once = "a zero cotangent contributes exactly zero: all products check for it, since the program calls Python or prints"
+        lines.append(again if compilation.may_repeat else at_once)
     return lines
 
 
