@@ -20,7 +20,7 @@ from .choices import distributed
 from .instances import Slots, is_instance
 from .scopes import UNBOUND, Choice, Closure, Late
 from .sequences import Sequence
-from .traced import ATTRIBUTES, METHODS, Scalar, Traced, current
+from .traced import ATTRIBUTES, METHODS, Traced, current
 
 LIBRARIES = frozenset(
     (
@@ -136,7 +136,7 @@ class Objects:
         if isinstance(x, Traced):
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            if isinstance(x, Scalar) and not hasattr(kind, name):
+            if not hasattr(kind, name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             if name == "__class__":
                 return kind
