@@ -114,12 +114,12 @@ def judge(text: str, tier: str = "eager", seconds: float = 60.0) -> Verdict:
     """Run a program plainly and differentiated, and compare."""
     try:
         with limit(seconds), np.errstate(all="ignore"):
-            return _judge(text, tier)
+            return _judge(text, tier, min(1.5, seconds / 3))
     except Slow as slow:
         return Verdict(Outcome.CRASH, str(slow))
 
 
-def _judge(text: str, tier: str) -> Verdict:
+def _judge(text: str, tier: str, plain_seconds: float) -> Verdict:
     try:
         module = Module(text)
         is_dual = module.setting("DUALS", False)
@@ -127,7 +127,7 @@ def _judge(text: str, tier: str) -> Verdict:
         leaves = module.leaves
         plain = reference.fresh()
         expected_args = plain["arguments"](**copied(leaves))
-        with limit(1.5):
+        with limit(plain_seconds):
             expected = outcome(lambda: plain["program"](*expected_args))
     except (Exception, Slow) as error:
         return Verdict(Outcome.INVALID, f"{type(error).__name__}: {error}")
