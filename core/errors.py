@@ -30,6 +30,10 @@ class BadInput(MorulaError, ValueError, TypeError):
         self.in_python = in_python
 
 
+class CapacityExceeded(MorulaError):
+    """A list became longer than the capacity compiled for it; the program is compiled again with a larger one."""
+
+
 class InvalidIR(MorulaError):
     """A function violates a rule of the intermediate representation."""
 

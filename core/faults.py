@@ -43,7 +43,7 @@ def kind_of(x: object) -> str:
 
 
 FOR_PROGRAMS = frozenset(
-    "call_real _getitem _setitem _delitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
+    "call_real getitem setitem delitem _from_container _into_container run_Delete contains attribute of_class set_attribute eval_Dict "
     "eval_FormattedValue _repeated super_ iterate check settled".split()
 )
 """Engine functions that operate on the program's objects: exceptions of Python there are the program's."""

@@ -42,6 +42,18 @@ _PASSES = (
 )
 
 
+_FORMS = (
+    (),
+    ("may_choose",),
+    ("may_choose", "may_fork"),
+    ("may_choose", "may_grow"),
+    ("may_choose", "may_fork", "may_grow"),
+)
+"""The forms in which a program is traced, one after the other while it is refused: see ``specialise``."""
+
+CAPACITY = 64
+"""The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
+
 IS_ARGUMENT_AND_OUTSIDE = (
     "an argument of the compiled function holds a list, dict or object that the function also reads from outside "
     "(a global or closure variable) and changes, differentiates or compares by `is`; read it from the argument only, "
@@ -72,8 +84,14 @@ class Compilation:
     read_only: frozenset[int] = frozenset()  # read-only leaves that the function writes to on some path
     why_static: dict[int, str] = field(default_factory=dict)
     is_strong: bool = False  # see ``strong_zero``
+    lists: int = CAPACITY  # the capacity of lists that loops make longer
     executable: Any = None
     enter: Any = None  # the quick way in
+
+    @property
+    def capacity(self) -> int:
+        """The capacity of lists that loops make longer; 0 if there is none that may become too long."""
+        return self.lists if self.program.has_capacity else 0
 
     @property
     def function(self) -> Function:
@@ -195,6 +213,7 @@ def specialised(
     static: Collection[int] = (),
     level: int = 0,
     is_strong: bool = False,
+    capacity: int = CAPACITY,
 ) -> Compilation:
     """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
 
@@ -202,7 +221,7 @@ def specialised(
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with one_at_a_time:  # what is being traced is known to all of its values (``Trace.stack``)
-        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong)
+        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity)
 
 
 def _specialised(
@@ -214,20 +233,26 @@ def _specialised(
     static: set[int],
     level: int,
     is_strong: bool,
+    capacity: int,
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
     fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
     read_only: set[int] = set()  # of these, what is written to
     refusals: list[BadInput] = []
-    options = {"level": level, "is_strong": is_strong, "overflow_check": checks.overflow, "varying": frozenset()}
+    options = {
+        "level": level,
+        "is_strong": is_strong,
+        "overflow_check": checks.overflow,
+        "varying": frozenset(),
+        "capacity": capacity,
+    }
     is_numbered = False
     began = time.perf_counter()
     while True:
         try:
             forms = {
-                "may_choose": len(refusals) > 0,
-                "may_fork": len(refusals) > 1,
+                **dict.fromkeys(_FORMS[len(refusals)], True),
                 "is_numbered": is_numbered,
                 **options,
             }
@@ -242,7 +267,7 @@ def _specialised(
                 refusals.append(final)
                 if len(refusals) == 1 and not error.is_uneven:  # type: ignore[attr-defined]
                     raise
-                if len(refusals) == 3 or not error.is_uneven:  # type: ignore[attr-defined]
+                if len(refusals) == len(_FORMS) or not error.is_uneven:  # type: ignore[attr-defined]
                     raise refusals[1] from refusals[1].__cause__  # forks may stop at what the user would not
             static |= why.keys()
             continue
@@ -256,6 +281,12 @@ def _specialised(
         if not read_only.issuperset(refused_writes):
             read_only |= refused_writes
             continue
+        if program.has_capacity and calls_python(program.function.block):
+            raise BadInput(
+                f"a list grows in a loop of {describe(f)}, which also prints or calls Python; its length is known only at run time, and "
+                "the program must run again if the list becomes longer than expected; leave out the prints and callbacks, or write "
+                "into an array of the greatest length"
+            )
         if program.differentiates and not is_strong and calls_python(program.function.block):
             is_strong = options["is_strong"] = True  # it cannot be run again where a result is NaN: see ``may_repeat``
             continue
@@ -276,7 +307,7 @@ def _specialised(
     finally:
         deep.end()
     return Compilation(
-        f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong
+        f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong, capacity
     )
 
 

@@ -135,9 +135,11 @@ def _zero(y: Any) -> Any:
 
 
 def is_operation(found: Compilation) -> bool:
-    """Return whether a call does not mutate its arguments and returns a new object."""
+    """Return whether a call does not mutate its arguments and returns a new object, of one structure for all runs."""
     program = found.program
-    return not (program.written or program.updates or program.knows_objects or program.gives_arguments)
+    return not (
+        program.gives_rows or program.written or program.updates or program.knows_objects or program.gives_arguments
+    )
 
 
 def is_real_number(found: Compilation) -> bool:

@@ -12,20 +12,25 @@ import numpy as np
 
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import NotANumber, Tape
-from ..errors import BadInput
+from ..errors import BadInput, CapacityExceeded
 from ..exclusion import one_at_a_time
 from ..faults import prune
 from ..source.definitions import describe, name_of
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
 from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
-from .compiled import Checks, Compilation, specialised
+from .compiled import CAPACITY, Checks, Compilation, specialised
 from .compiled_operations import pullback_of, record_call, value_and_gradient_of
 from .entry import entry
 from .explain import Lowered, explanation
 from .recompilation import History
 
 Function = Callable[..., Any]
+
+FACTOR = 16
+"""How much larger the capacity of growing lists becomes each time that one was full."""
+LARGEST = 1 << 22
+"""The largest capacity that is tried."""
 
 
 class _Form:
@@ -34,6 +39,7 @@ class _Form:
     def __init__(self) -> None:
         self.static: tuple[int, ...] = ()
         self.written: tuple[int, ...] = ()
+        self.capacity = CAPACITY
         self.programs: dict[tuple[Any, ...], Compilation] = {}
 
     def values(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -180,7 +186,7 @@ class Jitted:
         given = self.given(args, kwargs)
         found, leaves = self.compilation(*given)
         found.compile()
-        if not self.first:
+        if not self.first and not found.capacity:
             if found.enter is None:
                 found.enter = entry(found, layout_of(given), leaves, self.general, self.strongly)
             self.enter = found.enter
@@ -188,6 +194,21 @@ class Jitted:
             return found.run(leaves, given)
         except NotANumber:
             return self.strongly(*args, **kwargs)
+        except CapacityExceeded:
+            self.enlarge(given, found)
+            return self.general(*args, **kwargs)
+
+    def enlarge(self, given: tuple[tuple[Any, ...], dict[str, Any]], found: Compilation) -> None:
+        """Let the next program for these arguments have lists of larger capacity; the run that filled one had no effects."""
+        if found.capacity >= LARGEST:
+            raise BadInput(
+                f"a list in {describe(self.function)} grew beyond {LARGEST} items; compiled code needs an array of known length for that"
+            )
+        leaves, key = scan(given)
+        form = self.forms[key]
+        form.capacity = max(form.capacity, found.capacity * FACTOR)
+        if form.programs.get(form.values(leaves)) is found:
+            del form.programs[form.values(leaves)]
 
     def strongly(self, *args: Any, **kwargs: Any) -> Any:
         """Rerun with strong products after a NaN; the first run had no effects."""
@@ -222,7 +243,7 @@ class Jitted:
         found = form.programs.get(form.values(leaves))
         if found is None or not found.is_current():
             found = specialised(
-                self.function, args, kwargs, self.target, self.checks, form.static, is_strong=self.is_strong
+                self.function, args, kwargs, self.target, self.checks, form.static, 0, self.is_strong, form.capacity
             )
             form.static = tuple(sorted({*form.static, *found.static}))
             form.written = tuple(sorted({*form.written, *found.written}))

@@ -16,6 +16,7 @@ from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType
 from ..values.items import items_of
 from .instances import held_by_instance, is_array_like, is_instance
+from .rows import Rows
 from .scopes import Choice, Closure
 from .surface.views import Strided
 from .traced import Array, Scalar, Storage, Traced
@@ -50,7 +51,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x):
+    if isinstance(x, (Traced, Text, Choice, Rows)) or is_array_like(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))
@@ -64,7 +65,7 @@ def depends_on_traced(x: Any) -> bool:
     seen: set[int] = set()
 
     def depends(x: Any) -> bool:
-        if isinstance(x, (Traced, Text, Choice, Closure)):
+        if isinstance(x, (Traced, Text, Choice, Closure, Rows)):
             return True
         if isinstance(x, MethodType):
             return depends(x.__self__)

@@ -87,6 +87,12 @@ class Branches(Raising):
     may_fork: bool
     may_choose: bool
     """Whether places may hold values of several kinds (see ``choices``)."""
+    unrollable: set[Value]
+    """The indices of the loops that could be unrolled: their trips are known."""
+    may_grow: bool
+    """Whether lists may have a length that is known only at run time (see ``growing_lists``)."""
+    copies_arguments: bool
+    """Whether such a list holds a copy of an array or object of the caller."""
     ways: Ways | None
     """The conditions of the current statement, if its body may fork."""
     forks: int
@@ -371,8 +377,11 @@ class Branches(Raising):
             found = merger.leaf(a, b)
             return found if found is not None else a
         if isinstance(holder, (list, deque)):
-            if len(a) == len(b):
+            if not merger.are_rows(a, b):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
+            rows = merger.rows(a, b, "")
+            if rows is not None:
+                return [rows]
             self.uneven()
             raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), "a container").text)
         if isinstance(holder, set):

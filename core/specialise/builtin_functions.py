@@ -8,31 +8,43 @@ import itertools
 import math
 import operator
 import types
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
-from ..faults import kind_of
 from ..values.attributes import has_dict
 from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
 from .called_back import storing
-from .contents import opened
 from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
-from .identity import has_choice, refuse_as_key
+from .identity import has_choice
 from .instances import held_by_instance, is_instance
-from .items import are_alike, insert_missing, is_index, item_at, present_or_missing, put_at
-from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
+from .items import are_alike
+from .iterators import (
+    Count,
+    Enumerate,
+    Filter,
+    Items,
+    Iterator,
+    Map,
+    Zip,
+    advance,
+    entries,
+    iterator_of,
+    remaining,
+    walked,
+)
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
-from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
+from .lists_in_python import BISECTIONS, by_numbers, collected, in_order, in_order_by, largest, smallest
 from .math_in_python import DEFINITIONS as OF_MATH
+from .rows import rows_of
 from .scopes import Late
 from .sequences import Sequence, traced_range
+from .subscripts import delitem, getitem, setitem
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
@@ -76,6 +88,8 @@ def _zip(trace: Any, *iterables: Any, strict: bool = False) -> Any:
 
 
 def _reversed(trace: Any, x: Any) -> Any:
+    if rows_of(x) is not None:
+        return walked(trace, reversed, x)
     if isinstance(x, (list, tuple, str)):
         return trace.new(Items(x, -1))
     if isinstance(x, dict):
@@ -153,8 +167,17 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
     return trace.new(Filter(function, iterator_of(trace, iterable)))
 
 
+def has_traced_length(trace: Any, x: Any) -> bool:
+    """Whether x, or what is left of an iterator, is a sequence whose length is not known while compiling."""
+    found = remaining(trace, x)
+    return found is not None and not isinstance(found.length, (int, np.integer))
+
+
 def _collect(kind: Any) -> Any:
     def collect(trace: Any, *args: Any) -> Any:
+        if args and trace.may_grow and has_traced_length(trace, args[0]):
+            found = trace.calls.interpret(collected, args, {})
+            return found if kind is list else tuple(found)
         return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
 
     return collect
@@ -187,6 +210,8 @@ _SORTED_BY_INSERTION = 16  # insertion sort compares every pair of items
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if isinstance(iterable, Array):
         return NotImplemented
+    if trace.may_grow and has_traced_length(trace, iterable):
+        return trace.calls.interpret(in_order_by, (trace.call(list, iterable), key, reverse), {})
     if isinstance(iterable, dict):
         trace.refuse_unknown_entries(iterable, order=False)
     items = list(iterable if isinstance(iterable, dict) else trace.iterate(iterable))
@@ -228,6 +253,9 @@ def _next(trace: Any, iterator: Any, *default: Any) -> Any:
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
+    rows = rows_of(x)
+    if rows is not None:
+        return rows.length
     trace.refuse_unknown_entries(x, order=False)
     method = getattr(type(x), "__len__", None)
     return (
@@ -279,6 +307,8 @@ def _extreme(function: Any) -> Any:
         if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
             return trace.call(function, list(trace.iterate(args[0])), **kwargs)
         key, items = kwargs.get("key"), args if len(args) != 1 else args[0]
+        if rows_of(items) is not None:
+            return _of_growing(trace, function, items, key, kwargs)
         if not isinstance(items, (list, tuple)) or not items:
             return NotImplemented
         has_objects = any(is_instance(x) for x in items if not isinstance(x, Traced))
@@ -292,6 +322,20 @@ def _extreme(function: Any) -> Any:
         )
 
     return extreme
+
+
+def _of_growing(trace: Any, function: Any, items: Any, key: Any, options: dict[str, Any]) -> Any:
+    """``max`` or ``min`` of a list of traced length."""
+    definition = largest if function is max else smallest
+
+    def found() -> Any:
+        return trace.calls.interpret(definition, (items, (lambda x: x) if key is None else key), {})
+
+    is_empty = trace.value(trace.call(operator.eq, trace.call(len, items), 0))
+    if "default" in options:
+        return trace.branch(is_empty, lambda: options["default"], found)
+    trace.builder.raise_if(is_empty, ValueError, f"{function.__name__}() arg is an empty sequence")
+    return found()
 
 
 def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
@@ -310,107 +354,6 @@ def _hash(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         raise NeedsConcrete(trace.value(x), "the hash of a number")
     return NotImplemented
-
-
-def _has_item(x: Any, index: Any) -> bool:
-    return isinstance(x, (list, tuple, deque)) and isinstance(index, int) and -len(x) <= index < len(x)
-
-
-def _of_index(trace: Any, x: Any, index: Any) -> Any:
-    """Return an index into ``x`` with the user's objects replaced by their ``__index__``."""
-    if isinstance(index, tuple):
-        made = [_of_index(trace, x, i) for i in index]
-        return index if all(map(operator.is_, made, index)) else tuple(made)
-    if isinstance(index, Traced) or isinstance(x, dict) or not is_instance(index):
-        return index
-    method = getattr(type(index), "__index__", None)
-    return trace.call(method, index) if isinstance(method, types.FunctionType) else index
-
-
-def _getitem(trace: Any, x: Any, index: Any) -> Any:
-    if isinstance(x, Traced):
-        own = _of_index(trace, x, index)
-        if own is not index:
-            return trace.call(operator.getitem, x, own)
-        return NotImplemented
-    if isinstance(x, Sequence):
-        return x.item(index)
-    method = getattr(type(x), "__getitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index)
-    index = _of_index(trace, x, index)
-    if isinstance(index, Array) and not index.type.shape:
-        index = Scalar(trace.value(index))
-    if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
-        if isinstance(x, (list, tuple)):
-            return item_at(trace, x, index)
-        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
-    if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
-        trace.outside.read_whole(x)
-        x = opened(trace, x)
-    if isinstance(x, dict):
-        refuse_as_key(trace, index)
-        if trace.outside.is_outside(x) and not dict.__contains__(x, index):
-            trace.outside.miss(x, index)
-        late = dict.get(x, index)
-        if isinstance(late, Late) and getattr(type(x), "__missing__", None) is not None:
-            return present_or_missing(trace, x, index, late)
-        if dict.__contains__(x, index):
-            found = trace.expressions.settled(x, index, KeyError)
-        elif isinstance(getattr(type(x), "__missing__", None), types.FunctionType):
-            return trace.call(getattr(type(x), "__missing__"), x, index)  # noqa: B009
-        else:
-            insert_missing(trace, x, index)
-            found = x[index]
-    elif not isinstance(x, type) and not hasattr(type(x), "__getitem__"):
-        raise TypeError(f"'{kind_of(x)}' object is not subscriptable")
-    else:
-        found = operator.getitem(x, index)
-    if trace.outside.is_outside(x) and not isinstance(index, slice):
-        return trace.outside.read(trace, x, index, found)
-    return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
-
-
-def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
-    if isinstance(x, Traced):
-        own = _of_index(trace, x, index)
-        return NotImplemented if own is index else trace.call(operator.setitem, x, own, value)
-    method = getattr(type(x), "__setitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index, value)
-    index = _of_index(trace, x, index)
-    if has_traced((index,)):
-        put_at(trace, x, index, value)
-        return None
-    if isinstance(x, dict):
-        refuse_as_key(trace, index)
-        if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
-            trace.disordered[id(x)] = x  # the new key's position depends on whether another key exists
-    if not hasattr(type(x), "__setitem__"):
-        raise TypeError(f"'{kind_of(x)}' object does not support item assignment")
-    trace.touch(x)
-    x[index] = value
-    return None
-
-
-def _delitem(trace: Any, x: Any, index: Any) -> Any:
-    if isinstance(x, Traced):
-        return NotImplemented
-    method = getattr(type(x), "__delitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index)
-    if isinstance(index, Traced):
-        what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
-        raise NeedsConcrete(trace.value(index), what)
-    if isinstance(x, dict):
-        refuse_as_key(trace, index)
-        if dict.__contains__(x, index):
-            trace.expressions.settled(x, index, KeyError)
-    if not hasattr(type(x), "__delitem__"):
-        raise TypeError(f"'{kind_of(x)}' object doesn't support item deletion")
-    trace.touch(x)
-    del x[index]
-    return None
 
 
 def _id(trace: Any, x: Any) -> Any:
@@ -468,9 +411,9 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     sum: _sum,
     max: _extreme(max),
     min: _extreme(min),
-    operator.getitem: _getitem,
-    operator.setitem: _setitem,
-    operator.delitem: _delitem,
+    operator.getitem: getitem,
+    operator.setitem: setitem,
+    operator.delitem: delitem,
     id: _id,
     copy.copy: shallow,
     copy.deepcopy: deep,

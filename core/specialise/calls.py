@@ -326,6 +326,7 @@ class Calls:
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
+                self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(sequence.length), "the number of iterations")
             return (sequence.item(i) for i in range(int(sequence.length)))
         return self.drawn(iterator_of(self.trace, x))

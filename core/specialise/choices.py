@@ -22,6 +22,7 @@ import numpy as np
 from ..ir.dynamic import Value
 from .forms import has_function, numbers_in, rebuilt, same_form
 from .instances import held_by_instance, is_instance
+from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .traced import Array, Scalar, Storage, Traced
 
@@ -82,6 +83,10 @@ def note_bounds(trace: Any, x: Any) -> None:
         if isinstance(x.which, Scalar):
             trace.builder.integers.atom(x.which.ir, (), (), (0, len(x.options) - 1))
         parts = x.options
+    elif type(x) is Rows:
+        if isinstance(x.length, Scalar):
+            trace.builder.integers.atom(x.length.ir, (), (), (0, x.capacity))
+        return
     elif isinstance(x, dict) or is_instance(x):
         parts = (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
@@ -159,6 +164,8 @@ def _zero(trace: Any, x: Any) -> Any:
     if isinstance(x, Array):
         return Array(Storage(trace.builder.zeros(x.type.shape, x.type.dtype)))
     kind = trace.value(x).type
+    if kind.shape:  # a column
+        return Scalar(trace.builder.zeros(kind.shape, kind.dtype))
     return kind.dtype.type(0).item() if kind.weak or kind.dtype.kind == "b" else kind.dtype.type(0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict, deque
 from typing import Any
 
@@ -11,10 +12,12 @@ from .arguments import has_traced
 from .choices import narrowed
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
-from .forms import same_entries
+from .forms import of_items, same_entries
+from .growing_lists import append, clear, make_growing, pop
 from .identity import has_choice, refuse_as_key
 from .instances import is_instance
-from .lists_in_python import METHODS, insert
+from .lists_in_python import METHODS, OF_GROWING, insert, pop_at
+from .rows import rows_of
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
 from .traced import NeedsConcrete, Scalar
@@ -22,6 +25,19 @@ from .traced import NeedsConcrete, Scalar
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
 CONTAINERS = (list, dict, set, deque)
+_BY_OPERATOR = {
+    "__getitem__": operator.getitem,
+    "__setitem__": operator.setitem,
+    "__delitem__": operator.delitem,
+    "__contains__": operator.contains,
+    "__len__": len,
+    "__iter__": iter,
+    "__add__": operator.add,
+    "__iadd__": operator.iadd,
+    "__mul__": operator.mul,
+    "__eq__": operator.eq,
+    "__ne__": operator.ne,
+}
 
 
 class Containers:
@@ -66,9 +82,15 @@ class Containers:
             return self.trace.calls.interpret(insert, (owner, *args), kwargs)
         if type(owner) in (list, tuple) and name in METHODS and self.compares_unknown((owner, args)):
             return self.trace.calls.interpret(METHODS[name], (owner, *args), kwargs)
+        if rows_of(owner) is not None:
+            return self.call_of_growing(owner, name, args, kwargs)
+        if type(owner) is list and name == "pop" and args and self.trace.may_grow and isinstance(args[0], Scalar):
+            if make_growing(self.trace, owner, []):
+                return self.trace.calls.interpret(pop_at, (owner, *args), {})
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 what = f"the argument of {type(owner).__name__}.{name}"
+                self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(args[0]), what)
             if isinstance(owner, dict):
                 found = self.call_of_dict(owner, name, args)
@@ -86,6 +108,25 @@ class Containers:
         elif is_instance(owner) and name in ("__setattr__", "__delattr__"):
             self.trace.touch(owner)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
+
+    def call_of_growing(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """Call a method of a list, tuple or deque of traced length."""
+        if name == "append":
+            return append(self.trace, owner, *args)
+        if name == "clear":
+            return clear(self.trace, owner)
+        if name == "copy":
+            return self.trace.new(of_items(owner, [rows_of(owner)]))
+        if name == "pop":
+            last = not args or type(args[0]) is int and args[0] == -1
+            return pop(self.trace, owner) if last else self.trace.calls.interpret(pop_at, (owner, *args), kwargs)
+        if name in OF_GROWING:
+            return self.trace.calls.interpret(OF_GROWING[name], (owner, *args), kwargs)
+        if name in _BY_OPERATOR:
+            return self.trace.call(_BY_OPERATOR[name], owner, *args)
+        raise BadInput(
+            f"{type(owner).__name__}.{name} of a list whose length is known only at run time cannot be compiled; write it as a loop"
+        )
 
     def compares_unknown(self, x: Any) -> bool:
         """Whether comparing the contents of x may depend on traced numbers or on merged objects."""

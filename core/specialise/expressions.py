@@ -17,6 +17,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
+from ..source.trees import fill_locations
 from ..values.items import item_of, items_of
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
@@ -26,6 +27,7 @@ from .identity import has_choice, identical, refuse_as_key
 from .instances import is_instance
 from .iterators import Iterator
 from .itertools_in_python import contains
+from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
@@ -229,6 +231,7 @@ class Expressions:
             return self.truth(self.trace.call(method, container, x))
         if (
             isinstance(container, Iterator)
+            or rows_of(container) is not None
             or method is None
             and isinstance(getattr(kind, "__iter__", None), FunctionType)
         ):
@@ -276,6 +279,9 @@ class Expressions:
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.trace.call(operator.getitem, x, (0,) * x.type.ndim))
+        rows = rows_of(x)
+        if rows is not None:
+            return self.truth(rows.length)
         self.trace.outside.read_whole(x)
         if isinstance(x, (dict, set, frozenset)):
             self.trace.refuse_unknown_entries(x, order=False)
@@ -387,9 +393,36 @@ class Expressions:
     # Comprehensions
 
     def eval_ListComp(self, node: ast.ListComp) -> Any:
-        found: list[Any] = []
-        self.comprehend(node, lambda: found.append(self.expression(node.elt)))
-        return self.trace.new(found)
+        def unrolled() -> Any:
+            found: list[Any] = []
+            self.comprehend(node, lambda: found.append(self.expression(node.elt)))
+            return self.trace.new(found)
+
+        if not self.trace.may_grow:
+            return unrolled()
+        try:
+            region = self.trace.run_region(lambda _: unrolled())
+        except NeedsConcrete:  # a length, or whether an item belongs to the list
+            return self.grown(node)
+        self.trace.commit(region)
+        return region.result
+
+    def grown(self, node: ast.ListComp) -> Any:
+        """Evaluate a comprehension as a loop that appends to a list."""
+        name = ".found"
+        append = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [node.elt], [])
+        body: ast.stmt = ast.Expr(append)
+        for depth, part in reversed(list(enumerate(node.generators))):
+            for test in reversed(part.ifs):
+                body = ast.If(test, [body], [])
+            body = ast.For(part.target, ast.Name(".items", ast.Load()) if depth == 0 else part.iter, [body], [])
+        fill_locations(ast.copy_location(body, node))
+        items = self.expression(node.generators[0].iter)
+        scope = Scope(local_names(node) | {name, ".items"}, self.trace.scope, None, self.trace.scope.name)
+        self.trace.new(scope.vars)
+        scope.vars.update({name: self.trace.new([]), ".items": items})
+        self.within(scope, lambda: self.trace.statements.run([body]))
+        return scope.vars[name]
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
@@ -448,6 +481,7 @@ class Expressions:
             tests = [self.truth(self.expression(test)) for test in here.ifs]
             traced = next((t for t in tests if not isinstance(t, bool)), None)
             if traced is not None:
+                self.trace.is_uneven = True
                 raise NeedsConcrete(
                     self.trace.value(traced), "the condition of a comprehension; use np.where or a mask"
                 )

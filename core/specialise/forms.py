@@ -12,6 +12,7 @@ from ..values.attributes import has_dict
 from ..values.holders import blank
 from ..values.items import count_of, entries_of, items_of
 from .instances import held_by_instance, hold, is_instance
+from .rows import Rows
 from .scopes import Choice, Conflict, Late
 from .traced import Array, Scalar, Trace, current
 
@@ -26,6 +27,8 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
         found.append(x)
     elif type(x) is Choice:
         numbers_in((x.which, x.options), found)
+    elif type(x) is Rows:
+        found += (x.length, *x.columns)
     elif isinstance(x, (list, tuple, deque)):
         for e in items_of(x):
             numbers_in(e, found)
@@ -65,6 +68,8 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     if type(x) is Choice:
         which = rebuilt(x.which, parts, keep)
         return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
+    if type(x) is Rows:
+        return x.of(next(parts), [next(parts) for _ in x.columns])
     if isinstance(x, (list, tuple)):
         new = [rebuilt(e, parts, keep) for e in items_of(x)]
         return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
@@ -90,6 +95,8 @@ def same_form(a: Any, b: Any) -> bool:
         return False
     if type(a) is Choice:
         a, b = a.options, b.options
+    if type(a) is Rows:
+        return (a.capacity, a.kinds) == (b.capacity, b.kinds) and same_form(a.item, b.item)
     if isinstance(a, (list, tuple, deque)):
         return count_of(a) == count_of(b) and all(map(same_form, items_of(a), items_of(b)))
     if isinstance(a, dict):

@@ -24,6 +24,7 @@ from ..values.numbers import PROXIES
 from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended
+from .rows import Rows
 from .scopes import Choice
 from .state import put
 from .traced import Array, Scalar, Storage, Trace
@@ -175,6 +176,8 @@ class _Left:
                 self.note(x)
             elif type(x) is Choice:
                 waiting += [x.which, *x.options]
+            elif type(x) is Rows:
+                waiting += [x.length, *x.columns]
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):

@@ -6,6 +6,7 @@ from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ..values.attributes import attributes, has_dict
+from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict
 from .traced import Traced
 
@@ -23,7 +24,7 @@ def is_instance(x: Any) -> bool:
     kind = type(x)
     if kind is SimpleNamespace:
         return True
-    if kind is Choice:
+    if kind is Choice or kind is Rows:
         return False
     if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False

@@ -15,7 +15,7 @@ from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..values.items import count_of, items_of
 from .forms import NUMBERS
-from .merging import join
+from .joined_types import join
 from .scopes import Late
 from .surface.arguments import weak
 from .surface.slices import element, int64
@@ -38,10 +38,43 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
         if trace.outside.is_outside(x)
         else list(items_of(x))
     )
-    if not are_alike(items):
+    is_alike = bool(items) and are_alike(items)
+    if not is_alike and (not items or not trace.may_grow or would_be_known(trace, i)):
+        trace.is_uneven = True
         raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
-    i = element(trace.builder, i, len(items), None, f"{type(x).__name__} index out of range")
-    return _one_of(trace, items, i)
+    kind = "string" if isinstance(x, str) else "index" if isinstance(x, bytes) else type(x).__name__
+    i = element(
+        trace.builder, i, len(items), None, "index out of range" if kind == "index" else f"{kind} index out of range"
+    )
+    return _one_of(trace, items, i) if is_alike else _branched(trace, items, Scalar(i))
+
+
+def would_be_known(trace: Any, index: Value) -> bool:
+    """Whether an index would be known if the loops around, whose trips are known, were unrolled."""
+    made_by = {r: op for operations, _ in trace.builder.open for op in operations for r in op.results}
+    waiting, seen = [index], set[Value]()
+    while waiting:
+        v = waiting.pop()
+        if v in seen or v.is_constant or v in trace.unrollable:
+            continue
+        seen.add(v)
+        if v not in made_by:
+            return False
+        waiting += made_by[v].operands
+    return True
+
+
+def _branched(trace: Any, items: list[Any], i: Scalar) -> Any:
+    """Return the item at an index from 0 to ``len(items) - 1``, found by halving."""
+
+    def between(low: int, high: int) -> Any:
+        if low + 1 == high:
+            return items[low]
+        middle = (low + high) // 2
+        test = trace.value(trace.call(operator.lt, i, middle))
+        return trace.branch(test, lambda: between(low, middle), lambda: between(middle, high))
+
+    return between(0, len(items))
 
 
 def _one_of(trace: Any, items: list[Any], i: Value) -> Any:

@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import BadInput
+from . import growing_lists
+from .rows import rows_of
 from .scopes import Choice, Conflict, Late
 from .sequences import Sequence, sequence_of
 from .traced import Array, NeedsConcrete, Scalar, current
@@ -104,6 +106,10 @@ class Items(Iterator):
         at, source = known(self.position), self.source
         if at is None:
             raise StopIteration
+        rows = rows_of(source)
+        if rows is not None:
+            trace.is_uneven = True
+            raise NeedsConcrete(trace.value(rows.length), "the number of iterations")
         if self.length is not None and len(source) != self.length:
             raise RuntimeError("deque mutated during iteration")
         if not 0 <= at < len(source):
@@ -161,6 +167,7 @@ class Walk(Iterator):
             raise StopIteration
         n = self.sequence.length
         if not isinstance(n, (int, np.integer)):
+            trace.is_uneven = True
             raise NeedsConcrete(trace.value(n), "the number of iterations")
         if at >= n:
             self.move(trace, position=None)
@@ -283,6 +290,8 @@ def iterator_of(trace: Any, x: Any) -> Any:
         raise BadInput(x.text)
     if isinstance(x, Scalar):
         raise TypeError("'float' object is not iterable")
+    if rows_of(x) is not None:
+        return trace.new(Walk(growing_lists.sequence(trace, x)))
     if isinstance(x, (Array, Sequence, range)):
         sequence = sequence_of(trace, x)
         if sequence is None:
@@ -358,6 +367,8 @@ def walked(trace: Any, kind: Any, *arguments: Any) -> Walk | None:
 
 def remaining(trace: Any, x: Any) -> Sequence | None:
     """Return x, or the remaining items of an iterator, as an indexable sequence; None if that is not possible."""
+    if rows_of(x) is not None:
+        return growing_lists.sequence(trace, x)
     if not isinstance(x, Walk):
         return sequence_of(trace, x)
     at = x.position

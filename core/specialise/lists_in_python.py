@@ -12,7 +12,10 @@ from .itertools_in_python import alike
 
 
 def index(items: Any, x: Any, start: int = 0, stop: int | None = None) -> int:
-    for i in range(*slice(start, stop).indices(len(items))):
+    n = len(items)
+    first = max(start + n, 0) if start < 0 else start
+    last = n if stop is None else max(stop + n, 0) if stop < 0 else min(stop, n)
+    for i in range(first, last):
         if alike(items[i], x):
             return i
     raise ValueError(f"{x!r} is not in list" if isinstance(items, list) else "tuple.index(x): x not in tuple")
@@ -72,6 +75,19 @@ def in_order(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
     return items
 
 
+def in_order_by(items: list[Any], key: Any, reverse: bool) -> list[Any]:
+    """A stable insertion sort of a list whose length is not known while compiling."""
+    keys = list(items) if key is None else [key(x) for x in items]
+    for i in range(1, len(items)):
+        x, k = items[i], keys[i]
+        j = i
+        while j > 0 and (keys[j - 1] < k if reverse else k < keys[j - 1]):
+            items[j], keys[j] = items[j - 1], keys[j - 1]
+            j -= 1
+        items[j], keys[j] = x, k
+    return items
+
+
 def by_numbers(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
     """A stable sort of many items that can be chosen at an index of the program."""
     n = len(items)
@@ -126,7 +142,105 @@ def insert(items: list[Any], at: int, x: Any) -> None:
             items[i] = x
 
 
+def extend(items: list[Any], others: Any) -> None:
+    for x in others:
+        items.append(x)
+
+
+def pop_at(items: list[Any], at: int) -> Any:
+    n = len(items)
+    if at < 0:
+        at += n
+    if not 0 <= at < n:
+        raise IndexError("pop index out of range")
+    found = items[at]
+    for i in range(n - 1):
+        if i >= at:
+            items[i] = items[i + 1]
+    items.pop()
+    return found
+
+
+def delete(items: list[Any], at: int) -> None:
+    if not -len(items) <= at < len(items):
+        raise IndexError("list assignment index out of range")
+    items.pop(at)
+
+
+def popleft(items: Any) -> Any:
+    if len(items) == 0:
+        raise IndexError("pop from an empty deque")
+    found = items[0]
+    for i in range(len(items) - 1):
+        items[i] = items[i + 1]
+    items.pop()
+    return found
+
+
+def appendleft(items: Any, x: Any) -> None:
+    items.insert(0, x)
+
+
+def extendleft(items: Any, others: Any) -> None:
+    for x in others:
+        items.appendleft(x)
+
+
+def reverse(items: Any) -> None:
+    n = len(items)
+    for i in range(n // 2):
+        items[i], items[n - 1 - i] = items[n - 1 - i], items[i]
+
+
+def joined(items: Any, others: Any) -> list[Any]:
+    found = list(items)
+    for x in others:
+        found.append(x)
+    return found
+
+
+def repeated(items: Any, count: int) -> list[Any]:
+    found = list(items)
+    del found[0:]
+    for _ in range(count):
+        for x in items:
+            found.append(x)
+    return found
+
+
+def collected(items: Any) -> list[Any]:
+    found: list[Any] = []
+    for x in items:
+        found.append(x)
+    return found
+
+
+def are_equal(items: Any, others: Any) -> bool:
+    if len(items) != len(others):
+        return False
+    for i in range(len(items)):
+        if not alike(items[i], others[i]):
+            return False
+    return True
+
+
+def is_before(items: Any, others: Any, or_equal: bool) -> bool:
+    for i in range(min(len(items), len(others))):
+        if not alike(items[i], others[i]):
+            return items[i] < others[i]
+    return len(items) <= len(others) if or_equal else len(items) < len(others)
+
+
 BISECTIONS = {
     f: globals()[f.__name__] for f in (bisect.bisect_left, bisect.bisect_right, bisect.insort_left, bisect.insort_right)
 }
 METHODS = {"index": index, "count": count, "remove": remove, "sort": sort}
+OF_GROWING = METHODS | {
+    "extend": extend,
+    "insert": insert,
+    "reverse": reverse,
+    "popleft": popleft,
+    "appendleft": appendleft,
+    "extendleft": extendleft,
+}
+"""Methods of lists and deques whose length is not known while compiling, by what the interpreter does itself."""

@@ -230,8 +230,8 @@ class LoopStatements:
         if state["return"] is False:
             return jump
         if state["broke"] is False and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
-            return Jump({"return": True}, getattr(state["value"], "x", state["value"]))  # there is no other way out
-        returned = Jump({"return": state["return"]}, state["value"])
+            return Jump({"return": True}, settled_part(state["value"]))  # there is no other way out
+        returned = Jump({"return": state["return"]}, settled_part(state["value"]))
         return returned if jump is None else self.trace.statements.unless(returned, lambda: jump)
 
     def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
@@ -370,6 +370,8 @@ class LoopStatements:
         def turn(_: Any) -> Any:
             index = counter["i"]
             if isinstance(index, Scalar):
+                if not isinstance(start, Scalar) and not isinstance(stop, Scalar):
+                    self.trace.unrollable.add(index.ir)
                 self.trace.builder.integers.index(
                     index.ir, self.trace.value(start), self.trace.value(stop), self.trace.builder.constant(step)
                 )

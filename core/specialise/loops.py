@@ -23,13 +23,15 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import INT, ArrayType, Dim
 from .branches import Branches, Region
+from .carried_lists import carries_rows, refuse_changed_items
 from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
 from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
 from .identity import forget
 from .instances import hold_part, is_instance
 from .iterators import Iterator
-from .merging import convert, describe, in_one_order, join, remedy
+from .joined_types import convert, join
+from .merging import describe, in_one_order, remedy
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot, is_changed
@@ -161,6 +163,8 @@ class Loop:
         def run(region: Region) -> Any:
             if self.trips is not None:
                 start, stop, step = self.trips
+                if start.is_constant and stop.is_constant:
+                    trace.unrollable.add(index)
                 trace.builder.integers.index(index, start, stop, trace.builder.constant(step))
             for slot in self.slots:
                 if slot.form == "carried":
@@ -196,6 +200,7 @@ class Loop:
             )
         self.find_new(region)
         self.check_identity(region)
+        refuse_changed_items(trace, self.slots, region)
         if any([self.close(slot, region) for slot in self.slots]):
             raise Retry(self)
         self.write(region.block, index)
@@ -307,6 +312,8 @@ class Loop:
             last = last if found is None else found
         if not same_form(slot.first, last):
             trace.is_uneven = True
+            if carries_rows(trace, slot, last, self.slots):
+                raise Retry(self)
             self.carry_choice(slot, last)
             slot.reason = (
                 f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "

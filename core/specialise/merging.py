@@ -7,37 +7,21 @@ from typing import Any
 
 from ..errors import ENGINE
 from ..faults import kind_of
-from ..ir.builder import Builder, result_dtype, text_of_shape
+from ..ir.builder import text_of_shape
 from ..ir.dynamic import Block, Operation, Value
-from ..ir.typed import STACK, ArrayType
+from ..ir.typed import STACK
 from ..values.holders import blank
 from ..values.items import count_of, items_of
 from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
-from .forms import NUMBERS, of_entries, of_items, same_constant
+from .forms import NUMBERS, containers, of_entries, of_items, same_constant
+from .growing_lists import form_of, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
+from .joined_types import convert, join
+from .rows import Rows, has_rows, rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import After, content, value_after
 from .traced import Array, Scalar, Storage, Traced
-
-
-def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
-    """Return the type that both can be cast to, or None."""
-    if a.shape != b.shape:
-        return None
-    if a == b:
-        return a
-    dtype = result_dtype(a, b)
-    weak = all(t.weak or t.dtype.kind == "b" for t in (a, b)) and dtype.kind != "b"
-    return ArrayType(dtype, a.shape, weak and not a.shape)
-
-
-def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
-    """Cast x to another type of the same shape."""
-    if x.type == kind:
-        return x
-    x = builder.cast(x, kind.dtype)
-    return Value(type=kind, constant=x.constant) if x.is_constant and kind.weak else x
 
 
 class Merger:
@@ -118,11 +102,17 @@ class Merger:
         if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
             return self.numbers_of_arrays(a, b, name)
         if type(a) is type(b):
+            if isinstance(a, tuple) and self.are_rows(a, b):
+                rows = self.rows(a, b, name)
+                return self.conflict(a, b, name) if rows is None else of_items(a, [rows])
             if isinstance(a, tuple) and count_of(a) == count_of(b):
                 made = of_items(a, [self.merge(x, y, name) for x, y in zip(items_of(a), items_of(b))])
                 choose(self, made, a, b)
                 return made
             x, y = self.held(a, 0), self.held(b, 1)
+            if isinstance(a, (list, deque)) and self.are_rows(x, y):
+                rows = self.rows(x, y, name)
+                return self.conflict(a, b, name) if rows is None else self.tied(of_items(a, [rows]), a, b, name)
             if isinstance(a, (list, deque)) and len(x) == len(y):
                 return self.tied(of_items(a, [self.merge(p, q, name) for p, q in zip(x, y)]), a, b, name)
             if isinstance(a, dict) and x.keys() == y.keys():
@@ -139,6 +129,41 @@ class Merger:
                     self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
         return self.conflict(a, b, name)
+
+    def are_rows(self, a: Any, b: Any) -> bool:
+        """Whether the contents of two lists or tuples can be merged only into a list of traced length."""
+        return count_of(a) != count_of(b) or has_rows(a) or has_rows(b)
+
+    def rows(self, a: Any, b: Any, name: str) -> Rows | None:
+        """Merge the contents of two lists or tuples of different lengths; None if their items have no common form."""
+        sides = (list(a), list(b))
+        if not self.trace.may_grow or any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):
+            return None
+        form = self.within(0, lambda: form_of(self.trace, sides))
+        if form is None:
+            return None
+        fixed = any(rows.is_fixed for rows in map(rows_of, sides) if rows is not None)
+        made = [
+            self.within(
+                side,
+                lambda side=side: made_of(self.trace, sides[side], form, fixed, lambda x: self.number_of(x, side)),
+            )
+            for side in (0, 1)
+        ]
+        for x in (*a, *b):
+            tie(self.trace, x)
+        found = self.merge(*(rows.length for rows in made), name)
+        columns = [self.leaf(p.ir, q.ir, name) for p, q in zip(*(rows.columns for rows in made))]
+        if isinstance(found, Scalar):
+            self.trace.builder.integers.atom(found.ir, (), (), (0, form.capacity))
+        return made[0].of(found, [Scalar(c) for c in columns])  # type: ignore[arg-type]
+
+    def is_changed(self, x: Any, side: int) -> bool:
+        """Whether a branch has changed an older container or object in an item, whose content is then not at hand."""
+        return any(id(c) in self.afters[side] for c in containers(x, []))
+
+    def number_of(self, x: Any, side: int) -> Value:
+        return value_after(x, self.afters[side]) if isinstance(x, Array) else self.trace.value(x)
 
     def held(self, x: Any, side: int) -> Any:
         """Return a container's or object's content after a branch: a list, or a dict of its entries or attributes."""
@@ -258,6 +283,9 @@ class Merger:
             array = Array(Storage(made))
             trace.note_made(array.storage, self.regions[to])
             return array
+        if type(x) is Rows:
+            with trace.builder.writing(self.blocks[to].operations):
+                return x.of(0, [Scalar(trace.builder.zeros(c.type.shape, c.type.dtype)) for c in x.columns])
         held = self.held(x, side)
         if isinstance(x, (list, tuple)):
             parts = [self.zeros(e, side, to) for e in held]
@@ -328,6 +356,8 @@ def describe(x: Any) -> str:
         return "not assigned"
     if x is None or isinstance(x, (str, *NUMBERS)):
         return repr(x)
+    if rows_of(x) is not None:
+        return f"a {type(x).__name__} of a length known only at run time"
     if isinstance(x, (list, tuple, dict, deque)):
         return f"a {type(x).__name__} of length {count_of(x)}"
     if hasattr(type(x), "__next__"):

@@ -16,6 +16,8 @@ from .arguments import has_traced
 from .containers import CONTAINERS
 from .identity import has_choice, identical
 from .instances import has_array, is_instance
+from .lists_in_python import are_equal, extend, is_before, joined, repeated
+from .rows import rows_of
 from .surface.operators import UFUNCS
 from .traced import Array, Scalar, Traced
 
@@ -50,6 +52,13 @@ _OF_CONTAINERS = OPERATORS | {
     max,
     min,
 }
+_ORDER = {
+    operator.lt: (True, False),
+    operator.le: (True, True),
+    operator.gt: (False, False),
+    operator.ge: (False, True),
+}
+"""Whether a comparison of lists asks for the left one to come first, and whether they may be equal."""
 _OF_SCALARS = -1000000.0
 """``__array_priority__`` of NumPy's numbers, and of objects that do not define it."""
 
@@ -70,6 +79,10 @@ class Operators:
 
     def call(self, function: Any, args: Any) -> Any:
         """Apply an operator that a class or a Python container may define."""
+        if len(args) == 2 and any(rows_of(x) is not None for x in args):
+            found = self.of_growing(function, *args)
+            if found is not NotImplemented:
+                return found
         if function in _UNARY:
             method = getattr(type(args[0]), _UNARY[function], None)
             return (
@@ -124,6 +137,29 @@ class Operators:
             if equal is not NotImplemented:
                 return equal if function is operator.eq else self.trace.call(operator.not_, equal)
         return self.trace.uninterpreted.call_real(function, args, {})
+
+    def of_growing(self, function: Any, a: Any, b: Any) -> Any:
+        """Apply an operator to lists or tuples of which one has a traced length; NotImplemented leaves it to others."""
+        interpret = self.trace.calls.interpret
+        if function is operator.iadd and isinstance(a, (list, deque)):
+            interpret(extend, (a, b), {})
+            return a
+        if type(a) is not type(b):
+            if function in (operator.eq, operator.ne):
+                return function is operator.ne
+            if function in (operator.mul, operator.imul) and isinstance(a, (list, tuple)):
+                found = interpret(repeated, (a, b), {})
+                return found if isinstance(a, list) else tuple(found)
+            return NotImplemented
+        if function in (operator.add, operator.iadd):
+            found = interpret(joined, (a, b), {})
+            return found if isinstance(a, list) else tuple(found)
+        if function in (operator.eq, operator.ne):
+            equal = interpret(are_equal, (a, b), {})
+            return equal if function is operator.eq else self.trace.call(operator.not_, equal)
+        if function in _ORDER:
+            return interpret(is_before, ((a, b) if _ORDER[function][0] else (b, a)) + (_ORDER[function][1],), {})
+        return NotImplemented
 
     def with_numpys(self, function: Any, x: Traced, y: Any, is_left: bool) -> Any:
         """Return what an operator of NumPy's number or array ``x`` gives with an object, or NotImplemented if the object decides."""

@@ -43,6 +43,7 @@ from .raising import Ended, Raised
 from .recursion import Recursions
 from .result_arrays import Make
 from .results import Itself, Plan, Results
+from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
@@ -108,6 +109,7 @@ class Interpreter(Branches):
         self.tries = []
         self.tries_around: list[Any] = []  # those around the derivative that is being taken
         self.iterations = 0
+        self.unrollable: set[Value] = set()
         self.lessons = Lessons()
         self.handled = []
         self.contexts = {}
@@ -129,6 +131,8 @@ class Interpreter(Branches):
         self.ways = None
         self.may_fork = False
         self.may_choose = False
+        self.may_grow = False
+        self.copies_arguments = False
         self.forks = MOST
         self.is_uneven = False
 
@@ -178,6 +182,8 @@ class Interpreter(Branches):
                     "a variable is used that is not assigned on every path; assign it before the condition or loop",
                 )
             )
+        if type(x) is Rows:
+            x.refuse()
         if type(x) is Choice:
             raise BadInput(
                 f"a number or array is needed, but this is {' or '.join(map(describe_value, x.options))}; test it first"
@@ -305,6 +311,8 @@ class Program:
     may_give_arguments: bool  # whether that depends on a condition
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
+    has_capacity: bool  # whether a list may grow longer than its capacity: see ``growing_lists``
+    gives_rows: bool  # whether the result contains a list of traced length
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
 
@@ -343,7 +351,7 @@ def specialise(
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
     set on the trace (``target``: the back end; ``may_fork``: see ``ways``;
-    ``may_choose``: see ``choices``).
+    ``may_choose``: see ``choices``; ``may_grow``: see ``growing_lists``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
@@ -459,6 +467,8 @@ def _traced(
         results.arrays.may_give_arguments,
         isinstance(y, Scalar),
         trace.differentiates,
+        trace.has_capacity,
+        results.gives_rows,
         {} if has_one_memory else trace.outside.holders(),
     )
 

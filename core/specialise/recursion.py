@@ -19,7 +19,8 @@ from .forms import NUMBERS, numbers_in, rebuilt
 from .identity import forget
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator
-from .merging import convert, join
+from .joined_types import convert, join
+from .rows import Rows
 from .scopes import Closure, Conflict
 from .state import content
 from .surface.memory_order import in_unknown_order
@@ -57,6 +58,8 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     if id(x) in around or isinstance(x, (Closure, Iterator)):
         return ("object", id(x))
     around = (*around, id(x))
+    if type(x) is Rows:
+        return Rows, x.capacity, x.kinds, signature(x.item, around)
     if isinstance(x, (list, tuple)):
         return (type(x), *(signature(e, around) for e in items_of(x)))
     if isinstance(x, dict):

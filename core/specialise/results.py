@@ -18,12 +18,14 @@ from ..values.holders import blank
 from ..values.items import base_of, count_of, entries_of, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
-from .forms import of_entries
+from .forms import containers, of_entries
 from .identity import candidates
 from .instances import held_by_instance, is_instance
+from .items_after_run import maker
 from .iterators import Iterator as Unfinished
 from .python_functions import python_function
 from .result_arrays import ResultArrays
+from .rows import Rows, rows_of
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .sequences import Sequence as Walkable
 from .traced import Array, Trace, Traced
@@ -44,6 +46,7 @@ class Results:
         self.made = made
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.knows_objects = False
+        self.gives_rows = False  # whether it contains a list of traced length
         self.gives_numbers = False  # whether the result contains a number of the arguments
         self.outside: dict[int, Any] = {}  # the outside holders that the program changes
         self.changes: list[tuple[Any, Any, Any]] = []  # each with its contents before and after
@@ -105,6 +108,9 @@ class Results:
                     )
 
     def plan_of_holder(self, x: Any) -> Plan:
+        if rows_of(x) is not None:
+            kind, items = type(x), self.plan_of_rows(x[0])
+            return lambda results, leaves, objects: kind(items(results, leaves, objects))
         if isinstance(x, (list, tuple)):
             parts = [self.plan(e) for e in items_of(x)]
             kind: Any = getattr(type(x), "_make", type(x))
@@ -149,6 +155,24 @@ class Results:
                 f"compiled code returns a {kind_of(x)}, which holds numbers or functions of the program; return these themselves"
             )
         return lambda results, leaves, objects: x
+
+    def plan_of_rows(self, x: Rows) -> Plan:
+        """Return how a list of the items of a list of traced length is made."""
+        trace: Any = self.trace
+        if trace.copies_arguments and (any(kind.shape for kind in x.kinds) or containers(x.item, [])):
+            raise BadInput(
+                "compiled code returns a list whose length is known only at run time, and that may hold arrays or objects of the "
+                "arguments themselves; put copies of them into the list"
+            )
+        self.gives_rows = True
+        length = self.plan(x.length)
+        places = [self.give(column.ir) for column in x.columns]
+        make = maker(x)
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> list[Any]:
+            return make(length(results, leaves, objects), [results[i] for i in places])
+
+        return build
 
     def plan_of_choice(self, x: Choice) -> Plan:
         which, options = self.plan(x.which), [self.plan(o) for o in x.options]
@@ -217,6 +241,9 @@ class Results:
             found.append((Itself(variable), _assignment(self.plan(x))))
         for x, before, after in self.changes:
             if isinstance(before, list):
+                if rows_of(after) is not None:
+                    found.append((Itself(x), _refilled(self.plan_of_rows(after[0]))))
+                    continue
                 before, after = dict(enumerate(before)), dict(enumerate(after))
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
             if late is not None:
@@ -233,6 +260,10 @@ class Results:
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
+                continue
+            if rows_of(x) is not None:
+                self.knows_objects = True
+                found.append((number, _refilled(self.plan_of_rows(x[0]))))
                 continue
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
             if late is not None and not isinstance(x, dict):
@@ -289,6 +320,13 @@ class Itself:
         self.x = x
 
 
+def _refilled(plan: Plan) -> Callable[..., None]:
+    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
+        list.__setitem__(x, slice(None), plan(results, leaves, objects))
+
+    return update
+
+
 def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
@@ -325,7 +363,7 @@ def _parts(x: Any) -> dict[Any, Any]:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, (Traced, Choice, Closure)):
+    if isinstance(x, (Traced, Choice, Closure, Rows)):
         return True
     if id(x) in seen:
         return False

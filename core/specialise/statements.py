@@ -17,6 +17,7 @@ from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
 from .raising import Ended, Region
+from .rows import rows_of
 from .scopes import Closure
 from .warned import without_warnings
 from .ways import Fork, Ways, shows
@@ -307,6 +308,9 @@ class StatementsOf:
 
     def unpack(self, targets: list[ast.expr], x: Any) -> None:
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+        rows = rows_of(x)
+        if rows is not None and not starred:
+            x = self.of_length(x, rows.length, len(targets))
         parts = list(self.trace.iterate(x)) if starred else list(islice(self.trace.iterate(x), len(targets) + 1))
         if starred:
             (i,) = starred
@@ -323,6 +327,15 @@ class StatementsOf:
             raise ValueError(f"not enough values to unpack (expected {len(targets)}, got {len(parts)})")
         for target, part in zip(targets, parts):
             self.assign(target, part)
+
+    def of_length(self, x: Any, length: Any, count: int) -> list[Any]:
+        """Return the items of a list of traced length, which must be ``count``."""
+        trace = self.trace
+        n = trace.value(length)
+        more, fewer = (trace.value(trace.call(f, length, count)) for f in (operator.gt, operator.lt))
+        trace.builder.raise_if(more, ValueError, f"too many values to unpack (expected {count})")
+        trace.builder.raise_if(fewer, ValueError, f"not enough values to unpack (expected {count}, got {{}})", n)
+        return [trace.call(operator.getitem, x, i) for i in range(count)]
 
     # Jumps
 

@@ -20,7 +20,7 @@ TOTAL = 0.0
 def lengthens(x, n):
     values = []
     for i in range(n):  # here
-        values.append(x * i)
+        values.append(np.full(len(values), x))
     return values
 
 
@@ -48,7 +48,7 @@ def two_kinds(x):
 def two_lengths(x):
     values = [x]
     if x > 0:  # here
-        values.append(x)
+        values.append([x])
     return values
 
 
@@ -91,11 +91,6 @@ async def waits(x):
 
 REFUSED = [
     (
-        lengthens,
-        (1.5, 3),
-        "values is a list of length 0 before a loop and a list of length 1 after .* make an array of the final length",
-    ),
-    (
         doubles,
         (A,),
         r"a is an array of shape \(4,\) .* shape \(8,\) .* allocate the greatest length, and count the entries in use",
@@ -110,6 +105,11 @@ REFUSED = [
         two_lengths,
         (1.5,),
         "a container is a list of length 2 on one path and a list of length 1 on another; give it the same length",
+    ),
+    (
+        lengthens,
+        (1.5, 3),
+        "values is a list of length 0 before a loop and a list of length 1 after .* make an array of the final length",
     ),
     (
         shape_from_data,

@@ -17,7 +17,7 @@ from morula.core.specialise import iterators
 EVERY = {**PROGRAMS, **HELD_OUT, **MORE}
 REFUSED = frozenset(
     """
-    append_to_one_of_two arg_alias_result argument_lists_exchanged argument_reordered_in_a_branch
+    arg_alias_result argument_lists_exchanged argument_reordered_in_a_branch
     cache_called_in_a_branch cached_property
     closure_made_in_a_loop counter_class_attribute
     dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned dict_with_traced_key
@@ -25,8 +25,8 @@ REFUSED = frozenset(
     is_after_a_loop iter_arg key_added_to_an_argument_in_a_branch left_walk
     lists_swapped_in_a_loop loop_ordered
     loop_pop_insert lru_cache_with_effects merged_dict_reversed node_chain
-    objects_swapped_in_a_while od_arg_branch removal_while_iterating returns_gen search_then_continue set_arg
-    set_of_traced_numbers short_circuit_effects swapped_arguments_in_a_loop swapped_with_a_local_in_a_loop
+    objects_swapped_in_a_while od_arg_branch returns_gen search_then_continue set_arg
+    set_of_traced_numbers swapped_arguments_in_a_loop swapped_with_a_local_in_a_loop
     two_buffers unpacking_order while_is while_list_iter
     """.split()
 )

@@ -13,6 +13,7 @@ from ...ir import typed
 from ...ir.builder import Builder, Shape, text_of_shape
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
+from ..rows import Rows, rows_of
 from ..traced import Array, Scalar, Storage, Trace, Traced
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.number)
@@ -32,11 +33,13 @@ def is_array_like(x: Any) -> bool:
 
 def holds_traced(x: Any) -> bool:
     """Whether x is traced, or is a (nested) list or tuple that contains a traced value."""
-    return isinstance(x, Traced) or isinstance(x, (list, tuple)) and any(map(holds_traced, x))
+    return isinstance(x, (Traced, Rows)) or isinstance(x, (list, tuple)) and any(map(holds_traced, x))
 
 
 def value(trace: Trace, x: Any) -> Value:
     """Return the IR value of x: anything that NumPy makes an array of numbers from."""
+    if rows_of(x) is not None:
+        return _of_rows(trace, x)
     if isinstance(x, (list, tuple)) and holds_traced(x):
         return _nested(trace, x)
     return trace.value(np.array(x) if isinstance(x, (list, tuple)) else x)
@@ -56,6 +59,31 @@ def _nested(trace: Trace, x: Sequence[Any]) -> Value:
     dtype = np.result_type(*(p.type.dtype for p in parts))
     rows = [builder.reshape(full_like(builder, builder.cast(p, dtype), shape), (1, *shape)) for p in parts]
     return builder.concatenate(rows, 0, len(rows))
+
+
+def _of_rows(trace: Trace, x: Any) -> Value:
+    """Stack the items of a list of traced length: numbers, arrays, or tuples or lists of such."""
+    rows: Any = rows_of(x)
+    builder = trace.builder
+    n = builder.cast(trace.value(rows.length), np.int64)
+    size: Any = int(n.constant) if n.is_constant else Dim(n, rows.capacity)
+
+    def of(item: Any, columns: Any) -> Value:
+        if isinstance(item, (Scalar, Array, *NUMBERS)):
+            column = next(columns).ir
+            spec = (("s", 1), *[":"] * (column.type.ndim - 1))
+            return builder.getitem(column, [builder.constant(0, np.int64)], spec, [size])
+        if type(item) not in (list, tuple) or not item or type(item[0]) is Rows:
+            raise BadInput("a list of objects cannot become an array of numbers; make a list of numbers of them")
+        parts = [of(e, columns) for e in item]
+        dtype = np.result_type(*(p.type.dtype for p in parts))
+        shape = parts[0].type.shape
+        if any(p.type.shape != shape for p in parts):
+            raise BadInput("a list of tuples whose entries have different shapes cannot become an array")
+        apart = [builder.reshape(builder.cast(p, dtype), (shape[0], 1, *shape[1:])) for p in parts]
+        return builder.concatenate(apart, 1, len(apart))
+
+    return of(rows.item, iter(rows.columns))
 
 
 def full_like(builder: Builder, x: Value, shape: Shape) -> Value:

@@ -1,0 +1,155 @@
+"""``x[i]``, ``x[i] = y`` and ``del x[i]`` of containers and objects."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..faults import kind_of
+from .arguments import has_traced
+from .contents import opened
+from .growing_lists import cut, item_at as item_of_growing, make_growing, part, put_into
+from .identity import refuse_as_key
+from .instances import is_instance
+from .items import insert_missing, is_index, item_at, present_or_missing, put_at
+from .lists_in_python import delete
+from .rows import rows_of
+from .scopes import Late
+from .sequences import Sequence
+from .traced import Array, NeedsConcrete, Scalar, Traced
+
+
+def _has_item(x: Any, index: Any) -> bool:
+    return isinstance(x, (list, tuple, deque)) and isinstance(index, int) and -len(x) <= index < len(x)
+
+
+def _of_index(trace: Any, x: Any, index: Any) -> Any:
+    """Return an index into ``x`` with the user's objects replaced by their ``__index__``."""
+    if isinstance(index, tuple):
+        made = [_of_index(trace, x, i) for i in index]
+        return index if all(map(operator.is_, made, index)) else tuple(made)
+    if isinstance(index, Traced) or isinstance(x, dict) or not is_instance(index):
+        return index
+    method = getattr(type(index), "__index__", None)
+    return trace.call(method, index) if isinstance(method, types.FunctionType) else index
+
+
+def getitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, Traced):
+        own = _of_index(trace, x, index)
+        if own is not index:
+            return trace.call(operator.getitem, x, own)
+        return NotImplemented
+    if isinstance(x, Sequence):
+        return x.item(index)
+    method = getattr(type(x), "__getitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index)
+    index = _of_index(trace, x, index)
+    if isinstance(index, Array) and not index.type.shape:
+        index = Scalar(trace.value(index))
+    if rows_of(x) is None and isinstance(x, (list, tuple)) and isinstance(index, slice) and has_traced(index):
+        if trace.may_grow and not trace.outside.is_outside(x):
+            copied = list(x)
+            if make_growing(trace, trace.new(copied), []):
+                x = copied if isinstance(x, list) else tuple(copied)
+    if rows_of(x) is not None:
+        return part(trace, x, index) if isinstance(index, slice) else item_of_growing(trace, x, index)
+    if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
+        if isinstance(x, (list, tuple, deque, str, bytes)):
+            return item_at(trace, x, index)
+        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
+    if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
+        trace.outside.read_whole(x)
+        x = opened(trace, x)
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if trace.outside.is_outside(x) and not dict.__contains__(x, index):
+            trace.outside.miss(x, index)
+        late = dict.get(x, index)
+        if isinstance(late, Late) and getattr(type(x), "__missing__", None) is not None:
+            return present_or_missing(trace, x, index, late)
+        if dict.__contains__(x, index):
+            found = trace.expressions.settled(x, index, KeyError)
+        elif isinstance(getattr(type(x), "__missing__", None), types.FunctionType):
+            return trace.call(getattr(type(x), "__missing__"), x, index)  # noqa: B009
+        else:
+            insert_missing(trace, x, index)
+            found = x[index]
+    elif not isinstance(x, type) and not hasattr(type(x), "__getitem__"):
+        raise TypeError(f"'{kind_of(x)}' object is not subscriptable")
+    else:
+        found = operator.getitem(x, index)
+    if trace.outside.is_outside(x) and not isinstance(index, slice):
+        return trace.outside.read(trace, x, index, found)
+    return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
+
+
+def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
+    if isinstance(x, Traced):
+        own = _of_index(trace, x, index)
+        return NotImplemented if own is index else trace.call(operator.setitem, x, own, value)
+    method = getattr(type(x), "__setitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index, value)
+    index = _of_index(trace, x, index)
+    if rows_of(x) is not None:
+        return put_into(trace, x, index, value)
+    if has_traced((index,)):
+        put_at(trace, x, index, value)
+        return None
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
+            trace.disordered[id(x)] = x  # the new key's position depends on whether another key exists
+    if not hasattr(type(x), "__setitem__"):
+        raise TypeError(f"'{kind_of(x)}' object does not support item assignment")
+    trace.touch(x)
+    x[index] = value
+    return None
+
+
+def delitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, Traced):
+        return NotImplemented
+    method = getattr(type(x), "__delitem__", None)
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x, index)
+    if rows_of(x) is not None:
+        return _delete_from(trace, x, index)
+    if isinstance(index, Traced) and type(x) is list and trace.may_grow and make_growing(trace, x, []):
+        return trace.calls.interpret(delete, (x, index), {})
+    if isinstance(index, Traced):
+        trace.is_uneven = True
+        what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
+        raise NeedsConcrete(trace.value(index), what)
+    if isinstance(x, dict):
+        refuse_as_key(trace, index)
+        if dict.__contains__(x, index):
+            trace.expressions.settled(x, index, KeyError)
+    if not hasattr(type(x), "__delitem__"):
+        raise TypeError(f"'{kind_of(x)}' object doesn't support item deletion")
+    trace.touch(x)
+    del x[index]
+    return None
+
+
+def _delete_from(trace: Any, x: Any, index: Any) -> None:
+    """``del x[index]`` of a list of traced length."""
+    if not isinstance(index, slice):
+        return trace.calls.interpret(delete, (x, index), {})
+    if index.stop is not None or index.step not in (None, 1):
+        raise BadInput(
+            "a deletion of a slice from a list whose length is known only at run time cannot be compiled; build a new list"
+        )
+    start = 0 if index.start is None else index.start
+    n = trace.call(len, x)
+    negative = trace.call(operator.lt, start, 0)
+    at = trace.call(np.where, negative, trace.call(max, trace.unchecked(operator.add, start, n), 0), start)
+    cut(trace, x, trace.call(int, at))
+    return None
