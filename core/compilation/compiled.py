@@ -54,6 +54,9 @@ _FORMS = (
 CAPACITY = 64
 """The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
 
+FINAL = 1 << 14
+"""The capacity in programs that cannot run again, since they print or call Python."""
+
 IS_ARGUMENT_AND_OUTSIDE = (
     "an argument of the compiled function holds a list, dict or object that the function also reads from outside "
     "(a global or closure variable) and changes, differentiates or compares by `is`; read it from the argument only, "
@@ -281,12 +284,9 @@ def _specialised(
         if not read_only.issuperset(refused_writes):
             read_only |= refused_writes
             continue
-        if program.has_capacity and calls_python(program.function.block):
-            raise BadInput(
-                f"a list grows in a loop of {describe(f)}, which also prints or calls Python; its length is known only at run time, and "
-                "the program must run again if the list becomes longer than expected; leave out the prints and callbacks, or write "
-                "into an array of the greatest length"
-            )
+        if program.has_capacity and capacity < FINAL and calls_python(program.function.block):
+            capacity = options["capacity"] = FINAL  # it cannot run again
+            continue
         if program.differentiates and not is_strong and calls_python(program.function.block):
             is_strong = options["is_strong"] = True  # it cannot be run again where a result is NaN: see ``may_repeat``
             continue

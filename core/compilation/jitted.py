@@ -19,7 +19,7 @@ from ..source.definitions import describe, name_of
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
 from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
-from .compiled import CAPACITY, Checks, Compilation, specialised
+from .compiled import CAPACITY, Checks, Compilation, calls_python, specialised
 from .compiled_operations import pullback_of, record_call, value_and_gradient_of
 from .entry import entry
 from .explain import Lowered, explanation
@@ -200,9 +200,10 @@ class Jitted:
 
     def enlarge(self, given: tuple[tuple[Any, ...], dict[str, Any]], found: Compilation) -> None:
         """Let the next program for these arguments have lists of larger capacity; the run that filled one had no effects."""
-        if found.capacity >= LARGEST:
+        if found.capacity >= LARGEST or calls_python(found.function.block):
             raise BadInput(
-                f"a list in {describe(self.function)} grew beyond {LARGEST} items; compiled code needs an array of known length for that"
+                f"a list in {describe(self.function)} grew beyond {found.capacity} items, the most in compiled code, or in compiled code "
+                "that prints or calls Python; write into an array of the greatest length"
             )
         leaves, key = scan(given)
         form = self.forms[key]

@@ -312,7 +312,7 @@ def _extreme(function: Any) -> Any:
         if not isinstance(items, (list, tuple)) or not items:
             return NotImplemented
         has_objects = any(is_instance(x) for x in items if not isinstance(x, Traced))
-        has_order = has_objects or any(isinstance(x, (list, tuple)) for x in items)
+        has_order = has_objects or any(isinstance(x, (list, tuple, str)) or x is None for x in items)
         if key is None and not has_order or not kwargs.keys() <= {"key", "default"}:
             return NotImplemented
         if key is None and not has_traced(items) and not has_objects:

@@ -23,7 +23,7 @@ from .array_likes import OVERRIDABLE, overridden
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, python_type
 from .callable_objects import caller_of
-from .choices import distributed_call, has_choices
+from .choices import distributed, distributed_call, has_choices
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .instances import has_array, is_instance, is_of_python
@@ -53,9 +53,24 @@ class Calls:
         self.trace = trace
 
     def eval_Call(self, node: ast.Call) -> Any:
-        function = self.trace.expressions.expression(node.func)
+        if self.trace.may_grow and isinstance(node.func, ast.Attribute):
+            owner, name = self.trace.expressions.expression(node.func.value), node.func.attr
+            if type(owner) is Choice:  # each option has a method of its own
+                args, kwargs = self.arguments(node)
+                return distributed(
+                    self.trace, owner, lambda o: self.call(self.trace.attribute(o, name), *args, **kwargs)
+                )
+            function = self.trace.attribute(owner, name)
+        else:
+            function = self.trace.expressions.expression(node.func)
         if function is super and not node.args:
             return self.super_()
+        args, kwargs = self.arguments(node)
+        self.trace.go_to(node)
+        return self.call(function, *args, **kwargs)
+
+    def arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        """Evaluate a call's arguments."""
         args = self.trace.expressions.elements(node.args)
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
@@ -65,8 +80,7 @@ class Calls:
                 kwargs.update(opened(self.trace, more))
             else:
                 kwargs[k.arg] = self.trace.expressions.expression(k.value)
-        self.trace.go_to(node)
-        return self.call(function, *args, **kwargs)
+        return args, kwargs
 
     def super_(self) -> Any:
         scope = self.trace.scope

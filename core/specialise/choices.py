@@ -20,13 +20,16 @@ from typing import Any
 import numpy as np
 
 from ..ir.dynamic import Value
-from .forms import has_function, numbers_in, rebuilt, same_form
+from .forms import NUMBERS, has_function, numbers_in, rebuilt, same_form
 from .instances import held_by_instance, is_instance
 from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict, Late
-from .traced import Array, Scalar, Storage, Traced
+from .traced import Array, Scalar, Storage, Traced, current
 
 CONSTANTS = (type(None), str, bytes, type, EllipsisType, NotImplementedType, np.dtype)
+
+
+_KINDS = (Traced, *NUMBERS, list, tuple, dict)
 
 
 def is_constant(x: Any) -> bool:
@@ -42,7 +45,9 @@ def can_choose(a: Any, b: Any) -> bool:
     """Whether a place that holds one of two values can hold a ``Choice`` of them."""
     if any(isinstance(x, (Conflict, Late)) or x is UNBOUND or has_function(x) for x in (a, b)):
         return False
-    return any(is_constant(x) or type(x) is Choice for x in (a, b))
+    if any(is_constant(x) or type(x) is Choice for x in (a, b)):
+        return True
+    return current().may_grow and all(isinstance(x, _KINDS) or is_instance(x) for x in (a, b))
 
 
 def options_of(x: Any) -> tuple[Any, ...]:

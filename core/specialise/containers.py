@@ -21,6 +21,7 @@ from .rows import rows_of
 from .scopes import UNBOUND, Conflict, Late
 from .state import content, put
 from .traced import NeedsConcrete, Scalar
+from .traced_keys import get_at_key
 
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
@@ -89,6 +90,8 @@ class Containers:
                 return self.trace.calls.interpret(pop_at, (owner, *args), {})
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
+                if isinstance(owner, dict):
+                    return get_at_key(self.trace, owner, name, args[0], args[1:])
                 what = f"the argument of {type(owner).__name__}.{name}"
                 self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(args[0]), what)

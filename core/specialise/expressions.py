@@ -17,10 +17,10 @@ from ..faults import kind_of
 from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
-from ..source.trees import fill_locations
 from ..values.items import item_of, items_of
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
+from .comprehensions import grown
 from .contents import opened
 from .formatting import formatted
 from .identity import has_choice, identical, refuse_as_key
@@ -31,6 +31,7 @@ from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
+from .traced_keys import has_key
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -241,6 +242,8 @@ class Expressions:
             held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
             self.note_key(container, x, held)
             return self.trace.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
+        if isinstance(container, dict) and isinstance(x, Scalar):
+            return has_key(self.trace, container, x)
         self.trace.outside.read_whole(container, is_deep=True)
         if isinstance(container, (list, tuple, deque)):
             one_by_one = any(has_traced(e) or is_instance(e) for e in (x, *container)) or has_choice(
@@ -403,26 +406,9 @@ class Expressions:
         try:
             region = self.trace.run_region(lambda _: unrolled())
         except NeedsConcrete:  # a length, or whether an item belongs to the list
-            return self.grown(node)
+            return grown(self.trace, node)
         self.trace.commit(region)
         return region.result
-
-    def grown(self, node: ast.ListComp) -> Any:
-        """Evaluate a comprehension as a loop that appends to a list."""
-        name = ".found"
-        append = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [node.elt], [])
-        body: ast.stmt = ast.Expr(append)
-        for depth, part in reversed(list(enumerate(node.generators))):
-            for test in reversed(part.ifs):
-                body = ast.If(test, [body], [])
-            body = ast.For(part.target, ast.Name(".items", ast.Load()) if depth == 0 else part.iter, [body], [])
-        fill_locations(ast.copy_location(body, node))
-        items = self.expression(node.generators[0].iter)
-        scope = Scope(local_names(node) | {name, ".items"}, self.trace.scope, None, self.trace.scope.name)
-        self.trace.new(scope.vars)
-        scope.vars.update({name: self.trace.new([]), ".items": items})
-        self.within(scope, lambda: self.trace.statements.run([body]))
-        return scope.vars[name]
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)

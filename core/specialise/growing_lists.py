@@ -10,6 +10,7 @@ Columns hold copies of the items.  So an array, list or object in such a list is
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence as Items
 from typing import Any
 
@@ -19,10 +20,11 @@ from ..errors import BadInput, CapacityExceeded
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import INT, ArrayType, Dim
-from ..values.items import count_of, items_of
+from ..values.items import count_of, entries_of, items_of
 from .choices import can_choose, options_of, places
-from .forms import containers, numbers_in, of_items, rebuilt, same_form
+from .forms import NUMBERS, containers, numbers_in, of_items, rebuilt, same_form
 from .identity import forget
+from .instances import held_by_instance, is_instance
 from .joined_types import join
 from .rows import KINDS, Rows, rows_of
 from .scopes import Choice
@@ -30,12 +32,16 @@ from .sequences import Sequence
 from .state import put
 from .surface.arguments import weak
 from .surface.slices import element, int64, slice_entry
-from .traced import Array, Scalar, Storage
+from .traced import Array, Scalar, Storage, Traced
 
 _TIED = (
-    "an array, list or object was put into a list whose length is known only at run time, or taken from one, so it cannot be "
-    "changed any more; copy it first"
+    "an array, list or object was put into a list whose length is known only at run time, or taken from a list at an index that is, "
+    "so it cannot be changed any more; copy it first"
 )
+
+
+_DEEPEST = 6
+"""How deep the containers and objects in an item may be nested."""
 
 
 class Form:
@@ -78,12 +84,22 @@ def form_of(trace: Any, lists: Items[Any]) -> Form | None:
     return Form(item, tuple(kinds), capacity)
 
 
-def is_plain(x: Any) -> bool:
-    """Whether the parts of an item are traced values, numbers, constants, and containers and objects of these."""
-    if isinstance(x, np.ndarray):  # from outside; not read yet
+def is_plain(x: Any, around: tuple[int, ...] = ()) -> bool:
+    """Whether an item is made of traced values, numbers and constants, without cycles or arrays not read from outside."""
+    if isinstance(x, np.ndarray) or id(x) in around or len(around) > _DEEPEST:
         return False
-    parts = x.options if type(x) is Choice else items_of(x) if type(x) in (list, tuple) else ()
-    return all(map(is_plain, parts))
+    if isinstance(x, (Traced, *NUMBERS)) or type(x) is Rows:
+        return True
+    if type(x) is Choice:
+        parts: Any = x.options
+    elif isinstance(x, (list, tuple, deque)):
+        parts = items_of(x)
+    elif isinstance(x, dict) or is_instance(x):
+        parts = (dict(entries_of(x)) if isinstance(x, dict) else held_by_instance(x)).values()
+    else:
+        return True
+    around = (*around, id(x))
+    return all(is_plain(e, around) for e in parts)
 
 
 def _joined(a: ArrayType | None, b: ArrayType | None) -> ArrayType | None:

@@ -15,6 +15,8 @@ from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..values.items import count_of, items_of
 from .forms import NUMBERS
+from .growing_lists import tie
+from .identity import forget
 from .joined_types import join
 from .scopes import Late
 from .surface.arguments import weak
@@ -39,9 +41,14 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
         else list(items_of(x))
     )
     is_alike = bool(items) and are_alike(items)
-    if not is_alike and (not items or not trace.may_grow or would_be_known(trace, i)):
-        trace.is_uneven = True
-        raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
+    if not is_alike:
+        if not items or not trace.may_grow or would_be_known(trace, i):
+            trace.is_uneven = True
+            raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
+        is_alike = are_alike(items, (tuple, list))
+        for e in items if is_alike and isinstance(items[0], list) else ():
+            trace.outside.read_whole(e, is_deep=True)
+            tie(trace, e)
     kind = "string" if isinstance(x, str) else "index" if isinstance(x, bytes) else type(x).__name__
     i = element(
         trace.builder, i, len(items), None, "index out of range" if kind == "index" else f"{kind} index out of range"
@@ -58,7 +65,7 @@ def would_be_known(trace: Any, index: Value) -> bool:
         if v in seen or v.is_constant or v in trace.unrollable:
             continue
         seen.add(v)
-        if v not in made_by:
+        if v not in made_by or made_by[v].blocks:
             return False
         waiting += made_by[v].operands
     return True
@@ -80,6 +87,11 @@ def _branched(trace: Any, items: list[Any], i: Scalar) -> Any:
 def _one_of(trace: Any, items: list[Any], i: Value) -> Any:
     if _are_numbers(items):
         return _number_at(trace, items, i)
+    if type(items[0]) is list:
+        made = trace.new([_one_of(trace, list(column), i) for column in zip(*items)])
+        tie(trace, made)
+        forget(trace, made)
+        return made
     if isinstance(items[0], tuple):
         parts = [_one_of(trace, list(column), i) for column in zip(*items)]
         return type(items[0])(*parts) if hasattr(items[0], "_fields") else tuple(parts)
@@ -90,13 +102,13 @@ def _are_numbers(items: list[Any]) -> bool:
     return all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
 
 
-def are_alike(items: list[Any]) -> bool:
+def are_alike(items: list[Any], kinds: tuple[type, ...] = (tuple,)) -> bool:
     """Whether items are numbers, arrays of one type, or tuples of such, so that the choice can be made at run time."""
     if _are_numbers(items):
         return True
-    if isinstance(items[0], tuple):
-        is_one_kind = len({(type(e), len(e) if isinstance(e, tuple) else -1) for e in items}) == 1
-        return is_one_kind and all(map(are_alike, map(list, zip(*items))))
+    if isinstance(items[0], tuple) or list in kinds and type(items[0]) is list:
+        is_one_kind = len({(type(e), len(e) if isinstance(e, (tuple, list)) else -1) for e in items}) == 1
+        return is_one_kind and all(are_alike(list(column), kinds) for column in zip(*items))
     if not all(isinstance(e, (Array, np.ndarray)) for e in items):
         return False
     return len({(e.dtype, e.type.shape if isinstance(e, Array) else e.shape) for e in items}) == 1

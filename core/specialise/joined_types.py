@@ -1,10 +1,12 @@
-"""The types that hold the values of two paths."""
+"""Types and arrays that hold the values of two paths."""
 
 from __future__ import annotations
 
-from ..ir.builder import Builder, result_dtype
+import numpy as np
+
+from ..ir.builder import Builder, Shape, result_dtype
 from ..ir.dynamic import Value
-from ..ir.typed import ArrayType
+from ..ir.typed import ArrayType, Dim
 
 
 def join(a: ArrayType, b: ArrayType) -> ArrayType | None:
@@ -24,3 +26,24 @@ def convert(builder: Builder, x: Value, kind: ArrayType) -> Value:
         return x
     x = builder.cast(x, kind.dtype)
     return Value(type=kind, constant=x.constant) if x.is_constant and kind.weak else x
+
+
+def padded(builder: Builder, x: Value, bounds: tuple[int, ...]) -> Value:
+    """Return an array with zeros appended in each dimension up to a known length."""
+    if x.type.shape == bounds:
+        return x
+    zero = builder.constant(0, np.int64)
+    spec = tuple(("s", 1) for _ in bounds)
+    return builder.setitem(builder.zeros(bounds, x.type.dtype), [zero] * len(spec), x, spec)
+
+
+def leading(builder: Builder, x: Value, shape: Shape) -> Value:
+    """Return the first elements of an array in each dimension."""
+    zero = builder.constant(0, np.int64)
+    spec = tuple(("s", 1) for _ in shape)
+    return builder.getitem(x, [zero] * len(spec), spec, list(shape))
+
+
+def length_of(builder: Builder, n: int | Dim) -> Value:
+    """Return a length as an int64."""
+    return builder.cast(n.value, np.int64) if isinstance(n, Dim) else builder.constant(n, np.int64)

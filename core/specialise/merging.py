@@ -9,15 +9,15 @@ from ..errors import ENGINE
 from ..faults import kind_of
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Block, Operation, Value
-from ..ir.typed import STACK
+from ..ir.typed import STACK, Dim
 from ..values.holders import blank
 from ..values.items import count_of, items_of
 from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
 from .forms import NUMBERS, containers, of_entries, of_items, same_constant
-from .growing_lists import form_of, made_of, tie
+from .growing_lists import form_of, is_plain, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
-from .joined_types import convert, join
+from .joined_types import convert, join, leading, length_of, padded
 from .rows import Rows, has_rows, rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import After, content, value_after
@@ -36,6 +36,7 @@ class Merger:
         self.afters = afters
         self.regions = regions
         self.results: list[Value] = []
+        self.afterwards: list[Operation] = []  # read the results
         self.known: dict[tuple[int, int], Any] = {}
         self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the merged storage
         self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: the merged one
@@ -49,6 +50,7 @@ class Merger:
         if self.results or has_effect:
             made = Operation("if", None, [self.condition], blocks=self.blocks, results=self.results, line=builder.line)
             builder.append(made)
+        builder.out += self.afterwards
 
     def leaf(self, a: Value, b: Value, name: str = "") -> Value | None:
         if a.type is STACK or b.type is STACK:
@@ -137,7 +139,9 @@ class Merger:
     def rows(self, a: Any, b: Any, name: str) -> Rows | None:
         """Merge the contents of two lists or tuples of different lengths; None if their items have no common form."""
         sides = (list(a), list(b))
-        if not self.trace.may_grow or any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):
+        if not self.trace.may_grow or not all(is_plain(x) for side in sides for x in side):
+            return None
+        if any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):
             return None
         form = self.within(0, lambda: form_of(self.trace, sides))
         if form is None:
@@ -211,7 +215,10 @@ class Merger:
     def arrays(self, a: Array, b: Array, name: str) -> Any:
         if a.storage is b.storage and a.view is b.view:
             return self.chosen(Array(a.storage, a.view, a.type), a, b)
-        found = self.leaf(self.read(a, 0), self.read(b, 1), name)
+        values = self.read(a, 0), self.read(b, 1)
+        found = self.leaf(*values, name)
+        if found is None:
+            found = self.of_bounded_lengths(*values, name)
         if found is None:
             return self.conflict(a, b, name)
         made = self.chosen(Array(Storage(found)), a, b)
@@ -228,6 +235,27 @@ class Merger:
             for storage in (made.storage, *older):
                 storage.tied = text
         return made
+
+    def of_bounded_lengths(self, a: Value, b: Value, name: str) -> Value | None:
+        """Merge arrays of different lengths into one whose lengths are known only at run time; None if their ranks differ."""
+        if not self.trace.may_grow or a.type.ndim != b.type.ndim or not a.type.ndim:
+            return None
+        builder = self.trace.builder
+        bounds = tuple(map(max, a.type.bounds, b.type.bounds))
+        whole = self.leaf(*(self.within(i, lambda x=x: padded(builder, x, bounds)) for i, x in enumerate((a, b))), name)
+        if whole is None:
+            return None
+        shape: list[int | Dim] = []
+        for n, m, bound in zip(a.type.shape, b.type.shape, bounds):
+            if n == m and isinstance(n, int):
+                shape.append(n)
+                continue
+            length = self.leaf(*(self.within(i, lambda x=x: length_of(builder, x)) for i, x in enumerate((n, m))))
+            assert length is not None
+            builder.integers.atom(length, (), (), (0, bound))
+            shape.append(Dim(length, bound))
+        with builder.writing(self.afterwards):
+            return leading(builder, whole, tuple(shape))
 
     def chosen(self, made: Array, a: Array, b: Array) -> Array:
         """Note which two arrays a merged array may be."""

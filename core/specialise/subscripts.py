@@ -22,6 +22,7 @@ from .rows import rows_of
 from .scopes import Late
 from .sequences import Sequence
 from .traced import Array, NeedsConcrete, Scalar, Traced
+from .traced_keys import item_at_key, put_at_key
 
 
 def _has_item(x: Any, index: Any) -> bool:
@@ -63,7 +64,7 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
         if isinstance(x, (list, tuple, deque, str, bytes)):
             return item_at(trace, x, index)
-        raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
+        return item_at_key(trace, x, index)
     if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
         trace.outside.read_whole(x)
         x = opened(trace, x)
@@ -100,6 +101,8 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     index = _of_index(trace, x, index)
     if rows_of(x) is not None:
         return put_into(trace, x, index, value)
+    if isinstance(x, dict) and isinstance(index, Scalar):
+        return put_at_key(trace, x, index, value)
     if has_traced((index,)):
         put_at(trace, x, index, value)
         return None

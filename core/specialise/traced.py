@@ -226,6 +226,7 @@ class Trace:
     region: Any = None  # the region being traced: new objects belong to it
     target: str = "native"  # the back end that the program is compiled for
     overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
+    may_grow: bool = False  # see ``branches``
     capacity: int = 0  # of the lists that a loop makes longer: see ``growing_lists``
     has_capacity: bool = False  # whether such a list may become too long
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``

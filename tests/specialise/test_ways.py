@@ -267,14 +267,14 @@ def test_a_function_that_is_differentiated_inside_of_a_program_forks_itself():
 
 def argument_grows(x, items):
     if x > 0.0:
-        items.append([x])
+        items.append(lambda: x)
     return len(items)
 
 
 def two_lengths_are_returned(x):
     items = [x]
     if x > 0.0:
-        items.append([1.0])
+        items.append(lambda: x)
     return items
 
 
@@ -283,7 +283,7 @@ def closure_keeps_it(x):
 
     def inner(y):
         if y > 0.0:
-            items.append([y])
+            items.append(lambda: y)
         return y
 
     return mo.value_and_grad(inner)(x)[0] * len(items)
@@ -323,7 +323,7 @@ def test_a_dead_weak_proxy_can_be_reached():
 
         def inner(y):
             if y > 0.0:
-                items.append([y])
+                items.append(lambda: y)
             return y * len(proxies)
 
         return mo.value_and_grad(inner)(x)[0] * len(items)
@@ -345,7 +345,7 @@ def printed_in_the_statement(x):
     for v in [x, 2.0]:
         mo.debug.print("{}", v)
         if v > 0.0:
-            items.append([1.0])
+            items.append(lambda: v)
     return len(items)
 
 

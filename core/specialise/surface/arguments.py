@@ -28,6 +28,9 @@ def is_array_like(x: Any) -> bool:
     """Whether NumPy would make an array of numbers from x."""
     if isinstance(x, (Traced, np.ndarray, *NUMBERS)):
         return True
+    rows = rows_of(x)
+    if rows is not None:
+        return is_array_like(rows.item)
     return isinstance(x, (list, tuple)) and all(map(is_array_like, x))
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.dynamic import Value
 from ...ir.typed import Dim
+from ..rows import rows_of
 from ..traced import Trace, Traced, traces
-from .arguments import axis_of, integer, new_array, refuse, static, strong, value
+from .arguments import axis_of, integer, new_array, refuse, static, strong, total, value
 from .operators import stored
 from .python_numbers import items_of
 from .views import reshape
@@ -23,6 +24,13 @@ from .views import reshape
 def concatenate(
     trace: Trace, arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    if rows_of(arrays) is not None:
+        whole = trace.wrap(value(trace, arrays))
+        if whole.type.ndim < 2 or axis != 0:
+            raise refuse(
+                "np.concatenate of a list whose length is known only at run time", "join its items along the first axis"
+            )
+        return trace.call(np.reshape, whole, (-1, *whole.type.shape[2:]))
     parts = [value(trace, x) for x in items_of(trace, arrays)]
     if axis is None:
         parts = [value(trace, trace.call(np.ravel, trace.wrap(p))) for p in parts]
@@ -74,6 +82,8 @@ def _sum(trace: Trace, n: int | Dim, m: int | Dim) -> int | Dim:
 def stack(
     trace: Trace, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    if rows_of(arrays) is not None:
+        return trace.call(np.moveaxis, trace.wrap(value(trace, arrays)), 0, axis)
     parts = [strong(trace.builder, value(trace, x)) for x in items_of(trace, arrays)]
     shapes = {p.type.bounds for p in parts}
     if len(shapes) > 1:
@@ -85,11 +95,24 @@ def stack(
 
 def _stacked(widen: Any, axis: int) -> Any:
     def apply(trace: Trace, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+        if rows_of(tup) is not None:
+            return trace.wrap(_joined_rows(trace, value(trace, tup), widen, axis))
         parts = [widen(trace, x) for x in items_of(trace, tup)]
         flat = axis == 1 and widen is _at_least_1 and parts[0].type.ndim == 1
         return trace.wrap(joined(trace, [value(trace, p) for p in parts], 0 if flat else axis, dtype))
 
     return apply
+
+
+def _joined_rows(trace: Trace, whole: Value, widen: Any, axis: int) -> Value:
+    """Join the rows of an array, widened, along an axis; the number of rows may be known only at run time."""
+    one = trace.wrap(trace.builder.zeros(whole.type.shape[1:], whole.type.dtype))
+    shape = value(trace, widen(trace, one)).type.shape
+    at = 0 if axis == 1 and widen is _at_least_1 and len(shape) == 1 else axis
+    wide = reshape(trace.builder, whole, (whole.type.shape[0], *shape))
+    first = trace.call(np.moveaxis, trace.wrap(wide), 0, at)
+    joined = total(trace.builder, (whole.type.shape[0], shape[at]))
+    return reshape(trace.builder, trace.value(first), (*shape[:at], joined, *shape[at + 1 :]))
 
 
 def _at_least_1(trace: Trace, x: Any) -> Any:

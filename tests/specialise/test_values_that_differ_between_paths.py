@@ -1,0 +1,137 @@
+"""Values of unlike shapes and kinds on two paths, and items, letters and entries at numbers known only at run time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from path_tester import check_gradient, check_value
+
+import morula as mo
+
+V = np.array([0.5, 1.0, 2.0, -3.0, 4.0])
+
+
+class Line:
+    def __init__(self, slope):
+        self.slope = slope
+
+    def at(self, x):
+        return self.slope * x
+
+
+class Parabola:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def at(self, x):
+        return self.a * x * x + self.b
+
+
+def arrays_of_two_lengths(x, v):
+    a = v[:3] if x > 0.0 else v[1:] * 2.0
+    for _ in range(6):
+        x = x * 0.5
+        b = a * x if x > 0.1 else v[:2]
+        a = a + np.sum(b)
+    return np.sum(a * a) + a.shape[0] * x + a[-1]
+
+
+def matrices_of_two_shapes(x, v):
+    a = np.outer(v[:2], v) if x > 0.5 else np.outer(v, v[:3]) if x > 0.0 else np.zeros((1, 1))
+    return np.sum(a * a) + x * a[0, 0] + a.shape[0]
+
+
+def masked_on_one_path(x, v):
+    chosen = v[v > 0.7] if x > 0.0 else v[:1]
+    return np.sum(chosen) * x
+
+
+def a_number_or_an_array(x, v):
+    d = 0.0
+    if x > 0.0:
+        d = v * x
+    if x > -10.0:
+        d = d * 2.0
+    return np.sum(d * d) + x
+
+
+def a_row_or_a_matrix(x, v):
+    u = v * x if x > 0.0 else v.reshape(1, -1)
+    return np.sum(u) * u.ndim
+
+
+def objects_of_two_classes(x, v):
+    total, t = 0.0, x
+    while t < 2.0:
+        f = Line(x) if t > 0.5 else Parabola(x, v[0])
+        total += f.at(t)
+        t += 0.4
+    return total
+
+
+def of_lists(x, v):
+    rows = [[1.0, x], [v[0], 3.0], [x * x, v[1]]]
+    i = int(abs(x) * 3.0)
+    row = rows[i % 3]
+    return row[0] * row[1] + rows[-(i % 3) - 1][1]
+
+
+def of_unlike_items(x, v):
+    items = [None, x, "a", (x, 2.0), Line(x)]
+    t = items[int(abs(x) * 5.0) % 5]
+    if t is None:
+        return v[0]
+    if t == "a":
+        return 7.0 * x
+    return t if isinstance(t, float) else t[1] * x if isinstance(t, tuple) else t.at(x)
+
+
+def of_a_text(x, v):
+    letter = "CDEFG"[int(abs(x) * 5.0) % 5]
+    return x * x if letter > "E" else v[0] * x if letter in "CD" else x
+
+
+def of_a_dict(x, v):
+    table = {0: v[0], 1: x, 2: x * v[1], "name": 7.0}
+    k = int(abs(x) * 4.0) % 4
+    found = table.get(k, 3.0 * x)
+    if k in table:
+        table[k] = 2.0 * found
+    return found + table[0] + table[1] * 2.0 + table[k % 2]
+
+
+def by_a_bool(x, v):
+    sums = {True: 0.0, False: 1.0}
+    for e in v:
+        sums[e > x] += e * e * x
+    return sums[True] * sums[False]
+
+
+F = [arrays_of_two_lengths, matrices_of_two_shapes, masked_on_one_path, a_number_or_an_array, a_row_or_a_matrix]
+F += [objects_of_two_classes, of_lists, of_unlike_items, of_a_text, of_a_dict, by_a_bool]
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+@pytest.mark.parametrize("f", F, ids=lambda f: f.__name__)
+def test_values_and_gradients_are_pythons(f, path):
+    for x in (0.7, 0.31, -0.47, 0.93, 0.05):
+        check_gradient(path, f, x, V)
+
+
+def returned(x, v):
+    a = v[:3] if x > 0.0 else v[1:]
+    return a * 2.0, a.shape, [e for e in a]
+
+
+def missing_key(x, v):
+    table = {0: 1.0, 1: x}
+    return table[int(x * 3.0)] + v[0]
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_results_and_errors_are_pythons(path):
+    for x in (0.7, -0.5):
+        check_value(path, returned, x, V)
+    assert mo.jit(missing_key, target=path)(0.4, V) == missing_key(0.4, V)
+    with pytest.raises(KeyError, match="2"):
+        mo.jit(missing_key, target=path)(0.7, V)
