@@ -123,6 +123,27 @@ def returned(x, v):
     return a * 2.0, a.shape, [e for e in a]
 
 
+def itself_or_a_view(x, v):
+    return v[1:] if x > 0.0 else v
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_an_array_chosen_by_a_path_is_pythons_own(path):
+    compiled = mo.jit(itself_or_a_view, target=path)
+    for x in (0.7, -0.5):
+        v = V.copy()
+        found, expected = compiled(x, v), itself_or_a_view(x, v)
+        assert np.array_equal(found, expected) and np.shares_memory(found, v)
+        assert (found is v) == (expected is v)
+
+
+def written_through_one_name(x, v):
+    a = v[1:] if x > 0.0 else v
+    a[0] = 7.0
+    v[1] += 1.0
+    return np.sum(a), np.sum(v)
+
+
 def missing_key(x, v):
     table = {0: 1.0, 1: x}
     return table[int(x * 3.0)] + v[0]
@@ -132,6 +153,7 @@ def missing_key(x, v):
 def test_results_and_errors_are_pythons(path):
     for x in (0.7, -0.5):
         check_value(path, returned, x, V)
+        check_value(path, written_through_one_name, x, V.copy())
     assert mo.jit(missing_key, target=path)(0.4, V) == missing_key(0.4, V)
     with pytest.raises(KeyError, match="2"):
         mo.jit(missing_key, target=path)(0.7, V)
