@@ -159,9 +159,12 @@ def made_of(trace: Any, x: Any, form: Form, is_fixed: bool, read: Callable[[Any]
     if rows is not None:
         return _reformed(trace, rows, form, is_fixed)
     builder = trace.builder
-    read = read or trace.value
+    value_of: Any = read or trace.value
     table = [
-        [_value(trace, v, kind) for v, kind in zip(fitted(form.item, e, [read(n) for n in numbers_in(e)]), form.kinds)]
+        [
+            _value(trace, v, kind)
+            for v, kind in zip(fitted(form.item, e, [value_of(n) for n in numbers_in(e)]), form.kinds)
+        ]
         for e in items_of(x)
     ]
     columns = []

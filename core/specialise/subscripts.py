@@ -56,8 +56,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         index = Scalar(trace.value(index))
     if rows_of(x) is None and isinstance(x, (list, tuple)) and isinstance(index, slice) and has_traced(index):
         if trace.may_grow and not trace.outside.is_outside(x):
-            copied = list(x)
-            if make_growing(trace, trace.new(copied), []):
+            copied: Any = trace.new(list(x))
+            if make_growing(trace, copied, []):
                 x = copied if isinstance(x, list) else tuple(copied)
     if rows_of(x) is not None:
         return part(trace, x, index) if isinstance(index, slice) else item_of_growing(trace, x, index)
@@ -85,7 +85,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
     elif not isinstance(x, type) and not hasattr(type(x), "__getitem__"):
         raise TypeError(f"'{kind_of(x)}' object is not subscriptable")
     else:
-        found = operator.getitem(x, index)
+        held: Any = x
+        found = operator.getitem(held, index)
     if trace.outside.is_outside(x) and not isinstance(index, slice):
         return trace.outside.read(trace, x, index, found)
     return trace.new(found) if isinstance(index, slice) and isinstance(found, list) else found
