@@ -13,8 +13,8 @@ import numpy as np
 from ..faults import kind_of
 from ..values.items import items_of
 from .instances import has_array, is_instance
+from .range_in_python import Range
 from .scopes import Conflict
-from .sequences import Sequence
 from .traced import Traced
 
 
@@ -22,8 +22,8 @@ def from_object(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what ``np.array`` or ``np.asarray`` does with a range, or an object whose class defines ``__array__``."""
 
     def convert(trace: Any, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(x, Sequence) and x.bounds:
-            return trace.call(function, trace.call(np.arange, *x.bounds), dtype, *args, **kwargs)
+        if isinstance(x, Range):
+            return trace.call(function, trace.call(np.arange, x.start, x.stop, x.step), dtype, *args, **kwargs)
         if not has_array(x):
             return NotImplemented
         method: Any = getattr(type(x), "__array__")  # noqa: B009

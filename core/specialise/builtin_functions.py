@@ -31,18 +31,21 @@ from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, adva
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
 from .math_in_python import DEFINITIONS as OF_MATH
+from .range_in_python import Range
 from .scopes import Late
-from .sequences import Sequence, traced_range
+from .sequences import traced_range
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
-    return isinstance(like(x) if isinstance(x, Traced) else x, kinds)
+    return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
-    return python_type(x) if isinstance(x, Traced) else type(x, *rest) if rest else type(x)
+    if rest:
+        return type(x, *rest)
+    return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)
 
 
 def python_type(x: Traced) -> type:
@@ -230,13 +233,7 @@ def _len(trace: Any, x: Any) -> Any:
         return NotImplemented
     trace.refuse_unknown_entries(x, order=False)
     method = getattr(type(x), "__len__", None)
-    return (
-        trace.call(method, x)
-        if isinstance(method, types.FunctionType)
-        else x.length
-        if isinstance(x, Sequence)
-        else len(x)
-    )
+    return trace.call(method, x) if isinstance(method, types.FunctionType) else len(x)
 
 
 def as_python_bool(trace: Any, test: Any) -> Any:
@@ -333,8 +330,6 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
-    if isinstance(x, Sequence):
-        return x.item(index)
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)

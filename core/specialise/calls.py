@@ -31,8 +31,9 @@ from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
 from .raising import Ended
+from .range_in_python import Range
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
-from .sequences import Sequence, sequence_of
+from .sequences import sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import has_yield, started
@@ -204,7 +205,7 @@ class Calls:
                 return self.trace.uninterpreted.call_real(function, args, kwargs)
         if function in ALWAYS:
             return ALWAYS[function](self.trace, *args, **kwargs)
-        if module.startswith(OF_TRACES):
+        if module.startswith(OF_TRACES) and not module.endswith("_in_python"):
             return function(*args, **kwargs)
         return self.interpret(function, args, kwargs)
 
@@ -288,7 +289,7 @@ class Calls:
             given[a.vararg.arg] = tuple(args[len(names) :])
         elif a.vararg is not None:
             given[a.vararg.arg] = ()
-        rest = {}
+        rest = self.trace.new({})  # made here: what is removed from it later is no change of an earlier object
         allowed = {p.arg for p in (*a.args, *a.kwonlyargs)}
         for k, x in kwargs.items():
             if k in allowed:
@@ -321,7 +322,7 @@ class Calls:
             x.refuse()
         if isinstance(x, Scalar):
             raise TypeError("'float' object is not iterable")
-        if isinstance(x, (Array, Sequence)):
+        if isinstance(x, (Array, Range)):
             sequence = sequence_of(self.trace, x)
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")

@@ -19,7 +19,6 @@ from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance
 from .scopes import UNBOUND, Choice, Closure, Late
-from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Traced, current
 
 LIBRARIES = frozenset(
@@ -147,8 +146,6 @@ class Objects:
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )
-        if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
-            return x.bounds[("start", "stop", "step").index(name)]
         if isinstance(x, (types.ModuleType, type)):
             if isinstance(x, type):
                 return self.of_class(x, name)

@@ -103,11 +103,13 @@ class Operators:
                 found = self.with_numpys(function, x, y, a is x)
                 if found is not NotImplemented:
                     return found
-            method = getattr(type(x), name, None)
+            method, is_negated = getattr(type(x), name, None), False
+            if name == "__ne__" and method is object.__ne__:  # it negates __eq__
+                method, is_negated = type(x).__eq__, True
             if isinstance(method, types.FunctionType) and not isinstance(x, Traced):
                 found = self.trace.call(method, x, y)
                 if found is not NotImplemented:
-                    return found
+                    return self.trace.call(operator.not_, self.trace.expressions.truth(found)) if is_negated else found
         if any(isinstance(x, Traced) for x in args):
             plain = [as_number(x, other) for x, other in ((a, b), (b, a))]
             if plain[0] is not a or plain[1] is not b:

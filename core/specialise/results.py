@@ -23,9 +23,9 @@ from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .python_functions import python_function
+from .range_in_python import Range
 from .result_arrays import ResultArrays
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
-from .sequences import Sequence as Walkable
 from .traced import Array, Trace, Traced
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
@@ -123,12 +123,13 @@ class Results:
             parts = [self.plan(e) for e in items_of(x)]
             collection = type(x)
             return lambda results, leaves, objects: collection([p(results, leaves, objects) for p in parts])
-        if isinstance(x, slice):
+        if isinstance(x, (slice, Range)):
             bounds = [self.plan(e) for e in (x.start, x.stop, x.step)]
-            return lambda results, leaves, objects: slice(*(p(results, leaves, objects) for p in bounds))
+            of_bounds: Any = slice if isinstance(x, slice) else range
+            return lambda results, leaves, objects: of_bounds(*(p(results, leaves, objects) for p in bounds))
         if isinstance(x, BaseException) and _holds_traced(x.args, set()):
             raise BadInput("compiled code returns an exception that holds numbers; return the numbers themselves")
-        if isinstance(x, (Walkable, Text)):
+        if isinstance(x, Text):
             raise BadInput(
                 f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling; return the numbers"
             )
