@@ -9,7 +9,7 @@ from ..emit import typed_python
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function
 from ..ir.typed import stack_push
-from ..specialise.outside import Code
+from ..specialise.outside import Code, Source
 from ..values.layout import layout_of, names_of_arguments
 from . import targets
 from .compiled import Compilation
@@ -111,8 +111,8 @@ def _details(compilation: Compilation) -> list[str]:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s) and number(s)")
     guards = [guard for guard in program.guards if not isinstance(guard, Code)]
     if guards:
-        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))
-        lines.append(f"read from outside while compiling: {constants or len(guards)}")
+        keys = dict.fromkeys(guard.key for guard in guards if isinstance(guard, Source) and isinstance(guard.key, str))
+        lines.append(f"read from outside while compiling: {', '.join(keys) or len(guards)}")
     if program.differentiates:
         again = (
             "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"
