@@ -307,16 +307,16 @@ def jacobian(f: Function, argnums: int = 0) -> Function:
     """Return a function that computes the Jacobian of ``f`` with respect to one argument.
 
     Args:
-        f: returns real numbers or arrays, or lists, tuples and dicts of them.
+        f: returns real numbers or arrays, or any structure of them.
         argnums: the position of the argument: a real number or array, or any structure of them.
 
     Returns:
         For an array x and a result y, an array of shape ``y.shape + x.shape``.  For structures, the structure of the
-        result with the structure of the argument in place of each leaf.  It is computed by rows, or by columns if the
-        argument has far fewer numbers than the result.
+        result with the structure of the argument in place of each leaf, and None in place of all else.  It is computed
+        by rows, or by columns if the argument has far fewer numbers than the result.
 
     Raises:
-        BadInput: a number in the argument or in the result is complex.
+        BadInput: a number in the argument or in the result is complex, or the result holds no number.
 
     >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0])).tolist()
     [[2.0, 0.0], [0.0, 4.0]]

@@ -7,7 +7,8 @@ section 3.1; the trick is that of Townsend 2017).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def of_run(back: Back, y: Any, x: Any, position: int, is_linear: bool | None = N
 
     Args:
         back: maps a cotangent of y to that of x.
-        y: real numbers and arrays in lists, tuples and dicts.
+        y: a structure of real numbers and arrays.
         x: a structure of real numbers and arrays.
         position: of x among the arguments, for messages.
         is_linear: whether ``back`` is known to be linear; None compares columns with the pullback itself, since a hook
@@ -41,121 +42,138 @@ def of_run(back: Back, y: Any, x: Any, position: int, is_linear: bool | None = N
         The structure of y with the structure of x in place of each leaf; its leaves have the shape of y's leaf
         followed by that of x's.
     """
-    if any([np.iscomplexobj(leaf) for leaf in tree.leaves(x)]):
+    variables = _variables(x)
+    if any([np.iscomplexobj(leaf) for leaf in variables]):
         raise BadInput(
             f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
             "complex numbers into .real and .imag"
         )
     results: list[Any] = []
-    _check(y, results)
-    n = sum([np.size(leaf) for leaf in tree.leaves(x)])
+    _each_place(y, results.append)
+    if not results:
+        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(y)}")
+    if any([np.iscomplexobj(leaf) for leaf in results]):
+        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
+    n = sum([np.size(leaf) for leaf in variables])
     m = sum([np.size(leaf) for leaf in results])
-    if is_linear is not False and 0 < FEWER * n < m and _holds_reals(x) and _are_floats(results):
+    if is_linear is not False and 0 < FEWER * n < m and _are_floats(variables) and _are_floats(results):
         found = _columns(back, y, results, x, is_linear is None)
         if found is not None:
             return found
-    return _rows(back, y, x)
+    return _with_places(y, [_rows(back, y, k, results, x) for k in range(len(results))])
 
 
-def _holds_reals(x: Any) -> bool:
-    """Whether x is a real number or array, or built-in containers of nothing else."""
-    if isinstance(x, (list, tuple)):
-        return all([_holds_reals(e) for e in x])
-    if isinstance(x, dict):
-        return all([_holds_reals(e) for e in x.values()])
-    return isinstance(x, (float, np.floating)) or isinstance(x, np.ndarray) and x.dtype.kind == "f"
+def _is_variable(x: Any) -> bool:
+    """Whether x, in an argument, has a gradient: a number of Python's, or a number or array of floats of NumPy's."""
+    return tree.is_parameter(x) or isinstance(x, int) and not isinstance(x, (bool, enum.Enum))
+
+
+def _is_result(x: Any) -> bool:
+    """Whether x, in a result, has a cotangent: a number, or an array of numbers."""
+    return _is_variable(x) or isinstance(x, (np.ndarray, np.number)) and np.asarray(x).dtype.kind in "iufc"
 
 
 def _are_floats(leaves: list[Any]) -> bool:
     return all([np.asarray(leaf).dtype.kind == "f" for leaf in leaves])
 
 
-def _check(y: Any, found: list[Any]) -> None:
-    """Append the leaves of a result to ``found``; they must be real."""
-    if isinstance(y, (list, tuple)):
-        for e in y:
-            _check(e, found)
-    elif isinstance(y, dict):
-        for e in y.values():
-            _check(e, found)
-    elif not isinstance(y, (int, float, complex, np.number, np.ndarray)) or np.asarray(y).dtype.kind not in "iufc":
-        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(y)}")
-    elif np.iscomplexobj(y):
-        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
-    else:
-        found.append(y)
+def _variables(x: Any) -> list[Any]:
+    """Return the numbers and arrays of an argument; an array that occurs in two places is one variable."""
+    found: list[Any] = []
+    tree.rebuild(x, lambda _, leaf: found.append(leaf), is_leaf=_is_variable)
+    return found
 
 
-def _rows(back: Back, y: Any, x: Any) -> Any:
-    """Return the Jacobian of one leaf of the result, or of each leaf of a structure."""
-    if isinstance(y, (list, tuple)):
-        rows = [_rows(_inside_sequence(back, i, len(y)), e, x) for i, e in enumerate(y)]
-        return rows if isinstance(y, list) else tuple(rows)
-    if isinstance(y, dict):
-        return {k: _rows(_inside_dict(back, k), e, x) for k, e in y.items()}
-    if np.ndim(y) == 0:
-        return back(1.0)
-    shape, size, dtype = np.shape(y), np.size(y), np.asarray(y).dtype
-    found = [np.zeros((size, *np.shape(leaf)), np.asarray(leaf).dtype) for leaf in tree.leaves(x)]
+def _gradients(x: Any, dx: Any) -> list[Any]:
+    """Return the entries of a gradient for the variables of ``x``."""
+    found: list[Any] = []
+    tree.rebuild(x, lambda _, leaf, g: found.append(g), dx, is_leaf=_is_variable)
+    return found
+
+
+def _with_variables(x: Any, values: Iterable[Any]) -> Any:
+    """Return the structure of a gradient: ``values`` in place of the variables, None in place of all else."""
+    remaining = iter(values)
+    return tree.rebuild(x, lambda *_: next(remaining), is_leaf=_is_variable, constant=lambda *_: None)
+
+
+def _each_place(y: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return a result with ``leaf(v)`` in place of each number and array v, and None in place of all else.
+
+    A container that occurs in two places is visited in both, since a cotangent counts once for each place.
+    """
+    if _is_result(y):
+        return leaf(y)
+    return tree.rebuild(
+        y,
+        lambda _, x: _each_place(x, leaf),
+        is_leaf=lambda x: x is not y,
+        constant=lambda *_: None,
+        is_shared=False,
+    )
+
+
+def _with_places(y: Any, values: Iterable[Any]) -> Any:
+    """Return a result with ``values`` in place of its numbers and arrays, in order."""
+    remaining = iter(values)
+    return _each_place(y, lambda _: next(remaining))
+
+
+def _rows(back: Back, y: Any, k: int, results: list[Any], x: Any) -> Any:
+    """Return the Jacobian of number or array ``k`` of the result, by one sweep for each of its entries."""
+
+    def pull(dy: Any) -> Any:
+        return back(_with_places(y, [dy if j == k else None for j in range(len(results))]))
+
+    leaf = results[k]
+    if np.ndim(leaf) == 0:
+        return pull(1.0)
+    shape, size, dtype = np.shape(leaf), np.size(leaf), np.asarray(leaf).dtype
+    found = [
+        np.zeros((size, *np.shape(v)), np.asarray(v).dtype if tree.is_parameter(v) else float) for v in _variables(x)
+    ]
     for i in range(size):
         dy = np.zeros(size, dtype)
         dy[i] = 1
-        for whole, row in zip(found, tree.leaves(back(np.reshape(dy, shape)))):
+        for whole, row in zip(found, _gradients(x, pull(np.reshape(dy, shape)))):
             whole[i] = row
-    return tree.with_leaves(x, [np.reshape(whole, (*shape, *np.shape(whole)[1:])) for whole in found])
-
-
-def _inside_sequence(back: Back, i: int, n: int) -> Back:
-    """Return the pullback from entry ``i`` of a result that is a list or tuple of ``n``."""
-    return lambda dy: back([dy if k == i else None for k in range(n)])
-
-
-def _inside_dict(back: Back, key: Any) -> Back:
-    return lambda dy: back({key: dy})
+    return _with_variables(x, [np.reshape(whole, (*shape, *np.shape(whole)[1:])) for whole in found])
 
 
 def _columns(back: Back, y: Any, results: list[Any], x: Any, is_checked: bool) -> Any:
     """Return the Jacobian computed by columns; None if ``back`` is not linear or has no derivative."""
     # A zero cotangent suppresses an infinite slope, so none of the weights is zero.
     weights = [_generic(leaf) for leaf in results]
-    dy = _with_structure(y, list(weights))
+    dy = _with_places(y, weights)
     if is_checked:
         try:
             dx, forward = connected.pullback(back, dy)
             blocks = _blocks(forward, results, x)
         except MorulaError:
             return None
-        if not _agree(tree.leaves(dx), weights, blocks):
+        if not _agree(_gradients(x, dx), weights, blocks):
             return None
     else:
         blocks = _blocks(connected.pullback(back, dy)[1], results, x)
-    return _with_structure(y, [tree.with_leaves(x, [of[k] for of in blocks]) for k in range(len(results))])
-
-
-def _with_structure(y: Any, found: list[Any]) -> Any:
-    """Return ``y`` with its leaves, in order, replaced by ``found``."""
-    if isinstance(y, (list, tuple)):
-        entries = [_with_structure(e, found) for e in y]
-        return entries if isinstance(y, list) else tuple(entries)
-    if isinstance(y, dict):
-        return {k: _with_structure(e, found) for k, e in y.items()}
-    return found.pop(0)
+    return _with_places(y, [_with_variables(x, [of[k] for of in blocks]) for k in range(len(results))])
 
 
 def _blocks(forward: Callable[[Any], Any], results: list[Any], x: Any) -> list[list[Any]]:
-    """Return, for each leaf of x, the Jacobians of the result's leaves with respect to it."""
-    return [_of_leaf(forward, results, x, k) for k in range(len(tree.leaves(x)))]
+    """Return, for each variable of x, the Jacobians of the result's numbers and arrays with respect to it."""
+    return [_of_variable(forward, results, x, k) for k in range(len(_variables(x)))]
 
 
-def _of_leaf(forward: Callable[[Any], Any], results: list[Any], x: Any, k: int) -> list[Any]:
-    leaves = tree.leaves(x)
-    shape, size, dtype = np.shape(leaves[k]), np.size(leaves[k]), np.asarray(leaves[k]).dtype
+def _of_variable(forward: Callable[[Any], Any], results: list[Any], x: Any, k: int) -> list[Any]:
+    variables = _variables(x)
+    shape, size, dtype = np.shape(variables[k]), np.size(variables[k]), np.asarray(variables[k]).dtype
     blocks = [np.zeros((*np.shape(r), size), np.asarray(r).dtype) for r in results]
     for i in range(size):
         unit = np.zeros(size, dtype)
         unit[i] = 1
-        direction = [np.reshape(unit, shape)[()] if j == k else np.zeros_like(v)[()] for j, v in enumerate(leaves)]
-        for block, column in zip(blocks, tree.leaves(forward(tree.with_leaves(x, direction))[0])):
+        direction = [np.reshape(unit, shape)[()] if j == k else np.zeros_like(v)[()] for j, v in enumerate(variables)]
+        columns: list[Any] = []
+        _each_place(forward(_with_variables(x, direction))[0], columns.append)
+        for block, column in zip(blocks, columns):
             block[..., i] = column
     return [np.reshape(block, (*np.shape(r), *shape)) for block, r in zip(blocks, results)]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
+from ..values.attributes import attributes
+from ..values.holders import Objects, is_engines_own, kind_of
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
@@ -87,11 +90,19 @@ class Pull:
                 )
             for key, de in dy.items():
                 self.seed(y[key], de, seeds)
+        elif type(y) is SimpleNamespace:
+            given_parts = dy if isinstance(dy, dict) else dict(attributes(dy))
+            for name, e in vars(y).items():
+                self.seed(e, given_parts.get(name), seeds)
         elif isinstance(y, Traced) and y.type.is_inexact:
             value, builder = self.trace.value(y), self.trace.builder
             g = self.trace.value(dy)
             g = builder.cast(_of_shape(builder, g, y.type.shape), y.type.dtype)
             seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
+        elif not isinstance(y, Traced) and kind_of(type(y)) is not None and not is_engines_own(type(y)):
+            raise BadInput(
+                f"the result is a {type(y).__name__}, which has no cotangent in compiled code; return its contents as a list or tuple"
+            )
 
 
 def _of_shape(builder: Builder, g: Value, shape: Shape) -> Value:
@@ -207,15 +218,23 @@ def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
             trace.call(np.copyto, original, x)
 
 
-def _shown(y: Any) -> Any:
-    """Return a result with new containers and the same entries."""
+def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
+    """Return a result with new containers and the same entries, and with namespaces in place of objects."""
+    objects = {} if objects is None else objects
     if type(y) is Choice:
-        return Choice(y.which, [_shown(o) for o in y.options])
+        return Choice(y.which, [_shown(o, objects) for o in y.options])
     if isinstance(y, tuple):
-        return getattr(y, "_make", type(y))([_shown(e) for e in y])
+        return getattr(y, "_make", type(y))([_shown(e, objects) for e in y])
     if isinstance(y, list):
-        return [_shown(e) for e in y]
-    return {k: _shown(e) for k, e in y.items()} if isinstance(y, dict) else y
+        return [_shown(e, objects) for e in y]
+    if isinstance(y, dict):
+        return {k: _shown(e, objects) for k, e in y.items()}
+    if isinstance(y, Traced) or not isinstance(kind_of(type(y)), Objects) or is_engines_own(type(y)):
+        return y
+    if id(y) not in objects:
+        objects[id(y)] = made = SimpleNamespace()
+        vars(made).update((name, _shown(e, objects)) for name, e in attributes(y))
+    return objects[id(y)]
 
 
 def _leaves(y: Any) -> list[Any]:

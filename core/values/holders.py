@@ -274,6 +274,11 @@ def _kind_of(cls: type) -> Kind | None:
     return OBJECTS if cls.__dictoffset__ else None
 
 
+def is_engines_own(cls: Any) -> bool:
+    """Return whether instances are values of the engine while it traces a program, which hold no values of the user's."""
+    return hasattr(cls, "__morula_trace__") or (cls.__module__ or "").startswith(ENGINE)
+
+
 BUILT_IN: dict[type, Kind | None] = {
     **dict.fromkeys(PASSIVE),
     **dict.fromkeys((float, complex, Int, np.ndarray, np.float64, np.float32)),

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ENGINE, BadInput
-from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unrolled
+from ..errors import BadInput
+from .holders import Attribute, Kind, Objects, Recursion, blank, is_engines_own, kind_of, unrolled
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
 
@@ -462,9 +462,7 @@ class _Compiled(_Walk):
         self.is_leaf = partial(self.trace.call, self.is_leaf)
 
     def kind(self, x: Any) -> Kind | None:
-        kind: Any = type(x)
-        of_trace = hasattr(kind, "__morula_trace__") or (kind.__module__ or "").startswith(ENGINE)
-        return None if of_trace else kind_of(kind)
+        return None if is_engines_own(type(x)) else kind_of(type(x))
 
     def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:
         found = kind.entries(x)

@@ -37,7 +37,7 @@ from . import builtin_iteration, known  # noqa: F401
 from .call import call
 from .compiled_calls import parameters, run_compiled
 from .construct import give_back
-from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
+from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers, parts_of
 from .tape import Cotangents, NotANumber, Tape, sweep
 
 Function = Callable[..., Any]
@@ -310,11 +310,12 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
     if type(dy) is float and type(y) in REAL:
         table.add(y, dy)
     elif isinstance(y, (tuple, list)):
-        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+        parts = dy if isinstance(dy, (tuple, list)) else parts_of(dy)
+        if parts is None or len(parts) != len(y):
             raise BadInput(
                 f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too, not {dy!r}"
             )
-        for e, de in zip(y, dy):
+        for e, de in zip(y, parts):
             seed(table, e, de)
     elif isinstance(y, dict):
         if not isinstance(dy, dict) or not set(dy) <= set(y):

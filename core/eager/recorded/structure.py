@@ -31,7 +31,7 @@ import numpy as np
 
 from ...errors import BadInput, two_arguments
 from ...values.attributes import attributes
-from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
+from ...values.holders import CONSTANTS, Attribute, Kind, Objects, Recursion, kind_of, set_entry, unrolled
 from ...values.items import count_of
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on
@@ -48,6 +48,7 @@ __all__ = [
     "as_it_is",
     "is_structure_of_numbers",
     "map_container",
+    "parts_of",
     "plain",
     "same_number",
 ]
@@ -373,12 +374,25 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
         for e in x:
             held.append((yield _as_it_is(e, done)))
         return held
+    if (parts_inside := parts_of(x)) is not None:
+        done[id(x)] = held = []
+        for e in parts_inside:
+            held.append((yield _as_it_is(e, done)))
+        return held
     held = {} if isinstance(x, dict) else SimpleNamespace()
     done[id(x)] = held
     into = held if isinstance(x, dict) else vars(held)
     for key, e in list(x.items()) if isinstance(x, dict) else attributes(x):
         into[key] = yield _as_it_is(e, done)
     return held
+
+
+def parts_of(x: Any) -> list[Any] | None:
+    """Return what a deque, a partial, a bound method or a view of a dict holds, in order; None for all else."""
+    kind = kind_of(type(x))
+    if kind is None or isinstance(kind, Objects) or isinstance(x, (tuple, list, dict)):
+        return None
+    return [value for key, value in kind.entries(x) if type(key) is not Attribute]
 
 
 def same_number(x: Any) -> Any:

@@ -1,0 +1,66 @@
+"""A pullback takes the cotangent of a result of any structure, or refuses it: it never takes it for zero."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import pytest
+from path_tester import PATHS, run_on
+
+import morula as mo
+
+
+@dataclass
+class Line:
+    slope: Any
+    offset: Any
+
+
+MADE = {
+    "object": lambda a, b: Line(a, b),
+    "namespace": lambda a, b: SimpleNamespace(a=a, b=b),
+    "objects in a list": lambda a, b: [Line(a, "name"), {"b": Line(None, b)}],
+    "deque": lambda a, b: deque([a, b]),
+    "partial": lambda a, b: partial(max, a, key=b),
+    "view of a dict": lambda a, b: MappingProxyType({"a": a, "b": b}),
+}
+ONLY_EAGER = {"deque", "partial", "view of a dict"}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("kind", MADE)
+def test_the_cotangent_of_a_structure(kind, path):
+    made = MADE[kind]
+
+    def pulled(x):
+        return mo.pullback(lambda x: made(x * x, x), x)[1](made(1.0, 10.0))[0]
+
+    def second(x):
+        return mo.grad(lambda x: mo.pullback(lambda x: made(x**3, x), x)[1](made(1.0, None))[0])(x)
+
+    if path != "eager" and kind in ONLY_EAGER:
+        with pytest.raises(mo.BadInput, match="which has no cotangent in compiled code; return its contents as a list"):
+            run_on(path)(pulled)(3.0)
+        return
+    assert run_on(path)(pulled)(3.0) == 16.0
+    assert run_on(path)(second)(3.0) == 18.0
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_result_that_is_changed_before_its_pullback_is_called(path):
+    def pulled(x):
+        line, back = mo.pullback(lambda x: Line(x * x, x), x)
+        line.slope = 0.0
+        return back(Line(1.0, None))[0]
+
+    assert run_on(path)(pulled)(3.0) == 6.0
+
+
+def test_a_cotangent_of_another_length_is_refused():
+    back = mo.pullback(lambda x: deque([x, x]), 1.0)[1]
+    with pytest.raises(mo.BadInput, match="its cotangent must be one too"):
+        back(deque([1.0]))
