@@ -27,6 +27,7 @@ from .rules.registry import HANDLERS, handles
 from .source.definitions import describe, name_of
 from .source.requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
 from .source.statements import lower
+from .values.attributes import public_names
 from .values.numbers import Int, call_on
 
 __all__ = [
@@ -67,6 +68,9 @@ class Transformed:
         transform, f, argnums, *_ = self.made
         name = repr(f) if isinstance(f, Transformed) else getattr(f, "__qualname__", None) or repr(f)
         return f"{transform.__name__}({name}{'' if isinstance(argnums, int) and argnums == 0 else f', {argnums!r}'})"
+
+    def __dir__(self) -> list[str]:
+        return public_names(self)
 
     def __copy__(self) -> Transformed:
         return self

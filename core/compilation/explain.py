@@ -10,6 +10,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Block, Function
 from ..ir.typed import stack_push
 from ..specialise.outside import Code
+from ..values.attributes import public_names
 from ..values.layout import layout_of, names_of_arguments
 from . import targets
 from .compiled import Compilation
@@ -22,6 +23,9 @@ class Lowered:
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation
+
+    def __dir__(self) -> list[str]:
+        return public_names(self, "as_text", "compile", "target")
 
     @property
     def target(self) -> str:
@@ -36,6 +40,12 @@ class Lowered:
 
         Raises:
             BadInput: the language is unknown, or belongs to another target.
+
+        >>> import morula as mo
+        >>> print(mo.jit(lambda x: 2.0 * x).lower(1.0).as_text())
+        function <lambda>(%x: float):
+          %t: float = numpy.multiply(2.0, %x)
+          yield %t
         """
         if language not in LANGUAGES:
             raise BadInput(f"as_text: the language must be one of {', '.join(map(repr, LANGUAGES))}, not {language!r}")
@@ -53,7 +63,12 @@ class Lowered:
         return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:
-        """Return the compiled program."""
+        """Return the compiled program.
+
+        >>> import morula as mo
+        >>> mo.jit(lambda x: 2.0 * x).lower(1.0).compile().target
+        'native'
+        """
         return self.compilation.compile()
 
 

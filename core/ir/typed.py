@@ -72,6 +72,11 @@ class ArrayType:
         return self.dtype.kind in "fc"
 
     @property
+    def number(self) -> type:
+        """The class of a number of this dtype: Python's if it is weak, else NumPy's."""
+        return _PYTHON[self.dtype.kind] if self.weak else self.dtype.type
+
+    @property
     def bounds(self) -> tuple[int, ...]:
         """The shape with each run-time length replaced by its upper bound."""
         return tuple(d.bound if isinstance(d, Dim) else d for d in self.shape)
@@ -81,7 +86,7 @@ class ArrayType:
         return Dim not in map(type, self.shape)
 
     def __str__(self) -> str:
-        kind = self.dtype.name if not self.weak else _PYTHON[self.dtype.kind]
+        kind = self.dtype.name if not self.weak else "python bool" if self.number is bool else self.number.__name__
         return f"{kind}[{', '.join(map(str, self.shape))}]" if self.shape else kind
 
 
@@ -91,7 +96,7 @@ def lengths(kind: Any) -> Iterator[Value]:
         yield from (n.value for n in kind.shape if isinstance(n, Dim))
 
 
-_PYTHON = {"b": "python bool", "i": "int", "f": "float", "c": "complex"}
+_PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class StackType:

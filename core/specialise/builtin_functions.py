@@ -52,7 +52,7 @@ def python_type(x: Traced) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
     if isinstance(x, Array):
         return np.ndarray
-    return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind] if x.type.weak else x.type.dtype.type
+    return x.type.number
 
 
 def like(x: Traced) -> Any:

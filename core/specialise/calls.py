@@ -21,7 +21,7 @@ from . import surface
 from .arguments import depends_on_traced, has_traced
 from .array_likes import OVERRIDABLE, overridden
 from .as_numbers import with_floats
-from .builtin_functions import SPECIAL, python_type
+from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
 from .choices import distributed_call, has_choices
 from .containers import CONTAINERS
@@ -171,6 +171,8 @@ class Calls:
             return self.call_function(implementation, args, kwargs, always=True)
         method = getattr(kind, "__call__", None)
         if not callable(function):
+            if isinstance(function, (Traced, np.generic)):
+                like(function)() if isinstance(function, Traced) else function()  # raises Python's own error
             raise TypeError(f"'{kind_of(function)}' object is not callable")
         if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
             return self.call(method, function, *args, **kwargs)

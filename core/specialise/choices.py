@@ -158,8 +158,7 @@ def chosen_before(trace: Any, first: Any, last: Any) -> Choice | None:
 def _zero(trace: Any, x: Any) -> Any:
     if isinstance(x, Array):
         return Array(Storage(trace.builder.zeros(x.type.shape, x.type.dtype)))
-    kind = trace.value(x).type
-    return kind.dtype.type(0).item() if kind.weak or kind.dtype.kind == "b" else kind.dtype.type(0)
+    return trace.value(x).type.number(0)
 
 
 def chosen_after(trace: Any, general: Choice, last: Any) -> Choice | None:

@@ -171,7 +171,7 @@ class Scalar(Traced):
     __slots__ = ("ir",)
 
     def __new__(cls, ir: Value) -> Scalar:
-        return object.__new__(_class_of(ir.type.dtype, ir.type.weak))
+        return object.__new__(_class_of(ir.type.number))
 
     def __init__(self, ir: Value) -> None:
         self.ir = ir
@@ -182,10 +182,8 @@ class Scalar(Traced):
 
 
 @lru_cache(maxsize=256)
-def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
-    """Return a class with the name that Python's own messages use for the number."""
-    one = dtype.type(0)
-    kind = type(one.item()) if weak or dtype.kind == "b" else type(one)
+def _class_of(kind: Any) -> type[Scalar]:
+    """Return a class with the name that Python's own messages use for a number of class ``kind``."""
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return type(name, (Scalar,), {"__slots__": ()})
 

@@ -65,3 +65,8 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
         if name in cls.__dict__:
             return cls.__dict__[name]
     return MISSING
+
+
+def public_names(x: Any, *names: str) -> list[str]:
+    """Return the names that tab completion shows for an object: ``names`` and those that all objects have."""
+    return sorted([*names, *(name for name in object.__dir__(x) if name.startswith("__") and "morula" not in name)])

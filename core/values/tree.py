@@ -38,6 +38,11 @@ from .holders import Attribute, Kind, Objects, Recursion, blank, is_engines_own,
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Path = tuple[tuple[str, Any], ...]
 """The steps from the root to a place in a tree, each ("item", key) or ("attribute", name)."""
 
@@ -318,9 +323,7 @@ class _Walk:
     names: tuple[str, str]
     is_exact: bool
     arrays: Any = np.ndarray  # the classes of arrays
-    entered: tuple[Kind, Any] | None = (
-        None  # the kind of the container or object that was visited last, and its empty replacement
-    )
+    entered: tuple[Kind, Any] | None = None  # the kind of the last container visited, and its empty replacement
     done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # originals and replacements, by the original's id
     partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by the id of either
 

@@ -19,6 +19,7 @@ from ...recursion import DeepRecursion
 from ...rules.connected import connected
 from ...rules.registry import HANDLERS
 from ...source.requirements import result_is_none
+from ...values.attributes import public_names
 from ...values.cotangents import conform
 from ...values.numbers import REAL, call_on
 from ...values.silence import silently
@@ -67,6 +68,9 @@ class _OfOneRun:
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         """The cotangents of the arguments, computed on the tape of an enclosing derivative if there is one."""
         raise NotImplementedError
+
+    def __dir__(self) -> list[str]:
+        return public_names(self)
 
     def __repr__(self) -> str:
         return "<pullback of one run>"

@@ -44,7 +44,7 @@ def select(trace: Trace, condlist: Any, choicelist: Any, default: Any = 0) -> An
 
 def _dtype(trace: Trace, x: Any) -> Any:
     v = value(trace, x)
-    return v.type.dtype if not v.type.weak else {"b": bool, "i": int, "f": float, "c": complex}[v.type.dtype.kind](0)
+    return v.type.number(0) if v.type.weak else v.type.dtype
 
 
 @traces(np.choose)

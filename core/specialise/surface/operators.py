@@ -104,8 +104,7 @@ def _stand_in(x: Any) -> Any:
     if isinstance(x, Array):
         return np.ones((1,) * x.type.ndim, x.type.dtype)
     if isinstance(x, Scalar):
-        one = x.type.dtype.type(1)
-        return one.item() if x.type.weak or x.type.dtype.kind == "b" else one
+        return x.type.number(1)
     return x
 
 
