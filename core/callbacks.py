@@ -22,6 +22,7 @@ from .rules.registry import ADJOINTS, HANDLERS, handles
 from .source.definitions import describe
 from .source.requirements import check_function, kind_of
 from .specialise.traced import Array, Scalar, Trace, Traced, traces
+from .values import tree
 from .values.cotangents import conform
 from .values.layout import build, layout_of, scan
 
@@ -61,11 +62,11 @@ def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -
 
 def plain(x: Any) -> Any:
     """Return a copy of a structure whose arrays are C-contiguous and own their memory."""
-    if type(x) is np.ndarray:
-        return np.array(x, order="C")
-    if type(x) in (list, tuple):
-        return type(x)(map(plain, x))
-    return {k: plain(e) for k, e in x.items()} if type(x) is dict else x
+
+    def leaf(path: tree.Path, x: Any) -> Any:
+        return np.array(x, order="C") if type(x) is np.ndarray else x
+
+    return tree.rebuild(x, leaf, is_leaf=lambda x: isinstance(x, (np.ndarray, Traced)), is_shared=False)
 
 
 def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:

@@ -23,7 +23,7 @@ PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
 
 
 def run_on(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What makes of a program the one that runs on this path.  A program is compiled once for all tests that run it."""
+    """Return the transformation that runs a program on this path; each program is compiled once for all tests."""
     return lambda f: _compiled(path, f)
 
 

@@ -51,7 +51,7 @@ REFUSED_IN_PART = {
 }
 """Functions, by module, of which a form in these tests does not compile."""
 OF_ANY_ORDER = {np.partition}
-"""What leaves the order of its results open: compiled programs sort."""
+"""Functions whose results have no defined order: compiled programs sort them."""
 
 
 def check_rule(
@@ -245,7 +245,7 @@ def _check_compiled(
     rtol: float,
     atol: float,
 ) -> None:
-    """What ``jit`` makes of ``f``, of its gradient and of the gradient of that, run by the interpreter.
+    """Interpret the typed programs of ``f``, its gradient and its second gradient.
 
     Compiled programs refuse some forms of the functions in ``REFUSED_IN_PART``, and of no others.
     """

@@ -153,5 +153,5 @@ def raises_when_run(f: Callable[..., Any], *args: Any, error: type[Exception]) -
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the interpreter makes of a call that Python itself would make: of ``math.sin``, of ``float``."""
+    """Trace a call of a C function such as ``math.sin`` or ``float``."""
     return Trace.stack[-1].call(function, *args, **kwargs) if Trace.stack else function(*args, **kwargs)

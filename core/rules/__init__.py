@@ -1,4 +1,8 @@
-"""Derivative rules as data, one file per area of Python, NumPy and SciPy; ``table`` describes how to write a rule."""
+"""Derivative rules as data, one file per area of Python, NumPy and SciPy; ``table`` describes how to write a rule.
+
+This room imports ``values`` and ``ir``.  To add a rule, add a line to the file of its area; ``registry`` holds the
+handlers that other rooms register, and ``connected`` the functions of later rooms that earlier ones call.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,10 @@ shapes, strings, numbers that do not depend on an argument) is handled by Python
     slots         the places that a loop carries, and what earlier attempts at it have found
     outside       reads from outside of the function: guards, and arrays that become inputs
     program       the whole program, and the interpreter, which is composed of the parts above
+
+This room imports ``values``, ``ir``, ``rules``, ``source`` and ``passes``, never ``eager``.  To add a function of
+NumPy, add it to the file of ``surface`` for its area; to add a built-in function, a row of ``builtin_functions``; to
+add a syntax form, a method of ``statements`` or ``expressions``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program reads from outside: globals, closures, and the objects and containers in them.
+"""Reads from outside of the program: globals, closures, and the objects and containers in them.
 
 An array found there becomes a hidden input, which every call reads again from its place.  Everything else is a
 compile-time constant, with a guard that checks at each call that it is still there.

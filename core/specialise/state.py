@@ -1,4 +1,4 @@
-"""What a region of a program changes: variables, arrays, lists, dicts, attributes of objects.
+"""Changes made by a region of a program: variables, arrays, lists, dicts, attributes of objects.
 
 Everything mutable is a *holder*: the dict of a scope's variables, a ``Storage``, a list, a dict, a set, an object with
 attributes.  The first change of a holder within a region saves its content, so that a region can be run, its outcome

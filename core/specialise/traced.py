@@ -287,7 +287,7 @@ def current() -> Trace:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""What functions do on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
+"""Implementations of functions on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
 
 EFFECTS: set[Any] = set()
 """Functions of ``FUNCTIONS`` that are always recorded; others run while compiling if all arguments are known."""
@@ -320,7 +320,7 @@ def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 ALWAYS: dict[Any, Callable[..., Any]] = {}
-"""What functions of morula do in a traced program, whatever their arguments: ``ALWAYS[pullback](trace, f, x)``."""
+"""Implementations of morula's own functions, used in every traced program: ``ALWAYS[pullback](trace, f, x)``."""
 
 
 def always_traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

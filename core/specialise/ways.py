@@ -34,7 +34,7 @@ MOST = 24
 _OPAQUE = (type, ModuleType, ast.AST, Trace, Value, Operation, Block, np.ndarray, np.generic)
 
 _OF_IMPORTS = ("__loader__", "__spec__", "__builtins__")
-"""What the import system puts into a module's namespace; a loader may lead to all that a test runner or a notebook holds."""
+"""Names that the import system sets in a module; a loader may refer to everything that a test runner or notebook holds."""
 
 
 class Fork(BaseException):

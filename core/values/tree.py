@@ -367,7 +367,7 @@ class _Walk:
         return self.new(new)
 
     def parts(self, kind: Kind, x: Any, other: Any, path: Path) -> dict[Any, Any] | None:
-        """What ``other`` holds where the tree holds ``x``."""
+        """Return the entries of ``other``, the counterpart of ``x``, by key."""
         if other is None and not self.is_exact:
             return None
         is_of_class = type(other) is type(x) if self.is_exact else isinstance(other, type(x))

@@ -1,4 +1,4 @@
-"""What the tape knows of opaque calls: functions without rule or source, and objects that keep values inside C code.
+"""Records of opaque calls on the tape: functions without rule or source, and objects that keep values inside C code.
 
 They run (``opaque_calls``), and the tape records their results together with their inputs.  An error is raised only if a
 cotangent reaches a result that depends on a differentiated argument.  The dependence is found after the run from the tape,

@@ -1,4 +1,4 @@
-"""What functions, methods, operators and indices of Python, NumPy and SciPy do on traced values.
+"""Functions, methods, operators and indices of Python, NumPy and SciPy on traced values.
 
 Each file covers one area and registers its functions in the tables of ``core/specialise/traced.py``.  A body takes the
 trace and then the function's own arguments: any mix of traced values, numbers, arrays and lists.  It gets their IR
