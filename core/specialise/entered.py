@@ -189,9 +189,27 @@ class _Gradient(Build):
             return None
         if isinstance(layout, (Hole, Again)):
             return super().build(layout)
-        if isinstance(layout.names, tuple) or issubclass(layout.kind, (list, tuple)):
-            return self.trace.new(super().build(layout))
-        return None  # a bound method
+        if issubclass(layout.kind, MethodType):
+            return None
+        made = self.partial(layout) if layout.kind is functools.partial else self.trace.new(super().build(layout))
+        if issubclass(layout.kind, (list, tuple, dict)) or self.has_gradient(layout):
+            return made
+        self.made[layout.number] = None
+        return None
+
+    def partial(self, layout: Holder) -> Any:
+        """Return a ``functools.partial`` of the same function; a function written in Python has no gradient of its own."""
+        function, *parts = layout.parts
+        made = [self.build(part) for part in parts]
+        n = len(made) - len(layout.names)
+        called = function.value if isinstance(function, Fixed) else self.build(function)
+        return functools.partial(called, *made[:n], **dict(zip(layout.names, made[n:])))
+
+    def has_gradient(self, layout: Layout) -> bool:
+        """Return whether anything in a part of the argument has a gradient."""
+        if isinstance(layout, Hole):
+            return self.leaves[layout.index] is not None
+        return isinstance(layout, Holder) and any(map(self.has_gradient, layout.parts))
 
 
 class Restore:

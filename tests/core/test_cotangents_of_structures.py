@@ -64,3 +64,31 @@ def test_a_cotangent_of_another_length_is_refused():
     back = mo.pullback(lambda x: deque([x, x]), 1.0)[1]
     with pytest.raises(mo.BadInput, match="its cotangent must be one too"):
         back(deque([1.0]))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_object_that_holds_no_number_has_the_gradient_none(path):
+    names, empty = ["a"], Line("a", None)
+    given = {
+        "x": 2.0,
+        "empty": empty,
+        "the same": empty,
+        "nested": Line("a", [Line(None, True)]),
+        "half": Line("a", Line(None, 2.0)),
+        "with names": Line(names, None),
+        "names": names,
+        "partial": partial(max, "a"),
+        "tuple": ("a", None),
+    }
+    found = run_on(path)(mo.grad(lambda p: p["x"] ** 2))(given)
+    assert found == {
+        "x": 4.0,
+        "empty": None,
+        "the same": None,
+        "nested": None,
+        "half": Line(None, Line(None, 0.0)),
+        "with names": None,
+        "names": [None],
+        "partial": None,
+        "tuple": (None, None),
+    }
