@@ -189,13 +189,12 @@ class _Gradient(Build):
             return None
         if isinstance(layout, (Hole, Again)):
             return super().build(layout)
-        if issubclass(layout.kind, MethodType):
+        if not issubclass(layout.kind, (list, tuple, dict)) and not self.has_gradient(layout):
+            self.made[layout.number] = None
+            for part in layout.parts:  # an entry may occur elsewhere too
+                self.build(part)
             return None
-        made = self.partial(layout) if layout.kind is functools.partial else self.trace.new(super().build(layout))
-        if issubclass(layout.kind, (list, tuple, dict)) or self.has_gradient(layout):
-            return made
-        self.made[layout.number] = None
-        return None
+        return self.partial(layout) if layout.kind is functools.partial else self.trace.new(super().build(layout))
 
     def partial(self, layout: Holder) -> Any:
         """Return a ``functools.partial`` of the same function; a function written in Python has no gradient of its own."""

@@ -92,3 +92,27 @@ def test_an_object_that_holds_no_number_has_the_gradient_none(path):
         "partial": None,
         "tuple": (None, None),
     }
+
+
+class Scaling:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def applied(self, y):
+        return self.factor * y
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_bound_method_has_the_gradient_of_its_object(path):
+    def slope(p):
+        return mo.grad(lambda p: p["method"](3.0) * p["x"])(p)["method"].__self__.factor
+
+    assert run_on(path)(slope)({"method": Scaling(2.0).applied, "x": 5.0}) == 15.0
+    found = run_on(path)(mo.grad(lambda p: p["x"] ** 2))({"method": Scaling("a").applied, "x": 5.0})
+    assert found == {"method": None, "x": 10.0}
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_a_compiled_function_returns_no_gradient_of_a_bound_method(path):
+    with pytest.raises(mo.BadInput, match="compiled code returns a method, which holds numbers"):
+        run_on(path)(mo.grad(lambda method: method(3.0)))(Scaling(2.0).applied)
