@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
-from ..values.attributes import has_dict
+from ..values.attributes import attributes, has_dict
 from ..values.holders import blank
 from ..values.items import base_of, count_of, entries_of, items_of
 from ..values.layout import STATIC, held_by
@@ -105,9 +105,11 @@ class Results:
                     )
 
     def plan_of_holder(self, x: Any) -> Plan:
+        if isinstance(x, (list, tuple)) and type(x) not in (list, tuple):
+            return self.plan_of_sequence(x)
         if isinstance(x, (list, tuple)):
             parts = [self.plan(e) for e in items_of(x)]
-            kind: Any = getattr(type(x), "_make", type(x))
+            kind: Any = type(x)
             return lambda results, leaves, objects: kind([p(results, leaves, objects) for p in parts])
         if isinstance(x, dict):
             self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
@@ -155,17 +157,33 @@ class Results:
         which, options = self.plan(x.which), [self.plan(o) for o in x.options]
         return lambda results, leaves, objects: options[which(results, leaves, objects)](results, leaves, objects)
 
+    def plan_of_sequence(self, x: Any) -> Plan:
+        """Return how a list or tuple of a subclass is made: without running methods of the class."""
+        parts, kind = [self.plan(e) for e in items_of(x)], type(x)
+        named = [(name, self.plan(e)) for name, e in attributes(x)]
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            items = [p(results, leaves, objects) for p in parts]
+            made: Any = tuple.__new__(kind, items) if issubclass(kind, tuple) else blank(kind)
+            if isinstance(made, list):
+                list.extend(made, items)
+            for name, plan in named:
+                object.__setattr__(made, name, plan(results, leaves, objects))
+            return made
+
+        return build
+
     def plan_of_dict(self, x: Any) -> Plan:
         """Return how a dict of a subclass is made."""
         entries = {k: self.plan(e) for k, e in entries_of(x)}
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
             form.default_factory = python_function(x.default_factory)
-        attributes = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
+        named = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
             made = of_entries(form, {k: p(results, leaves, objects) for k, p in entries.items()})
-            for name, plan in attributes.items():
+            for name, plan in named.items():
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
 
@@ -189,12 +207,12 @@ class Results:
         return len(self.values) - 1
 
     def instance(self, x: Any) -> Plan:
-        attributes = {k: self.plan(e) for k, e in _parts(x).items()}
+        named = {k: self.plan(e) for k, e in _parts(x).items()}
         kind = type(x)
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
             made = blank(kind)
-            for name, plan in attributes.items():
+            for name, plan in named.items():
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
 

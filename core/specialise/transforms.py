@@ -25,8 +25,9 @@ from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
-from ..values.attributes import attributes
+from ..values.attributes import WithAttributes, attributes
 from ..values.holders import Objects, is_engines_own, kind_of
+from ..values.items import entries_of, items_of
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
@@ -78,6 +79,9 @@ class Pull:
                     "ambiguous; return one kind of value"
                 )
             y, dy = y.options, dy.options
+        if type(y) is WithAttributes:
+            self.seed(y.container, dy, seeds)
+            y, dy = SimpleNamespace(**y.attributes), SimpleNamespace(**dict(attributes(dy)))
         if isinstance(y, (list, tuple)):
             if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
                 raise BadInput(f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too")
@@ -223,6 +227,9 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
     objects = {} if objects is None else objects
     if type(y) is Choice:
         return Choice(y.which, [_shown(o, objects) for o in y.options])
+    if isinstance(y, (tuple, list, dict)) and type(y) not in (tuple, list, dict) and (named := attributes(y)):
+        plain = tuple(y) if isinstance(y, tuple) else list(items_of(y)) if isinstance(y, list) else dict(entries_of(y))
+        return WithAttributes(_shown(plain, objects), {name: _shown(e, objects) for name, e in named})
     if isinstance(y, tuple):
         return getattr(y, "_make", type(y))([_shown(e, objects) for e in y])
     if isinstance(y, list):

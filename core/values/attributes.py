@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, NamedTuple
 
 MISSING = object()
 """Stands for an attribute that does not exist."""
 
 IS_SEQUENCE, IS_MAPPING, IS_ITS_OWN = 1 << 5, 1 << 6, 1 << 22
 """Type flags (``tp_flags``) that determine how a class matches patterns of ``match``."""
+
+
+class WithAttributes(NamedTuple):
+    """A snapshot of a list, tuple or dict of a derived class: the built-in container, and the attributes by name."""
+
+    container: Any
+    attributes: dict[str, Any]
 
 
 def attributes(x: Any) -> list[tuple[str, Any]]:

@@ -20,10 +20,30 @@ class Line:
     offset: Any
 
 
+class Named(list):
+    pass
+
+
+class NamedPair(tuple):
+    pass
+
+
+class NamedTable(dict):
+    pass
+
+
+def with_attribute(container, b):
+    container.b = b
+    return container
+
+
 MADE = {
     "object": lambda a, b: Line(a, b),
     "namespace": lambda a, b: SimpleNamespace(a=a, b=b),
     "objects in a list": lambda a, b: [Line(a, "name"), {"b": Line(None, b)}],
+    "list with an attribute": lambda a, b: with_attribute(Named([a]), b),
+    "tuple with an attribute": lambda a, b: with_attribute(NamedPair([a]), b),
+    "dict with an attribute": lambda a, b: with_attribute(NamedTable(a=a), b),
     "deque": lambda a, b: deque([a, b]),
     "partial": lambda a, b: partial(max, a, key=b),
     "view of a dict": lambda a, b: MappingProxyType({"a": a, "b": b}),

@@ -192,3 +192,26 @@ def test_arguments_and_results_of_such_classes(target):
     assert plain(args) == plain(others)
     gradient = mo.grad(total, (0, 1, 2, 3))
     assert plain(mo.jit(gradient, target=target)(*given())) == plain(gradient(*given()))
+
+
+class Series(list):
+    def __init__(self, items, unit):
+        super().__init__(items)
+        self.unit, self.total = unit, sum(items)
+
+
+class Point(tuple):
+    def __new__(cls, x, y):
+        return super().__new__(cls, (x, y))
+
+    def __init__(self, x, y):
+        self.length = (x * x + y * y) ** 0.5
+
+
+def test_a_result_of_a_derived_class_keeps_its_attributes(target):
+    def f(x):
+        return Series([x, 2.0 * x], "m"), Point(3.0 * x, 4.0 * x)
+
+    found, expected = mo.jit(f, target=target)(1.5), f(1.5)
+    for one, other in zip(found, expected, strict=True):
+        assert type(one) is type(other) and one == other and vars(one) == vars(other)

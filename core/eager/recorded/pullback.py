@@ -19,7 +19,7 @@ from ...recursion import DeepRecursion
 from ...rules.connected import connected
 from ...rules.registry import HANDLERS
 from ...source.requirements import result_is_none
-from ...values.attributes import public_names
+from ...values.attributes import WithAttributes, attributes, public_names
 from ...values.cotangents import conform
 from ...values.numbers import REAL, call_on
 from ...values.silence import silently
@@ -313,6 +313,11 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         raise result_is_none()
     if type(dy) is float and type(y) in REAL:
         table.add(y, dy)
+    elif type(y) is WithAttributes:
+        seed(table, y.container, dy)
+        given = dict(attributes(dy))
+        for name, value in y.attributes.items():
+            seed(table, value, given.get(name))
     elif isinstance(y, (tuple, list)):
         parts = dy if isinstance(dy, (tuple, list)) else parts_of(dy)
         if parts is None or len(parts) != len(y):

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput, two_arguments
-from ...values.attributes import attributes
+from ...values.attributes import WithAttributes, attributes
 from ...values.holders import CONSTANTS, Attribute, Kind, Objects, Recursion, kind_of, set_entry, unrolled
 from ...values.items import count_of
 from ...values.memory import owner
@@ -363,6 +363,12 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
         return x
     if id(x) in done:
         return done[id(x)]
+    if isinstance(x, (tuple, list, dict)) and type(x) not in (tuple, list, dict) and (named := attributes(x)):
+        own: dict[str, Any] = {}
+        for name, e in named:
+            own[name] = yield _as_it_is(e, done)
+        plain = tuple(x) if isinstance(x, tuple) else list(x) if isinstance(x, list) else dict(x)
+        return WithAttributes((yield _as_it_is(plain, done)), own)
     if isinstance(x, tuple):
         parts = []
         for e in x:
