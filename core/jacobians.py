@@ -136,7 +136,8 @@ def _rows(back: Back, y: Any, k: int, results: list[Any], x: Any) -> Any:
         dy = np.zeros(size, dtype)
         dy[i] = 1
         for whole, row in zip(found, _gradients(x, pull(np.reshape(dy, shape)))):
-            whole[i] = row
+            if row is not None:
+                whole[i] = row
     return _with_variables(x, [np.reshape(whole, (*shape, *np.shape(whole)[1:])) for whole in found])
 
 

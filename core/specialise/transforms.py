@@ -228,8 +228,14 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
     if type(y) is Choice:
         return Choice(y.which, [_shown(o, objects) for o in y.options])
     if isinstance(y, (tuple, list, dict)) and type(y) not in (tuple, list, dict) and (named := attributes(y)):
-        plain = tuple(y) if isinstance(y, tuple) else list(items_of(y)) if isinstance(y, list) else dict(entries_of(y))
-        return WithAttributes(_shown(plain, objects), {name: _shown(e, objects) for name, e in named})
+        if id(y) not in objects:
+            objects[id(y)] = shown = WithAttributes({} if isinstance(y, dict) else [], {})
+            if isinstance(y, dict):
+                shown.container.update((k, _shown(e, objects)) for k, e in entries_of(y))
+            else:
+                shown.container.extend(_shown(e, objects) for e in items_of(y))
+            shown.attributes.update((name, _shown(e, objects)) for name, e in named)
+        return objects[id(y)]
     if isinstance(y, tuple):
         return getattr(y, "_make", type(y))([_shown(e, objects) for e in y])
     if isinstance(y, list):

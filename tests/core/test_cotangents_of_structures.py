@@ -136,3 +136,16 @@ def test_a_bound_method_has_the_gradient_of_its_object(path):
 def test_a_compiled_function_returns_no_gradient_of_a_bound_method(path):
     with pytest.raises(mo.BadInput, match="compiled code returns a method, which holds numbers"):
         run_on(path)(mo.grad(lambda method: method(3.0)))(Scaling(2.0).applied)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_result_that_refers_to_itself(path):
+    def circular(x):
+        node = with_attribute(Named([x * x]), None)
+        node.b = Line(x, node)
+        return node
+
+    def pulled(x):
+        return mo.pullback(circular, x)[1](with_attribute(Named([1.0]), Line(10.0, None)))[0]
+
+    assert run_on(path)(pulled)(3.0) == 16.0

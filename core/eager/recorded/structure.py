@@ -32,7 +32,7 @@ import numpy as np
 from ...errors import BadInput, two_arguments
 from ...values.attributes import WithAttributes, attributes
 from ...values.holders import CONSTANTS, Attribute, Kind, Objects, Recursion, kind_of, set_entry, unrolled
-from ...values.items import count_of
+from ...values.items import count_of, entries_of, items_of
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on
 from ...values.reachable import is_foreign
@@ -364,11 +364,16 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
     if id(x) in done:
         return done[id(x)]
     if isinstance(x, (tuple, list, dict)) and type(x) not in (tuple, list, dict) and (named := attributes(x)):
-        own: dict[str, Any] = {}
+        made = done[id(x)] = WithAttributes({} if isinstance(x, dict) else [], {})
+        if isinstance(x, dict):
+            for key, e in entries_of(x):
+                made.container[key] = yield _as_it_is(e, done)
+        else:
+            for e in items_of(x):
+                made.container.append((yield _as_it_is(e, done)))
         for name, e in named:
-            own[name] = yield _as_it_is(e, done)
-        plain = tuple(x) if isinstance(x, tuple) else list(x) if isinstance(x, list) else dict(x)
-        return WithAttributes((yield _as_it_is(plain, done)), own)
+            made.attributes[name] = yield _as_it_is(e, done)
+        return made
     if isinstance(x, tuple):
         parts = []
         for e in x:
