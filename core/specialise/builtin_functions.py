@@ -24,6 +24,7 @@ from .called_back import storing
 from .contents import opened
 from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
+from .frames import OF_FRAMES
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
 from .items import are_alike, insert_missing, is_index, item_at, present_or_missing, put_at
@@ -146,6 +147,8 @@ def _callable(trace: Any, x: Any) -> bool:
 
 
 def _map(trace: Any, function: Any, *iterables: Any) -> Any:
+    if not iterables:
+        raise TypeError("map() must have at least two arguments.")
     return trace.new(Map(function, [iterator_of(trace, x) for x in iterables]))
 
 
@@ -437,7 +440,10 @@ def take_dict(trace: Any, x: Any) -> None:
         trace.owners[id(x.__dict__)] = x
 
 
-def _vars(trace: Any, x: Any) -> Any:
+def _vars(trace: Any, *objects: Any) -> Any:
+    if not objects:
+        return OF_FRAMES[locals](trace)
+    (x,) = objects
     take_dict(trace, x)
     return trace.objects.attributes_of(x)
 
@@ -476,6 +482,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     copy.deepcopy: deep,
     alike: lambda trace, x, y: trace.expressions.alike(x, y),
     vars: _vars,
+    **OF_FRAMES,
     functools.cmp_to_key: _cmp_to_key,
     iter: _iter,
     enumerate: _enumerate,

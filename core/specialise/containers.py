@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..values.attributes import bound_to
+from ..values.items import are_in_one_order
 from .arguments import has_traced
 from .choices import narrowed
 from .contents import CHANGING
@@ -16,12 +17,12 @@ from .identity import has_choice, refuse_as_key
 from .instances import is_instance
 from .lists_in_python import METHODS, insert
 from .scopes import UNBOUND, Conflict, Late
-from .state import content, put
+from .state import RAW, content, put
 from .traced import NeedsConcrete, Scalar
 
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
-CONTAINERS = (list, dict, set, deque)
+CONTAINERS = (list, dict, set, deque, *RAW)
 
 
 class Containers:
@@ -136,7 +137,7 @@ class Containers:
             same = (
                 len(before) == len(now)
                 and same_entries(before, now)
-                and (not isinstance(x, dict) or list(before) == list(now))
+                and (not isinstance(x, dict) or are_in_one_order(before, now))
             )
         if same:
             return

@@ -431,6 +431,7 @@ class Expressions:
     def comprehend(self, node: Any, add: Callable[[], None]) -> None:
         first = self.expression(node.generators[0].iter)
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
+        scope.is_comprehension = True
         self.trace.new(scope.vars)
         self.trace.scopes.append(scope)
         try:

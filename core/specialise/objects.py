@@ -11,13 +11,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..faults import kind_of
 from ..source.definitions import describe
 from ..values.attributes import has_dict
+from .arguments import has_traced
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
-from .instances import Slots, is_instance
+from .instances import Slots, is_instance, is_of_python
 from .scopes import UNBOUND, Choice, Closure, Late
 from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Traced, current
@@ -35,6 +38,9 @@ LIBRARIES = frozenset(
         "builtins",
         "copy",
         "collections",
+        "importlib",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
     )
 )
 """Packages whose functions are called at once if no argument is traced."""
@@ -66,7 +72,9 @@ class Objects:
         is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
-        if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
+        holds_unknown = is_of_python(cls) and not issubclass(cls, np.ndarray) and has_traced((args, kwargs))
+        is_called_at_once = cls.__module__ == "builtins" or cls.__module__ == "numpy" and not holds_unknown
+        if is_called_at_once or of_c or own_call:
             return self.trace.uninterpreted.call_real(cls, args, kwargs)
         new, init = cls.__new__, cls.__init__
         if is_error:
@@ -136,7 +144,8 @@ class Objects:
         if isinstance(x, Traced):
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            if not hasattr(kind, name):
+            is_traced = name in ATTRIBUTES or name in METHODS
+            if not hasattr(kind, name) or not is_traced and not hasattr(like(x), name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             if name == "__class__":
                 return kind
@@ -144,6 +153,8 @@ class Objects:
                 return ATTRIBUTES[name](self.trace, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
+            if name in ("__doc__", "__module__"):
+                return getattr(kind, name)
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )

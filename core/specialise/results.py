@@ -15,7 +15,7 @@ from ..ir.dynamic import Value
 from ..ir.traced_text import Text
 from ..values.attributes import has_dict
 from ..values.holders import blank
-from ..values.items import base_of, count_of, entries_of, items_of
+from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
 from .forms import of_entries
@@ -240,11 +240,12 @@ class Results:
                     f"whether an argument has the attribute {late} depends on a condition that is not known while compiling; set it on both "
                     "paths"
                 )
-            if isinstance(x, dict) and (late is not None or list(before) != list(after) or id(x) in trace.disordered):
+            is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
+            if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]
-            if changed or gone or isinstance(x, dict) and list(before) != list(after):
+            if changed or gone or isinstance(x, dict) and is_reordered:
                 self.knows_objects = True
                 found.append((number, _update(type(x), changed, gone, self.order(x, before, changed))))
         return found
@@ -255,7 +256,7 @@ class Results:
             return []
         keys = list(items_of(x))
         kept = [k for k in before if dict.__contains__(x, k)]
-        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if a != b), len(kept))
+        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if not is_same_key(a, b)), len(kept))
         return keys[start:] if start < len(kept) else []
 
 
