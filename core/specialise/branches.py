@@ -19,6 +19,7 @@ from .forms import of_items, same_constant
 from .identity import Candidates
 from .instances import is_instance
 from .iterators import VIEWS, Iterator
+from .keys import refuse_change_of_key
 from .merging import Merger
 from .numbers import Numbers
 from .outside import Outside
@@ -108,6 +109,7 @@ class Branches(Raising):
     def touch(self, holder: Any) -> None:
         """Save a holder's content and refuse the change if it is not allowed; to be called before every change."""
         holder = self.owners.get(id(holder), holder)
+        refuse_change_of_key(self, holder)
         self.outside.change(self, holder)
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
@@ -308,10 +310,18 @@ class Branches(Raising):
             if any(self.made_in(holder) is s.changes for s in sides):
                 continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else present(holder) for s in sides]
+            self.note_kept(holder, *held)
             merged.append((holder, self.merged_content(merger, holder, *held)))
         for holder, content_after in merged:
             self.save(holder)
             put(holder, content_after)
+
+    def note_kept(self, holder: Any, a: Any, b: Any) -> None:
+        """Note the places of an outside dict or object where one branch has left the value that was found there."""
+        if isinstance(a, dict) and id(holder) in self.outside.changed:
+            for key in a.keys() & b.keys():
+                if a[key] is not b[key]:
+                    self.outside.keep(holder, key)
 
     def unless_unknown(self, way: Callable[[], Any]) -> Any:
         try:

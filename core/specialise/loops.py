@@ -234,6 +234,7 @@ class Loop:
                         new.append(Slot(holder, k, "carried"))
         for slot in new:
             slot.begin()
+            self.trace.outside.keep(slot.holder, slot.key)
         self.slots += new
         if new:
             raise Retry(self)

@@ -167,7 +167,7 @@ class Objects:
             if assigned is not UNBOUND:
                 return assigned
             if name not in x.__dict__ and not hasattr(x, name):
-                self.trace.outside.miss(x.__dict__, name)
+                self.trace.outside.miss(self.trace, x.__dict__, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.trace.outside.read(self.trace, x.__dict__, name, found)
@@ -180,7 +180,7 @@ class Objects:
                 text = f"'{kind_of(x)}' object has no attribute '{name}'"
                 found = self.trace.expressions.settled(own, name, AttributeError, text)
                 return self.trace.outside.read(self.trace, own, name, found)
-            self.trace.outside.miss(own, name)
+            self.trace.outside.miss(self.trace, own, name)
         if name == "__dict__":
             take_dict(self.trace, x)
             if self.trace.outside.is_outside(x):
@@ -214,9 +214,9 @@ class Objects:
                 )
         elif isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x):
             if name not in Slots(x):
-                self.trace.outside.miss(Slots(x), name)
+                self.trace.outside.miss(self.trace, Slots(x), name)
         elif isinstance(held, dict) and self.trace.outside.is_outside(x):
-            self.trace.outside.miss(held, name)  # guards that no attribute of the object hides the class's
+            self.trace.outside.miss(self.trace, held, name)  # guards that no attribute of the object hides the class's
         if isinstance(static, property) and static.fget is not None:
             return self.trace.call(static.fget, x)
         if isinstance(static, functools.cached_property):
