@@ -44,6 +44,12 @@ _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.one
 _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions are assumed never to be replaced."""
 
+_DESCRIPTORS = (
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 
 
@@ -143,6 +149,9 @@ class Calls:
             return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
+            if isinstance(owner, _DESCRIPTORS) and function.__name__ == "__get__" and isinstance(args[0], Traced):
+                function(like(args[0]), *args[1:], **kwargs)  # raises what Python raises
+                return self.trace.attribute(args[0], owner.__name__)
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
                 inside = self.from_outside(owner)
                 if inside is not owner:  # an array of objects or texts stays what it is
@@ -160,6 +169,8 @@ class Calls:
             x, owner = args[0], function.__objclass__
             if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
                 x = self.from_outside(x)
+            if isinstance(x, Traced) and function is object.__getattribute__:
+                return self.trace.attribute(*args)
             if isinstance(x, Traced) and issubclass(python_type(x), owner):
                 is_numpys = owner in (int, float, complex) and not x.type.weak
                 x = self.call(owner, x) if is_numpys else x
@@ -174,7 +185,7 @@ class Calls:
             if isinstance(function, (Traced, np.generic)):
                 like(function)() if isinstance(function, Traced) else function()  # raises Python's own error
             raise TypeError(f"'{kind_of(function)}' object is not callable")
-        if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
+        if isinstance(method, types.FunctionType):
             return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
@@ -239,6 +250,7 @@ class Calls:
 
         def run(args: Any, kwargs: Any) -> Any:
             scope = Scope(local_names(function.node), function.scope, None, function.__name__)
+            scope.callee = function
             self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
             return self.run_body(scope, function.node)
 

@@ -11,13 +11,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..faults import kind_of
 from ..source.definitions import describe
 from ..values.attributes import has_dict
+from .arguments import has_traced
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
-from .instances import Slots, is_instance
+from .instances import Slots, is_instance, is_of_python
 from .scopes import UNBOUND, Choice, Closure, Late
 from .traced import ATTRIBUTES, METHODS, Traced, current
 
@@ -34,6 +37,9 @@ LIBRARIES = frozenset(
         "builtins",
         "copy",
         "collections",
+        "importlib",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
     )
 )
 """Packages whose functions are called at once if no argument is traced."""
@@ -65,7 +71,9 @@ class Objects:
         is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
-        if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
+        holds_unknown = is_of_python(cls) and not issubclass(cls, np.ndarray) and has_traced((args, kwargs))
+        is_called_at_once = cls.__module__ == "builtins" or cls.__module__ == "numpy" and not holds_unknown
+        if is_called_at_once or of_c or own_call:
             return self.trace.uninterpreted.call_real(cls, args, kwargs)
         new, init = cls.__new__, cls.__init__
         if is_error:
@@ -135,7 +143,8 @@ class Objects:
         if isinstance(x, Traced):
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            if not hasattr(kind, name):
+            is_traced = name in ATTRIBUTES or name in METHODS
+            if not hasattr(kind, name) or not is_traced and not hasattr(like(x), name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             if name == "__class__":
                 return kind
@@ -143,6 +152,8 @@ class Objects:
                 return ATTRIBUTES[name](self.trace, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
+            if name in ("__doc__", "__module__"):
+                return getattr(kind, name)
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )
@@ -153,7 +164,7 @@ class Objects:
             if assigned is not UNBOUND:
                 return assigned
             if name not in x.__dict__ and not hasattr(x, name):
-                self.trace.outside.miss(x.__dict__, name)
+                self.trace.outside.miss(self.trace, x.__dict__, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.trace.outside.read(self.trace, x.__dict__, name, found)
@@ -166,7 +177,7 @@ class Objects:
                 text = f"'{kind_of(x)}' object has no attribute '{name}'"
                 found = self.trace.expressions.settled(own, name, AttributeError, text)
                 return self.trace.outside.read(self.trace, own, name, found)
-            self.trace.outside.miss(own, name)
+            self.trace.outside.miss(self.trace, own, name)
         if name == "__dict__":
             take_dict(self.trace, x)
             if self.trace.outside.is_outside(x):
@@ -200,9 +211,9 @@ class Objects:
                 )
         elif isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x):
             if name not in Slots(x):
-                self.trace.outside.miss(Slots(x), name)
+                self.trace.outside.miss(self.trace, Slots(x), name)
         elif isinstance(held, dict) and self.trace.outside.is_outside(x):
-            self.trace.outside.miss(held, name)  # guards that no attribute of the object hides the class's
+            self.trace.outside.miss(self.trace, held, name)  # guards that no attribute of the object hides the class's
         if isinstance(static, property) and static.fget is not None:
             return self.trace.call(static.fget, x)
         if isinstance(static, functools.cached_property):

@@ -19,8 +19,9 @@ from ..errors import ENGINE, BadInput
 from ..faults import kind_of
 from ..source.definitions import is_of_library
 from ..values.items import item_of
-from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
+from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_equal_in_form, is_unchanged
 from .instances import Slots, held_by_instance, is_instance
+from .keys import fixed
 from .outside_variables import Variables
 from .state import content, put
 from .traced import Traced
@@ -90,6 +91,27 @@ class Alike(Source):
             return False
 
 
+class EqualInForm(Source):
+    """The guard of an object that each run of the program replaces: another one may be there that holds the same."""
+
+    def holds(self) -> bool:
+        try:
+            return is_equal_in_form(self.read(), self.found, set())
+        except (LookupError, ValueError):
+            return False
+
+
+class Present(Source):
+    """The guard of a key or attribute that the program only overwrites: it is there, with any value."""
+
+    def holds(self) -> bool:
+        try:
+            self.read()
+        except (LookupError, ValueError):
+            return False
+        return True
+
+
 class Code(Source):
     """The guard of a function's code or defaults, which may be replaced (e.g. by reloading a module in place)."""
 
@@ -118,11 +140,13 @@ class Outside:
         self.attributes: dict[type, Any] = {}
         self.static: dict[int, Any] = {}
         self.has_containers = False
-        self.is_compared = False  # by ``is``, with an object of the program
+        self.compared: set[int] = set()  # the ids of objects that are compared by ``is`` with those of the program
         self.entered: dict[int, Any] = {}  # outside holders being differentiated through copies
         self.variables = Variables()
         self.locks = 0  # how many the program holds
         self.varying: set[Any] = set()  # the places of numbers that the program changes
+        self.replaced: list[tuple[Any, ...]] = []  # the changed places of outside holders
+        self.kept: set[tuple[int, Any]] = set()  # the changed places whose old values are part of the new ones
         self.changed: dict[int, tuple[Any, Any, Any]] = {}
         """Outside holders that the program changes, with their contents before, as found and as the program's values."""
 
@@ -148,6 +172,7 @@ class Outside:
             if source.holder is not holder or source.key != key:
                 self.guards.setdefault(_place(holder, key), Alike(holder, key, source))
             return array
+        key = fixed(trace, key)
         place = _place(holder, key)
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
@@ -181,10 +206,18 @@ class Outside:
             if function.__defaults__:
                 self.guards["defaults", id(function)] = Code(function, "__defaults__")
 
-    def miss(self, holder: Any, key: Any) -> None:
+    def find(self, trace: Any, holder: Any, key: Any) -> None:
+        """Guard that a dict, or an object, has a key, whatever it holds there."""
+        before = self.before(holder)
+        if before is None or key in before:
+            key = fixed(trace, key)
+            self.guards.setdefault(("present", id(holder), key), Present(holder, key, None))
+
+    def miss(self, trace: Any, holder: Any, key: Any) -> None:
         """Guard that a dict, or an object's slots, does not have a key."""
         before = self.before(holder)
         if before is None or key not in before:
+            key = fixed(trace, key)
             self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
 
     def before(self, holder: Any) -> Any:
@@ -269,6 +302,10 @@ class Outside:
                 "argument, and hold the lock around the call"
             )
 
+    def keep(self, holder: Any, key: Any) -> None:
+        """Note that a value which replaces the one at ``holder[key]`` is made of it, or may be it."""
+        self.kept.add((id(holder), key))
+
     def changes(self, trace: Any) -> list[tuple[Any, Any, Any]]:
         """Return the changed holders with their contents before and after; guard what the changes replace."""
         found = []
@@ -279,7 +316,11 @@ class Outside:
                 for key, x in before.items():
                     place = slots if isinstance(holder, dict) or key in slots else Slots(holder)
                     if key not in after or after[key] is not inside[key]:
-                        self.read(trace, place, key, x)
+                        self.replaced.append(_place(place, fixed(trace, key)))
+                        if key in after and (id(holder), key) not in self.kept and type(x) not in VARYING:
+                            self.find(trace, place, key)
+                        else:
+                            self.read(trace, place, key, x)
                         if key in after and type(x) in VARYING:
                             self.varying.add(_identity(place, key))
             found.append((holder, inside, after))
@@ -289,6 +330,17 @@ class Outside:
         if trace.varying is not None and not self.varying <= trace.varying:
             raise Varying(frozenset(self.varying | trace.varying))
         return found
+
+    def loosen(self, kept: set[int]) -> None:
+        """Let objects that each run replaces be compared by what they hold; ``kept`` are those in the program's results.
+
+        The program may depend on such an object's identity only if it compares, changes or returns it.
+        """
+        for place in self.replaced:
+            guard = self.guards.get(place)
+            if type(guard) is Source and is_instance(guard.found):
+                if id(guard.found) not in (kept | self.compared | self.changed.keys()):
+                    self.guards[place] = EqualInForm(guard.holder, guard.key, guard.found)
 
     def restore(self) -> None:
         """Give the outside holders that were changed while tracing their contents back."""

@@ -126,6 +126,7 @@ class Interpreter(Branches):
         self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
+        self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = False
         self.may_choose = False
@@ -442,7 +443,8 @@ def _traced(
     shown = {*places, *results.arrays.shown}
     given = [*((place[p], x, originals[trace.positions[p]]) for p, x in arrays),
              *((i, x, s.found) for i, (s, x) in enumerate(hidden, len(kept)) if isinstance(x, Array))]  # fmt: skip
-    has_one_memory = not (written or updates or trace.differentiates or trace.outside.is_compared)
+    trace.outside.loosen(results.constants)
+    has_one_memory = not (written or updates or trace.differentiates or trace.outside.compared)
     return Program(
         function,
         kept,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -14,8 +14,8 @@ from ..faults import kind_of
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
 from ..values.attributes import attributes, has_dict
-from ..values.holders import blank
-from ..values.items import base_of, count_of, entries_of, items_of
+from ..values.holders import blank, layout_of_class
+from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
 from .forms import of_entries
@@ -46,6 +46,7 @@ class Results:
         self.knows_objects = False
         self.gives_numbers = False  # whether the result contains a number of the arguments
         self.outside: dict[int, Any] = {}  # the outside holders that the program changes
+        self.constants: set[int] = set()  # the objects that are results as they are
         self.changes: list[tuple[Any, Any, Any]] = []  # each with its contents before and after
         self.shared: dict[int, _Shared] = {}  # lists, dicts and objects in two places of the result
 
@@ -58,6 +59,7 @@ class Results:
         if isinstance(x, Traced):
             return self.leaf(x)
         if id(x) in self.outside:
+            self.constants.add(id(x))
             return lambda results, leaves, objects: x
         if id(x) in self.given:
             number = self.given[id(x)]
@@ -89,6 +91,7 @@ class Results:
             elif not isinstance(x, tuple):
                 continue
             waiting += _parts(x).values()
+            waiting += filter(_is_object, items_of(x)) if isinstance(x, dict) else ()
         self.refuse_names_on_a_path(seen)
         return self.plan(y)
 
@@ -115,7 +118,13 @@ class Results:
             self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
         if type(x) is dict:
             entries = {k: self.plan(e) for k, e in entries_of(x)}
-            return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+            keys = self.plans_of_keys(entries)
+            if keys is None:
+                return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+            both = list(zip(keys, entries.values()))
+            return lambda results, leaves, objects: {
+                k(results, leaves, objects): p(results, leaves, objects) for k, p in both
+            }
         if isinstance(x, dict):
             return self.plan_of_dict(x)
         if isinstance(x, deque):
@@ -137,7 +146,8 @@ class Results:
             )
         if isinstance(x, Closure):
             x = python_function(x)
-        if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
+        is_made = id(x) in self.trace.made and layout_of_class(type(x)) is object  # type: ignore[attr-defined]
+        if is_instance(x) and (is_made or _holds_traced(x, set())):
             return self.instance(x)
         if isinstance(x, Unfinished):
             raise BadInput("compiled code returns an iterator; return a list of its items")
@@ -151,6 +161,7 @@ class Results:
             raise BadInput(
                 f"compiled code returns a {kind_of(x)}, which holds numbers or functions of the program; return these themselves"
             )
+        self.constants.add(id(x))
         return lambda results, leaves, objects: x
 
     def plan_of_choice(self, x: Choice) -> Plan:
@@ -173,16 +184,22 @@ class Results:
 
         return build
 
+    def plans_of_keys(self, keys: Iterable[Any]) -> list[Plan] | None:
+        """Return how the keys of a dict are made; None if they are constants."""
+        return [self.plan(k) for k in keys] if any(map(_is_object, keys)) else None
+
     def plan_of_dict(self, x: Any) -> Plan:
         """Return how a dict of a subclass is made."""
         entries = {k: self.plan(e) for k, e in entries_of(x)}
+        keys = self.plans_of_keys(entries)
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
             form.default_factory = python_function(x.default_factory)
         named = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
-            made = of_entries(form, {k: p(results, leaves, objects) for k, p in entries.items()})
+            names = entries if keys is None else [k(results, leaves, objects) for k in keys]
+            made = of_entries(form, {k: p(results, leaves, objects) for k, p in zip(names, entries.values())})
             for name, plan in named.items():
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
@@ -248,7 +265,14 @@ class Results:
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]
             if changed or gone:
-                found.append((Itself(x), _update(type(x), changed, gone, self.order(x, before, changed))))
+                found.append(
+                    (
+                        Itself(x),
+                        _update(
+                            type(x), changed, gone, self.order(x, before, changed), self.new_keys(x, before, changed)
+                        ),
+                    )
+                )
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
@@ -259,14 +283,25 @@ class Results:
                     f"whether an argument has the attribute {late} depends on a condition that is not known while compiling; set it on both "
                     "paths"
                 )
-            if isinstance(x, dict) and (late is not None or list(before) != list(after) or id(x) in trace.disordered):
+            is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
+            if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
             changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
             gone = [k for k in before if k not in after]
-            if changed or gone or isinstance(x, dict) and list(before) != list(after):
+            if changed or gone or isinstance(x, dict) and is_reordered:
                 self.knows_objects = True
-                found.append((number, _update(type(x), changed, gone, self.order(x, before, changed))))
+                found.append(
+                    (
+                        number,
+                        _update(
+                            type(x), changed, gone, self.order(x, before, changed), self.new_keys(x, before, changed)
+                        ),
+                    )
+                )
         return found
+
+    def new_keys(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> dict[Any, Plan]:
+        return {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
 
     def order(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
@@ -274,7 +309,7 @@ class Results:
             return []
         keys = list(items_of(x))
         kept = [k for k in before if dict.__contains__(x, k)]
-        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if a != b), len(kept))
+        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if not is_same_key(a, b)), len(kept))
         return keys[start:] if start < len(kept) else []
 
 
@@ -308,7 +343,11 @@ class Itself:
         self.x = x
 
 
-def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:
+def _update(
+    kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any], keys: dict[Any, Plan]
+) -> Callable[..., None]:
+    """Return what changes a list, a dict or an object; ``keys`` tells how keys of a dict are made that are no constants."""
+
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
             if gone:
@@ -321,7 +360,8 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[A
             for k in gone:
                 base.__delitem__(x, k)
             for k, plan in changed.items():
-                base.__setitem__(x, k, plan(results, leaves, objects))
+                key = keys[k](results, leaves, objects) if k in keys else k
+                base.__setitem__(x, key, plan(results, leaves, objects))
             for k in order:
                 base.__setitem__(x, k, base.pop(x, k))
         else:
@@ -343,6 +383,11 @@ def _parts(x: Any) -> dict[Any, Any]:
     return {} if held is None or not isinstance(held[0], tuple) else dict(zip(held[0][1:], held[1]))
 
 
+def _is_object(key: Any) -> bool:
+    """Whether a key is, or contains, an object of a class in Python."""
+    return any(map(_is_object, items_of(key))) if isinstance(key, (tuple, frozenset)) else is_instance(key)
+
+
 def _holds_traced(x: Any, seen: set[int]) -> bool:
     if isinstance(x, (Traced, Choice, Closure)):
         return True
@@ -352,7 +397,7 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
     if isinstance(x, (list, tuple, deque)):
         return any(_holds_traced(e, seen) for e in items_of(x))
     if isinstance(x, dict):
-        return any(_holds_traced(e, seen) for _, e in entries_of(x))
+        return any(_holds_traced(e, seen) for entry in entries_of(x) for e in entry)
     if isinstance(x, Iterator):
         return True
     if isinstance(x, functools.partial):

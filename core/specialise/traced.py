@@ -90,7 +90,6 @@ class Traced:
     """A number or an array that is known only when the program runs."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
     __array_priority__ = 1000
     type: ArrayType
 
@@ -100,6 +99,11 @@ class Traced:
 
     def __bool__(self) -> bool:
         raise NeedsConcrete(current().value(self), "the truth value of a number")
+
+    def __hash__(self) -> int:
+        if Trace.stack and current().is_hashing:
+            raise NeedsConcrete(current().value(self), "the hash of a number")
+        return object.__hash__(self)
 
     def __index__(self) -> int:
         return current().concrete(self, "the value of an integer")
@@ -226,6 +230,7 @@ class Trace:
     overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
     asked: NeedsConcrete | None = None  # the last number that had to be known
+    is_hashing: bool = False  # whether the hash of a key is being computed, which must be known
     level: int = 0  # how many derivatives are taken of the traced code
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
@@ -370,4 +375,3 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Traced, f"__{_name}__", _binary(getattr(operator, _name))[0])
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Traced, f"__{_name}__", _unary(getattr(operator, _name)))
-Traced.__hash__ = object.__hash__  # type: ignore[method-assign]

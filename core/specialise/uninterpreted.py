@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from ..errors import BadInput
 from ..faults import in_words
 from ..source.definitions import describe
 from ..values.attributes import bound_to
+from ..values.items import items_of
 from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .containers import CONTAINERS, ON_ENTRIES
 from .generators import STATES, Generators
 from .impure import is_impure, refuse_effects
+from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
+from .keys import hashing
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
@@ -52,7 +56,8 @@ class Uninterpreted:
         before = [content(x) for x in holders]
         self.trace.called.append(function)
         try:
-            found = function(*args, **kwargs)
+            with hashing(self.trace) if not _makes_sets(function) else nullcontext():
+                found = function(*args, **kwargs)
         except NeedsConcrete as error:
             if function is min or function is max:
                 error.args = (f"the order of the lists or tuples that min or max compares; {INSTEAD}",)
@@ -76,15 +81,15 @@ class Uninterpreted:
         finally:
             self.trace.called.pop()
             for x, held in zip(holders, before):
-                self.trace.containers.note_change(x, held)
+                if self.trace.containers.note_change(x, held):
+                    self.check_keys(x)
         self.generators.save(function, args, found)
         if (
             isinstance(found, CONTAINERS)
             and id(found) not in self.trace.made
             and not self.trace.outside.is_outside(found)
         ):
-            if isinstance(found, (dict, set)):
-                self.trace.expressions.refuse_traced_keys(found)
+            self.check_keys(found)
             self.trace.new(found)
         elif hasattr(type(found), "__next__") and not isinstance(found, Iterating) and id(found) not in self.trace.made:
             found = (
@@ -93,8 +98,15 @@ class Uninterpreted:
                 else self.trace.new(found)
             )
         elif isinstance(found, frozenset):
-            self.trace.expressions.refuse_traced_keys(found)
+            self.check_keys(found)
+        elif function is object.__new__ and is_instance(found):
+            self.trace.new(found)
         return found if getattr(function, "__name__", "") in STATES else self.take_in(found)
+
+    def check_keys(self, x: Any) -> None:
+        """Refuse keys of a dict, or elements of a set, that cannot be such in compiled code."""
+        for key in items_of(x) if isinstance(x, (dict, set, frozenset)) else ():
+            self.trace.expressions.key(key, not isinstance(x, dict))
 
     def take_in(self, x: Any) -> Any:
         if type(x) is np.ndarray and x.dtype.kind in "biufc":
@@ -102,6 +114,11 @@ class Uninterpreted:
         if type(x) in (tuple, list) and any(type(e) is np.ndarray for e in x):
             return type(x)(self.take_in(e) for e in x)
         return x
+
+
+def _makes_sets(function: Any) -> bool:
+    """Whether a function puts its arguments into a set, which may hold numbers that are not known while compiling."""
+    return function is set or function is frozenset or isinstance(bound_to(function), (set, frozenset))
 
 
 def _of_c(function: Any) -> str:

@@ -289,8 +289,12 @@ BUILT_IN: dict[type, Kind | None] = {
 
 def blank(cls: Any) -> Any:
     """Return an instance without attributes; runs neither ``__init__`` nor a ``__new__`` written in Python."""
-    base = next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))  # the class in C that gives it its layout
-    return base.__new__(cls)
+    return layout_of_class(cls).__new__(cls)
+
+
+def layout_of_class(cls: type) -> Any:
+    """Return the class in C that gives a class its layout."""
+    return next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))
 
 
 def _like(x: Any, base: type) -> Any:
