@@ -171,8 +171,10 @@ class Calls:
         method = getattr(kind, "__call__", None)
         if not callable(function):
             raise TypeError(f"'{kind_of(function)}' object is not callable")
-        if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
-            return self.call(method, function, *args, **kwargs)
+        if isinstance(method, types.FunctionType):
+            of_library = kind.__module__.partition(".")[0] in LIBRARIES
+            if not of_library or depends_on_traced((function, args, kwargs)):
+                return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def from_outside(self, x: Any) -> Any:
