@@ -4,3 +4,10 @@
 ``entry`` checks quickly whether a call fits the last program, ``compilation_cache`` stores programs on disk, and
 ``transformed_calls`` defines morula's own functions inside compiled programs.  This room may import all others.
 """
+
+from __future__ import annotations
+
+from ..rules import when_imported
+
+when_imported("scipy.optimize", f"{__name__}.scipy_root_finders")
+when_imported("scipy.integrate", f"{__name__}.scipy_integrals")

@@ -26,7 +26,7 @@ from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .identity import has_choice, refuse_as_key
 from .instances import held_by_instance, is_instance
-from .items import are_alike, insert_missing, is_index, item_at, present_or_missing, put_at
+from .items import are_alike, entry_at, insert_missing, is_index, item_at, present_or_missing, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
 from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
@@ -344,6 +344,9 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
         if isinstance(x, (list, tuple)):
             return item_at(trace, x, index)
+        if isinstance(x, dict) and trace.may_choose:
+            return entry_at(trace, x, index)
+        trace.is_uneven = True
         raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
     if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
         trace.outside.read_whole(x)

@@ -18,7 +18,7 @@ from ..values.attributes import has_dict
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance
-from .scopes import UNBOUND, Choice, Closure, Late
+from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .sequences import Sequence
 from .traced import ATTRIBUTES, METHODS, Traced, current
 
@@ -67,7 +67,8 @@ class Objects:
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
         if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
-            return self.trace.uninterpreted.call_real(cls, args, kwargs)
+            found = self.trace.uninterpreted.call_real(cls, args, kwargs)
+            return self.trace.new(found) if isinstance(found, BaseException) else found
         new, init = cls.__new__, cls.__init__
         if is_error:
             made = cls.__new__(cls, *args, **kwargs)
@@ -131,6 +132,8 @@ class Objects:
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
+        if isinstance(x, Conflict):
+            x.refuse()
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if isinstance(x, Traced):

@@ -355,3 +355,18 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+def _routines(name: str) -> Callable[..., Any]:
+    """Return what a function that finds routines of BLAS or LAPACK does: it needs only the arrays' dtypes."""
+
+    def found(trace: Trace, names: Any, arrays: Any = (), *args: Any, **kwargs: Any) -> Any:
+        import scipy.linalg
+
+        return getattr(scipy.linalg, name)(names, [np.empty(0, x.dtype) for x in arrays], *args, **kwargs)
+
+    return found
+
+
+for _name in ("get_blas_funcs", "get_lapack_funcs"):
+    _written[_name] = _routines(_name)
