@@ -206,6 +206,7 @@ def with_pullback(
         n=len(values),
         m=len(given),
         backward=backward,
+        level=trace.level,
     )
     return _rebuilt(trace, leaves, layout, results)
 

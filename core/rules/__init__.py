@@ -36,7 +36,7 @@ _HANDLERS: dict[str, tuple[str, ...]] = {}
 def when_imported(library: str, *modules: str) -> None:
     """Import ``modules``, which register handlers, once the program has imported a module of a library."""
     with one_at_a_time:
-        _HANDLERS[library] = modules
+        _HANDLERS[library] = (*_HANDLERS.get(library, ()), *modules)
         _modules[0] = 0
 
 

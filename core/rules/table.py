@@ -172,6 +172,10 @@ SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
 
 
+AT_RUN_TIME: set[Any] = set()
+"""Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own."""
+
+
 def elementwise(
     functions: Function | Sequence[Function], *partials: Function | int | None, finite: bool | Function = False
 ) -> None:
@@ -212,6 +216,11 @@ def zero(*functions: Function) -> None:
 def takes_sequences(*functions: Function) -> None:
     """Register functions whose pullbacks are written for sequences as they were given."""
     SEQUENCES.update(functions)
+
+
+def runs_compiled(*functions: Function) -> None:
+    """Register functions of this room that run compiled code of a library; a compiled program calls them as they are."""
+    AT_RUN_TIME.update(functions)
 
 
 def model(

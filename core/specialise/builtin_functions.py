@@ -25,7 +25,7 @@ from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .frames import OF_FRAMES
 from .identity import has_choice
 from .instances import held_by_instance, is_instance
-from .items import insert_missing, is_index, item_at, present_or_missing, put_at
+from .items import entry_at, insert_missing, is_index, item_at, present_or_missing, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
 from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
 from .keys import hash_of, use_as_key
@@ -267,6 +267,9 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
         if isinstance(x, (list, tuple)):
             return item_at(trace, x, index)
+        if isinstance(x, dict) and trace.may_choose:
+            return entry_at(trace, x, index)
+        trace.is_uneven = True
         raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
     if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
         trace.outside.read_whole(x)

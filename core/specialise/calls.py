@@ -26,6 +26,7 @@ from .callable_objects import caller_of
 from .choices import distributed_call, has_choices
 from .containers import CONTAINERS
 from .contents import opened, read_by
+from .driven import of_library
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
@@ -95,7 +96,7 @@ class Calls:
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
             return self.trace.uninterpreted.call_real(function, args, kwargs)
-        special = SPECIAL.get(function)
+        special = SPECIAL.get(function) or of_library(function)
         if self.trace.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
             function, args, kwargs = read_by(self.trace, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
@@ -186,7 +187,9 @@ class Calls:
                 like(function)() if isinstance(function, Traced) else function()  # raises Python's own error
             raise TypeError(f"'{kind_of(function)}' object is not callable")
         if isinstance(method, types.FunctionType):
-            return self.call(method, function, *args, **kwargs)
+            is_library = kind.__module__.partition(".")[0] in LIBRARIES
+            if not is_library or depends_on_traced((function, args, kwargs)):
+                return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def from_outside(self, x: Any) -> Any:
@@ -203,12 +206,12 @@ class Calls:
         if function in REFUSALS:
             return function(*args, **kwargs)
         module = function.__module__ or ""
-        of_library = module.partition(".")[0] in LIBRARIES and not (
+        is_library = module.partition(".")[0] in LIBRARIES and not (
             module == "collections"
             and args
             and self.trace.outside.is_outside(args[0])  # the dicts of a ChainMap may change
         )
-        if not always and of_library and not has_traced(args) and not has_traced(kwargs):
+        if not always and is_library and not has_traced(args) and not has_traced(kwargs):
             if self.trace.outside.has_containers:
                 function, args, kwargs = read_by(self.trace, function, args, kwargs, True)
             # Decorators of functools keep the program's functions as they are; but ``update_wrapper`` reads and sets their attributes.

@@ -80,7 +80,7 @@ class Captured:
             kept = [constant_for_derivatives(trace.builder, v, LEFT_BEHIND) for v in left]
         self.results = [*results, *left]
         block.results = [*results, *kept]
-        self.free = _free(block, set(parameters))
+        self.free = free_values(block, set(parameters))
         self.function = Function(name, [*parameters, *self.free], block)
 
     @property
@@ -115,7 +115,7 @@ def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> V
     return builder.call(custom, [x], [x.type], n=1, m=0, backward=nothing)[0]
 
 
-def _free(block: Block, parameters: set[Value]) -> list[Value]:
+def free_values(block: Block, parameters: set[Value]) -> list[Value]:
     """Return the values that a block reads from around it, in the order of their first use."""
     defined = set(parameters) | set(block.parameters)
     for op in walk(block):

@@ -17,11 +17,9 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
-from .clocks import Clock
-from .logged import Logged
+from .drivers import is_users
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
-from .warned import Warned
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
@@ -327,6 +325,6 @@ def _is_plain(node: ast.AST) -> bool:
 def _may_raise(op: Any) -> type[BaseException] | None:
     """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
     if op.callee is callback:
-        return None if isinstance(op.named["function"].constant, (Clock, Warned, Logged)) else Exception
+        return Exception if is_users(op.named["function"].constant) else None
     module = getattr(op.callee, "__module__", None) or ""
     return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

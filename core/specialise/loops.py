@@ -379,22 +379,7 @@ class Loop:
         initial = [v for s in slots for v in s.initial]
         body.results = [v for s in slots for v in s.results]
         made = [Value(p.name, p.type) for p in parameters]
-        line = trace.builder.line
-        if self.trips is not None:
-            start, stop, step = self.trips
-            body.parameters = [index, *parameters]
-            operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
-            trace.builder.append(
-                Operation("range", trace.memory_policy, operands, blocks=[body], results=made, line=line)
-            )
-        else:
-            body.parameters = parameters
-            test = Block([Value(p.name, p.type) for p in parameters])
-            (go,) = next(s.parameters for s in slots if s.holder is self.go)
-            test.results = [test.parameters[parameters.index(go)]]
-            trace.builder.append(
-                Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
-            )
+        self.append(body, index, parameters, initial, made)
         values = iter(made)
         outcome = []
         moved = exchanged(trace, self.slots)
@@ -430,6 +415,27 @@ class Loop:
                 self.separate(slot, after, named)
             self.set(slot, after if slot.form == "carried" else self.late(slot, after))
         self.carried.after(self.slots, outcome)
+
+    def append(
+        self, body: Block, index: Value, parameters: list[Value], initial: list[Value], made: list[Value]
+    ) -> None:
+        """Append the loop's operation, whose results are ``made``."""
+        trace, line = self.trace, self.trace.builder.line
+        if self.trips is not None:
+            start, stop, step = self.trips
+            body.parameters = [index, *parameters]
+            operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
+            trace.builder.append(
+                Operation("range", trace.memory_policy, operands, blocks=[body], results=made, line=line)
+            )
+            return
+        body.parameters = parameters
+        test = Block([Value(p.name, p.type) for p in parameters])
+        (go,) = next(s.parameters for s in self.slots if s.holder is self.go)
+        test.results = [test.parameters[parameters.index(go)]]
+        trace.builder.append(
+            Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
+        )
 
     def separate(self, slot: Slot, after: Any, named: list[Any]) -> None:
         """Separate a slot's object before the loop from its object ``after`` it: they are now two.

@@ -21,7 +21,7 @@ from .arguments import has_traced
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
-from .scopes import UNBOUND, Choice, Closure, Late
+from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .traced import ATTRIBUTES, METHODS, Traced, current
 
 LIBRARIES = frozenset(
@@ -74,7 +74,8 @@ class Objects:
         holds_unknown = is_of_python(cls) and not issubclass(cls, np.ndarray) and has_traced((args, kwargs))
         is_called_at_once = cls.__module__ == "builtins" or cls.__module__ == "numpy" and not holds_unknown
         if is_called_at_once or of_c or own_call:
-            return self.trace.uninterpreted.call_real(cls, args, kwargs)
+            found = self.trace.uninterpreted.call_real(cls, args, kwargs)
+            return self.trace.new(found) if isinstance(found, BaseException) else found
         new, init = cls.__new__, cls.__init__
         if is_error:
             made = cls.__new__(cls, *args, **kwargs)
@@ -138,6 +139,8 @@ class Objects:
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
+        if isinstance(x, Conflict):
+            x.refuse()
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if isinstance(x, Traced):

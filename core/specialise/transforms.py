@@ -190,7 +190,17 @@ def differentiated(
         trace.is_strong,
         trace.level > 0,
     )
-    forward = without_custom(sweeps.forward, _is_left_behind)  # an outer derivative passes through it
+
+    def is_over(op: Operation) -> bool:
+        """Whether a derivative given by hand was for this derivative; those around it differentiate the plain values."""
+        return (
+            _is_left_behind(op)
+            or op.callee is custom
+            and "level" in op.named
+            and op.named["level"].constant > trace.level
+        )
+
+    forward, backward = (without_custom(f, is_over) for f in (sweeps.forward, sweeps.backward))
     found = inline(trace.builder, forward, [*arguments, *made.free])
     count = len(made.results)
     made.settle(found[:count])
@@ -200,7 +210,7 @@ def differentiated(
         one.restore(own)
     pull = Pull(trace, f, shown, parameters, entered)
     pull.is_linear = trace.by_hand == by_hand
-    pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
+    pull.results, pull.saved, pull.backward = found[:count], found[count:], backward
     return Restore(own)(y), pull
 
 

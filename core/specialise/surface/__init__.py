@@ -15,6 +15,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     broadcasts        np.broadcast
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
+    models            compiled functions of libraries that are written as NumPy programs in ``rules/``
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
 """
 
@@ -37,6 +38,7 @@ from . import (  # noqa: F401
     math_functions,
     means,
     methods,
+    models,
     norms,
     operators,
     order,
@@ -51,8 +53,8 @@ from . import (  # noqa: F401
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """Return what a function does on traced values if it is a ufunc, a ufunc's method, or SciPy's; else None."""
-    return ufuncs.find(function) or library.find(function)
+    """Return what a function does on traced values if it is a ufunc, a ufunc's method, or a library's; else None."""
+    return ufuncs.find(function) or library.find(function) or models.find(function)
 
 
 __all__ = ["find"]

@@ -7,11 +7,13 @@ tuples of arrays, gives the structure and types of the call's result.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import sys
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ import numpy as np
 from ...errors import BadInput
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType
-from ...rules import linear_algebra as rules
+from ...rules import find_rule, linear_algebra as rules
 from ..traced import Array, Trace, traces
 from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
 
@@ -42,8 +44,9 @@ _BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
 
 def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Write a call of the library function into the program."""
-    name = f"{function.__module__.split('.')[0]}.{function.__name__}"
-    operands, constants = _operands(trace, name, function, args, kwargs)
+    module = getattr(function, "__module__", None) or type(function).__name__
+    name = f"{module.split('.')[0]}.{function.__name__}"
+    operands, constants, out = _operands(trace, name, function, args, kwargs)
     if function.__name__ in _BY_VALUE:
         raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
     if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
@@ -59,26 +62,37 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
     types = [_type_of(x) for x in leaves]
     made = trace.builder.call(function, operands, types, **constants)
     wrapped = [new_array(v) if isinstance(x, np.ndarray) else trace.wrap(v) for v, x in zip(made, leaves)]
-    return build(iter(wrapped))
+    found = build(iter(wrapped))
+    if out is None:
+        return found
+    if not isinstance(found, Array) or (found.dtype, found.shape) != (out.dtype, out.shape):
+        raise refuse(f"{name}(out=) of another dtype or shape", "assign the result instead")
+    trace.call(operator.setitem, out, ..., found)
+    return out
 
 
 def _operands(
     trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
-) -> tuple[list[Value], dict[str, Any]]:
-    """Split the arguments into arrays, passed first, and compile-time constants, passed by keyword."""
+) -> tuple[list[Value], dict[str, Any], Any]:
+    """Split the arguments into arrays, passed first, compile-time constants, passed by keyword, and the argument ``out``.
+
+    Arguments that the function may overwrite are kept: it is called without ``overwrite_...``.
+    """
+    signature = _signature(name, function)
     try:
-        signature = inspect.signature(function)
         bound = signature.bind(*args, **kwargs).arguments
-    except ValueError:
-        raise refuse(f"{name}, whose signature is not known,", "use mo.callback") from None
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
+    bound = {k: False if k.startswith("overwrite_") else x for k, x in bound.items()}
     kinds = {k: p.kind for k, p in signature.parameters.items()}
     if any(kinds[k] in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for k in bound):
         raise refuse(f"{name} with a variable number of arguments", "use mo.callback")
+    out = bound.pop("out", None)
     last = max((i for i, x in enumerate(bound.values()) if holds_traced(x)), default=-1)
     operands, constants = [], {}
     for i, (k, x) in enumerate(bound.items()):
+        if k == "output" and isinstance(x, (Array, np.ndarray)):  # the call would write into a copy
+            raise refuse(f"{name}(output=)", "assign its result instead")
         if i <= last:
             if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
                 raise refuse(f"{name} with this value of {k}=", "use mo.callback")
@@ -87,11 +101,22 @@ def _operands(
             operands.append(static(value(trace, x), name))
         elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
             operands.append(value(trace, x))
-        elif k == "out" and x is None:
-            continue
         else:
             constants[k] = x
-    return operands, constants
+    return operands, constants, out
+
+
+def _signature(name: str, function: Any) -> inspect.Signature:
+    """Return a function's signature; that of a compiled function without one stands in its rule."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        rule = find_rule(function)
+        pullbacks = () if rule is None else (*rule.pullbacks, rule.together)
+        for pullback in pullbacks:
+            if pullback is not None:
+                return inspect.Signature(list(inspect.signature(pullback).parameters.values())[2:])
+    raise refuse(f"{name}, whose signature is not known,", "use mo.callback")
 
 
 _known: dict[Any, Any] = {}
@@ -221,8 +246,30 @@ def find(function: Any) -> Callable[..., Any] | None:
     own = _written.get(name)
     for public in _SCIPY:
         if module.startswith(public) and getattr(sys.modules.get(public), name, None) is function:
+            if own is None and isinstance(function, FunctionType) and find_rule(function) is None:
+                return functools.partial(_from_source, function)
             return own if own is not None else library_trace(function)
     return None
+
+
+def _from_source(function: FunctionType, trace: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a Python function that has no rule: from its source where it is differentiated, or cannot be called at run time."""
+    first, second = library_trace(function), functools.partial(_interpreted, function)
+    if trace.level:
+        first, second = second, first
+    try:
+        return first(trace, *args, **kwargs)
+    except BadInput as error:
+        try:
+            return second(trace, *args, **kwargs)
+        except BadInput:
+            raise error from None
+
+
+def _interpreted(function: FunctionType, trace: Any, *args: Any, **kwargs: Any) -> Any:
+    region = trace.run_region(lambda _: trace.calls.call_function(function, args, kwargs, always=True))
+    trace.commit(region)
+    return region.result
 
 
 # SciPy functions written here with NumPy's functions, so that the back ends can optimise them.
@@ -308,3 +355,18 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+def _routines(name: str) -> Callable[..., Any]:
+    """Return what a function that finds routines of BLAS or LAPACK does: it needs only the arrays' dtypes."""
+
+    def found(trace: Trace, names: Any, arrays: Any = (), *args: Any, **kwargs: Any) -> Any:
+        import scipy.linalg
+
+        return getattr(scipy.linalg, name)(names, [np.empty(0, x.dtype) for x in arrays], *args, **kwargs)
+
+    return found
+
+
+for _name in ("get_blas_funcs", "get_lapack_funcs"):
+    _written[_name] = _routines(_name)
