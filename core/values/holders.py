@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ENGINE
+from .array_classes import blank_array, is_array_class
 from .attributes import attributes, dict_of, slot_of
 from .numbers import PASSIVE, Int, is_exact
 
@@ -284,6 +285,8 @@ BUILT_IN: dict[type, Kind | None] = {
 
 def blank(cls: Any) -> Any:
     """Return an instance without attributes; runs neither ``__init__`` nor a ``__new__`` written in Python."""
+    if is_array_class(cls):
+        return blank_array(cls)
     base = next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))  # the class in C that gives it its layout
     return base.__new__(cls)
 
