@@ -15,6 +15,9 @@ shapes, strings, numbers that do not depend on an argument) is handled by Python
     sequences     what a loop can index instead of iterating: ranges, arrays
     objects       objects of classes written in Python
     matching      ``match``
+    overrides     functions of NumPy that the class of an argument replaces
+    array_subclasses  arrays of classes derived from ``ndarray``;  ufunc_protocol: their ufuncs;
+                  classes_of_results: asks NumPy for the class of a result
     calls         calls: of Python functions, of classes, of traced functions;  uninterpreted: C functions
     folds         iterables that functions such as ``sum`` and ``any`` run through
     slots         the places that a loop carries, and what earlier attempts at it have found

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType
+from ..values.array_classes import is_traced_array
 from ..values.items import items_of
 from .instances import held_by_instance, is_array_like, is_instance
 from .scopes import Choice, Closure
@@ -50,7 +51,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x):
+    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x) or is_traced_array(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))

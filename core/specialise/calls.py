@@ -19,7 +19,7 @@ from ..rules.registry import ADJOINTS
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
-from .array_likes import OVERRIDABLE, overridden
+from .array_subclasses import ELSEWHERE
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
@@ -31,6 +31,7 @@ from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
+from .overrides import is_overridable, replaced
 from .raising import Ended
 from .range_in_python import Range
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
@@ -96,12 +97,16 @@ class Calls:
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
             return self.trace.uninterpreted.call_real(function, args, kwargs)
+        if type(function) not in _INTERPRETED:
+            found = self.trace.arrays.call(function, args, kwargs)
+            if found is not ELSEWHERE:
+                return found
         special = SPECIAL.get(function) or of_library(function)
         if self.trace.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
             function, args, kwargs = read_by(self.trace, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
-        if type(function) in OVERRIDABLE:
-            found = overridden(self.trace, function, args, kwargs)
+        if is_overridable(function):
+            found = replaced(self.trace, function, args, kwargs)
             if found is not NotImplemented:
                 return found
             if any(map(has_array, args)):

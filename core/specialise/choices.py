@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dynamic import Value
+from ..values.array_classes import is_traced_array
 from .forms import has_function, numbers_in, rebuilt, same_form
 from .instances import held_by_instance, is_instance
 from .scopes import UNBOUND, Choice, Conflict, Late
@@ -41,6 +42,8 @@ def can_choose(a: Any, b: Any) -> bool:
     """Whether a place that holds one of two values can hold a ``Choice`` of them."""
     if any(isinstance(x, (Conflict, Late)) or x is UNBOUND or has_function(x) for x in (a, b)):
         return False
+    if type(a) is not type(b) and any(map(is_traced_array, (a, b))):  # two classes of arrays
+        return True
     return any(is_constant(x) or type(x) is Choice for x in (a, b))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
+from ..values.array_classes import ARRAY, array_in, is_array_class, is_traced_array, parts_of, put
 from ..values.attributes import attributes
 from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
@@ -174,6 +175,8 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
         found += ((dict.__setitem__, key, e) for key, e in dict.items(x))
     if type(x) in (list, dict):
         return found
+    if is_traced_array(x):
+        return [(put, name, e) for name, e in parts_of(x).items()]
     return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
 
 
@@ -189,6 +192,9 @@ class _Gradient(Build):
             return None
         if isinstance(layout, (Hole, Again)):
             return super().build(layout)
+        if is_array_class(layout.kind):  # the cotangent of an array is a plain one
+            self.made[layout.number] = self.build(layout.parts[0])
+            return self.made[layout.number]
         if not issubclass(layout.kind, (list, tuple, dict)) and not self.has_gradient(layout):
             self.made[layout.number] = None
             for part in layout.parts:  # an entry may occur elsewhere too
@@ -227,6 +233,9 @@ class Restore:
             parts = [self(e) for e in items_of(x)]
             same = all(a is b for a, b in zip(parts, x))
             return x if same else getattr(x, "_make", type(x))(parts)
+        if is_traced_array(x):
+            put(x, ARRAY, self(array_in(x)))
+            return x
         if id(x) not in self.seen:
             self.seen.add(id(x))
             if isinstance(x, (list, dict)):

@@ -17,6 +17,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
+from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
@@ -222,9 +223,10 @@ class Expressions:
     def contains(self, container: Any, x: Any) -> Any:
         if type(container) is Choice or type(x) is Choice:
             return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
-        if isinstance(container, Array):
-            return self.trace.call(bool, self.trace.call(np.any, self.trace.call(operator.eq, container, x)))
         kind = type(container)
+        if isinstance(container, Array) or is_subclass_array(container) and is_inherited(kind, "__contains__"):
+            equal = self.trace.arrays.plain(self.trace.call(operator.eq, container, x))
+            return self.trace.call(bool, self.trace.call(np.any, equal))
         method = getattr(kind, "__contains__", None)
         if isinstance(method, FunctionType):
             return self.truth(self.trace.call(method, container, x))
@@ -277,6 +279,8 @@ class Expressions:
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.trace.call(operator.getitem, x, (0,) * x.type.ndim))
+        if is_subclass_array(x) and is_inherited(type(x), "__bool__"):
+            return self.truth(self.trace.arrays.plain(x))
         self.trace.outside.read_whole(x)
         if isinstance(x, (dict, set, frozenset)):
             self.trace.refuse_unknown_entries(x, order=False)

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Value, operands, walk
 from ..ir.typed import STACK, ArrayType, Dim, custom
+from ..values.array_classes import is_traced_array
 from ..values.attributes import has_dict
 from ..values.items import entries_of
 from ..values.numbers import PROXIES
@@ -162,7 +163,13 @@ class _Left:
         waiting = [x]
         while waiting:
             x = waiting.pop()
-            if x is None or type(x) in PROXIES or isinstance(x, _LEAVES) or id(x) in self.seen:
+            if (
+                x is None
+                or type(x) in PROXIES
+                or id(x) in self.seen
+                or isinstance(x, _LEAVES)
+                and not is_traced_array(x)
+            ):
                 continue
             self.seen[id(x)] = x
             found = self.candidates.get(id(x))

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import BadInput
+from ..values.array_classes import is_traced_array
 from .range_in_python import Range
 from .scopes import Choice, Conflict, Late
 from .sequences import Sequence, sequence_of
@@ -284,7 +285,7 @@ def iterator_of(trace: Any, x: Any) -> Any:
         raise BadInput(x.text)
     if isinstance(x, Scalar):
         raise TypeError("'float' object is not iterable")
-    if isinstance(x, (Array, Range, range)):
+    if isinstance(x, (Array, Range, range)) or is_traced_array(x):
         sequence = sequence_of(trace, x)
         if sequence is None:
             raise TypeError("iteration over a 0-d array")

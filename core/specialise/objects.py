@@ -16,13 +16,14 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..source.definitions import describe
+from ..values.array_classes import is_subclass_array, is_traced_array
 from ..values.attributes import has_dict
 from .arguments import has_traced
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
-from .traced import ATTRIBUTES, METHODS, Traced, current
+from .traced import ATTRIBUTES, METHODS, Array, Traced, current
 
 LIBRARIES = frozenset(
     (
@@ -91,9 +92,12 @@ class Objects:
                 return made
         elif new is object.__new__:
             made = object.__new__(cls)
+        elif new is np.ndarray.__new__:
+            made = self.trace.arrays.new(cls, *args, **kwargs)
         else:
             return self.trace.uninterpreted.call_real(cls, args, kwargs)
-        self.trace.new(made)
+        if not is_traced_array(made):  # it may be an older one, and is known already
+            self.trace.new(made)
         if dataclasses.is_dataclass(cls) and _is_generated(init):
             self.fill_dataclass(made, cls, args, kwargs)
         elif isinstance(init, types.FunctionType):
@@ -136,6 +140,18 @@ class Objects:
         found = vars(x)
         return self.trace.outside.read(self.trace, [found], 0, found) if self.trace.outside.is_outside(x) else found
 
+    def set_shape(self, x: Array, shape: Any) -> None:
+        """Set an array's shape, if no condition or loop around can leave it as it was."""
+        made = self.trace.call(self.trace.attribute(x, "reshape"), shape, copy=False)
+        if made.type.shape == x.type.shape:
+            return
+        is_given = any(x is a for a in self.trace.given_arrays)
+        if is_given or self.trace.resolved(x.region) is not self.trace.region:
+            raise BadInput(
+                "compiled code can only set the shape of an array that it has made on the same path; use reshape"
+            )
+        x.view, x.type = made.view, made.type
+
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
@@ -160,6 +176,10 @@ class Objects:
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )
+        if is_subclass_array(getattr(x, "__self__", x) if type(x) is super else x):
+            found = self.trace.arrays.attribute(x, name)
+            if found is not NotImplemented:
+                return found
         if isinstance(x, (types.ModuleType, type)):
             if isinstance(x, type):
                 return self.of_class(x, name)
@@ -269,8 +289,8 @@ class Objects:
             if name in ("real", "imag", "flat"):
                 self.trace.call(operator.setitem, self.attribute(x, name), ..., value)
                 return
-            if name == "shape":
-                raise BadInput("compiled code cannot set the shape of an array; use reshape")
+            if name == "shape" and isinstance(x, Array):
+                return self.set_shape(x, value)
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             if not hasattr(like(x), name):
@@ -300,6 +320,9 @@ class Objects:
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
             self.trace.calls.call_function(setter, (x, name, value), {})
+            return
+        if is_traced_array(x):
+            self.trace.arrays.set_attribute(x, name, value)
             return
         if not is_instance(x) and not has_dict(x):
             if static is None:

@@ -18,9 +18,13 @@ import numpy as np
 from ..errors import ENGINE, BadInput
 from ..faults import kind_of
 from ..source.definitions import is_of_library
+from ..values.array_classes import ARRAY, array_in, is_subclass_array, is_traced_array
+from ..values.attributes import has_dict
+from ..values.holders import blank
 from ..values.items import item_of
+from .arguments import type_of
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_equal_in_form, is_unchanged
-from .instances import Slots, held_by_instance, is_instance
+from .instances import Slots, held_by_instance, hold, is_instance
 from .keys import fixed
 from .outside_variables import Variables
 from .state import content, put
@@ -67,6 +71,19 @@ class Source:
             return is_unchanged(self.read(), self.found)
         except (LookupError, ValueError):
             return False
+
+
+class ArrayOfClass(Source):
+    """A place that holds an array of a class derived from ``ndarray``; its plain array is the input."""
+
+    def __init__(self, holder: Any, key: Any, found: Any) -> None:
+        super().__init__(holder, key, array_in(found))
+
+    def read(self) -> Any:
+        found = super().read()
+        if not is_subclass_array(found):
+            raise LookupError(self.key)
+        return array_in(found)
 
 
 class Varying(BaseException):
@@ -143,6 +160,8 @@ class Outside:
         self.compared: set[int] = set()  # the ids of objects that are compared by ``is`` with those of the program
         self.entered: dict[int, Any] = {}  # outside holders being differentiated through copies
         self.variables = Variables()
+        self.arrays_of_classes: dict[int, tuple[Any, Any]] = {}  # with the program's objects for them
+        self.own: dict[int, Any] = {}  # the arrays of classes, by the program's objects
         self.locks = 0  # how many the program holds
         self.varying: set[Any] = set()  # the places of numbers that the program changes
         self.replaced: list[tuple[Any, ...]] = []  # the changed places of outside holders
@@ -176,6 +195,8 @@ class Outside:
         place = _place(holder, key)
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
+        if is_subclass_array(x) and not is_traced_array(x):
+            return self.array_of_class(trace, holder, key, x)
         self.note_bound(x)
         if not isinstance(x, (*_SETTLED, *NUMBERS)):
             if id(x) in self.entered:
@@ -185,6 +206,27 @@ class Outside:
                 )
             self.note(x)
         return x
+
+    def array_of_class(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
+        """Return the program's object for an array of a class derived from ``ndarray``."""
+        if id(x) not in self.arrays_of_classes:
+            source = ArrayOfClass(holder, key, x)
+            if type_of(source.found) is None:
+                return x
+            made = blank(type(x))
+            self.arrays_of_classes[id(x)] = x, made
+            self.own[id(made)] = x
+            self.inputs[id(x)] = source, trace.hidden(source.found)
+            held = vars(x) if has_dict(x) else {}
+            self.note(held)
+            self.read_whole(held)
+            hold(made, {ARRAY: self.inputs[id(x)][1], **{k: self.read(trace, held, k, e) for k, e in held.items()}})
+            trace.note_made(made, None)
+            trace.tied[id(made)] = (
+                made,
+                f"compiled code changes an attribute of a {kind_of(x)} from outside; pass it as an argument",
+            )
+        return self.arrays_of_classes[id(x)][1]
 
     def note(self, x: Any) -> None:
         """Note a container or an object of outside."""

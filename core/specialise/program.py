@@ -23,6 +23,7 @@ from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
 from .arguments import traced_leaf, type_of
+from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
 from .calls import Calls
@@ -69,6 +70,7 @@ class Interpreter(Branches):
         "uninterpreted": Uninterpreted,
         "objects": Objects,
         "containers": Containers,
+        "arrays": ArraySubclasses,
     }
     """The parts of the interpreter.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
 
@@ -84,6 +86,7 @@ class Interpreter(Branches):
     uninterpreted: Uninterpreted
     objects: Objects
     containers: Containers
+    arrays: ArraySubclasses
 
     def __init__(self, is_numbered: bool = False) -> None:
         for name, part in self.components.items():

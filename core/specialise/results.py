@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
+from ..values.array_classes import ARRAY, as_class, is_array_class, put
 from ..values.attributes import attributes, has_dict
 from ..values.holders import blank, layout_of_class
 from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
@@ -35,7 +38,7 @@ Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 class Results:
     """Collects the ``values`` that a program returns, and plans how Python objects are built from them."""
 
-    def __init__(self, trace: Trace, parameters: Sequence[Value], made: dict[int, Any]) -> None:
+    def __init__(self, trace: Any, parameters: Sequence[Value], made: dict[int, Any]) -> None:
         self.trace = trace
         self.values: list[Value] = []
         self.place = {p: i for i, p in enumerate(parameters)}
@@ -61,6 +64,9 @@ class Results:
         if id(x) in self.outside:
             self.constants.add(id(x))
             return lambda results, leaves, objects: x
+        if id(x) in self.trace.outside.own:
+            own = self.trace.outside.own[id(x)]
+            return lambda results, leaves, objects: own
         if id(x) in self.given:
             number = self.given[id(x)]
             self.knows_objects = True
@@ -233,7 +239,14 @@ class Results:
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
 
-        return build
+        def build_array(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            parts = {name: plan(results, leaves, objects) for name, plan in attributes.items()}
+            made = as_class(np.asarray(parts.pop(ARRAY)), kind)
+            for name, part in parts.items():
+                put(made, name, part)
+            return made
+
+        return build_array if is_array_class(kind) else build
 
     def note_changes(self, changes: list[tuple[Any, Any, Any]]) -> None:
         """Note the outside holders that the program changes: they keep their identity in the results."""

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ..values.array_classes import array_in, is_traced_array
 from .range_in_python import Range
 from .traced import Array, Scalar, Trace, length
 
@@ -59,6 +60,7 @@ def sequence_of(trace: Trace, x: Any) -> Sequence | None:
         return x
     if isinstance(x, (range, Range)):
         return _of_range(trace, x)
-    if isinstance(x, Array) and x.type.ndim:
-        return Sequence(length(x.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
+    array = array_in(x) if is_traced_array(x) else x
+    if isinstance(array, Array) and array.type.ndim:
+        return Sequence(length(array.type.shape[0]), lambda i: trace.call(operator.getitem, x, i))
     return None

@@ -25,12 +25,14 @@ from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
+from ..values.array_classes import ARRAY, array_in, is_traced_array
 from ..values.attributes import WithAttributes, attributes
-from ..values.holders import Objects, is_engines_own, kind_of
+from ..values.holders import Objects, blank, is_engines_own, kind_of
 from ..values.items import entries_of, items_of
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
+from .instances import held_by_instance, hold
 from .merging import describe as describe_value
 from .scopes import Choice, Conflict
 from .traced import Array, Trace, Traced
@@ -39,7 +41,7 @@ from .traced import Array, Trace, Traced
 class Pull:
     """The pullback of a function that was differentiated in a program."""
 
-    def __init__(self, trace: Trace, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
+    def __init__(self, trace: Any, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
         self.trace, self.f, self.y, self.active, self.entered = trace, f, y, active, entered
         self.saved: list[Value] = []
         self.results: list[Value] = []  # their values in the program
@@ -69,6 +71,8 @@ class Pull:
             return
         if y is None:
             raise result_is_none()
+        if is_traced_array(y):
+            y, dy = array_in(y), self.trace.arrays.plain(dy)
         if isinstance(y, Conflict):
             y.refuse()
         if type(y) is Choice:
@@ -281,6 +285,10 @@ def _without_views(trace: Any, y: Any) -> Any:
         return Choice(y.which, [_without_views(trace, o) for o in y.options])
     if isinstance(y, Array) and y.view is not None:
         return trace.wrap(trace.value(y))
+    if is_traced_array(y) and array_in(y).view is not None:
+        made = blank(type(y))
+        hold(made, {**held_by_instance(y), ARRAY: _without_views(trace, array_in(y))})
+        return trace.new(made)
     if isinstance(y, tuple):
         parts = [_without_views(trace, e) for e in y]
         return y if all(a is b for a, b in zip(parts, y)) else getattr(y, "_make", type(y))(parts)
@@ -370,6 +378,7 @@ def scalar_and_unit(trace: Any, f: Any, y: Any) -> tuple[Any, Any]:
 
 def unit(trace: Any, f: Any, y: Any) -> Any:
     """Return the cotangent 1 of a real scalar."""
+    y = array_in(y) if is_traced_array(y) else y
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if isinstance(y, Conflict):
         missing = "; is a `return` missing at its end?" if "None" in y.text else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from contextlib import nullcontext
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..faults import in_words
+from ..faults import in_words, kind_of
 from ..source.definitions import describe
+from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
 from ..values.items import items_of
 from .arguments import has_traced
@@ -39,6 +41,12 @@ class Uninterpreted:
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
         refuse_effects(function, self.trace.made)
+        array = next((x for x in (bound_to(function), *args, *kwargs.values()) if is_traced_array(x)), None)
+        if array is not None and not _only_holds(function):
+            raise BadInput(
+                f"{describe(function)} of a {kind_of(array)}, a subclass of ndarray, cannot be compiled; pass np.asarray(x), or use "
+                "mo.callback"
+            )
         for x in (bound_to(function), *args, *kwargs.values()):
             if hasattr(type(x), "__next__") and id(x) not in self.trace.made:
                 refuse_next(x)  # the function may take items
@@ -119,6 +127,13 @@ class Uninterpreted:
 def _makes_sets(function: Any) -> bool:
     """Whether a function puts its arguments into a set, which may hold numbers that are not known while compiling."""
     return function is set or function is frozenset or isinstance(bound_to(function), (set, frozenset))
+
+
+def _only_holds(function: Any) -> bool:
+    """Whether a call only stores its arguments, or compares their identities."""
+    if isinstance(function, type):
+        return issubclass(function, (tuple, BaseException, super, functools.partial, types.MethodType))
+    return isinstance(bound_to(function), CONTAINERS)
 
 
 def _of_c(function: Any) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ENGINE
+from .array_classes import blank_array, is_array_class
 from .attributes import attributes, dict_of, slot_of
 from .numbers import PASSIVE, Int, is_exact
 
@@ -289,7 +290,7 @@ BUILT_IN: dict[type, Kind | None] = {
 
 def blank(cls: Any) -> Any:
     """Return an instance without attributes; runs neither ``__init__`` nor a ``__new__`` written in Python."""
-    return layout_of_class(cls).__new__(cls)
+    return blank_array(cls) if is_array_class(cls) else layout_of_class(cls).__new__(cls)
 
 
 def layout_of_class(cls: type) -> Any:

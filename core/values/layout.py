@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from .array_classes import is_array_class, parts_of, put
 from .attributes import attributes
 from .holders import blank
 from .items import count_of, entries_of, items_of
@@ -131,8 +132,9 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
         return tuple(x), list(x.values())
     if kind is MethodType:
         return x.__func__, (x.__self__,)
-    if issubclass(kind, np.ndarray):
-        _refuse_array(x)
+    if is_array_class(kind):
+        parts = parts_of(x)
+        return (0, *parts), list(parts.values())
     if kind is functools.partial:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())
     if isinstance(x, tuple):
@@ -160,8 +162,6 @@ def callable_of_morula(kind: type) -> bool:
 
 
 def _refuse_array(x: np.ndarray) -> None:
-    if type(x) is not np.ndarray:
-        raise BadInput(f"compiled code takes plain arrays, not {type(x).__qualname__}: pass np.asarray(x)")
     if not x.dtype.isnative:
         raise BadInput(
             f"compiled code has no arrays of dtype {x.dtype.str}, which is not in native byte order: pass x.astype(x.dtype.type)"
@@ -341,8 +341,9 @@ class Build:
         if not isinstance(keys, tuple):
             for part in layout.parts[:n]:
                 list.append(x, self.build(part))
+        store_attribute = put if is_array_class(layout.kind) else object.__setattr__
         for name, part in zip(attributes, layout.parts[n:]):
-            object.__setattr__(x, name, self.build(part))
+            store_attribute(x, name, self.build(part))
         return x
 
 

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import (  # noqa: F401
+    addresses,
     broadcasts,
     calculus,
     contractions,

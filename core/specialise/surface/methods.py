@@ -175,9 +175,7 @@ def view(trace: Trace, x: Any, dtype: Any = None, type: Any = None) -> Any:
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        raise refuse(
-            f"a view of an array as {type.__name__}, a subclass of ndarray,", "use plain arrays, or mo.callback"
-        )
+        return trace.arrays.inherited(x, "view", (dtype, type), {})  # type: ignore[attr-defined]
     if dtype is None or np.dtype(dtype) == x.type.dtype:
         return trace.call(operator.getitem, x, ...)
     if not isinstance(x, Array):
