@@ -240,7 +240,7 @@ class Results:
             return made
 
         def build_array(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
-            parts = {name: plan(results, leaves, objects) for name, plan in attributes.items()}
+            parts = {name: plan(results, leaves, objects) for name, plan in named.items()}
             made = as_class(np.asarray(parts.pop(ARRAY)), kind)
             for name, part in parts.items():
                 put(made, name, part)

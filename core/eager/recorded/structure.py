@@ -379,15 +379,11 @@ def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
         for e in x:
             parts.append((yield _as_it_is(e, done)))
         return tuple(parts)
-    if isinstance(x, list):
-        held: Any = []
-        done[id(x)] = held
-        for e in x:
-            held.append((yield _as_it_is(e, done)))
-        return held
-    if (parts_inside := parts_of(x)) is not None:
+    held: Any
+    in_order = x if isinstance(x, list) else parts_of(x)
+    if in_order is not None:
         done[id(x)] = held = []
-        for e in parts_inside:
+        for e in in_order:
             held.append((yield _as_it_is(e, done)))
         return held
     held = {} if isinstance(x, dict) else SimpleNamespace()
