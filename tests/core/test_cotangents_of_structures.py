@@ -149,3 +149,19 @@ def test_a_result_that_refers_to_itself(path):
         return mo.pullback(circular, x)[1](with_attribute(Named([1.0]), Line(10.0, None)))[0]
 
     assert run_on(path)(pulled)(3.0) == 16.0
+
+
+@pytest.mark.parametrize("make", [Named, NamedPair, deque, list])
+def test_a_pullback_by_hand_of_a_container_of_a_derived_class(make):
+    def total(values):
+        return 2.0 * values[0] + 3.0 * values[1]
+
+    @mo.adjoint(total)
+    def _(values):
+        return total(values), lambda dy: (type(values)([2.0 * dy, 3.0 * dy]),)
+
+    def f(x):
+        values = make([x, x * x])
+        return total(values if make in (deque, list) else with_attribute(values, x))
+
+    assert mo.grad(f)(3.0) == 20.0

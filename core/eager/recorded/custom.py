@@ -23,7 +23,8 @@ from ...values.silence import warning_as, warnings_now
 from ...values.strong_zero import is_zero
 from ..structured.functions import forget
 from . import known
-from .structure import as_it_is, same_number
+from .snapshots import as_it_is
+from .structure import same_number
 from .tape import Cotangents, Record, Tape
 
 Function = Callable[..., Any]

@@ -38,7 +38,8 @@ from . import builtin_iteration, known  # noqa: F401
 from .call import call
 from .compiled_calls import parameters, run_compiled
 from .construct import give_back
-from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers, parts_of
+from .snapshots import as_it_is, held_in_order
+from .structure import Arguments, as_gradient, is_structure_of_numbers
 from .tape import Cotangents, NotANumber, Tape, sweep
 
 Function = Callable[..., Any]
@@ -94,7 +95,7 @@ class Back(_OfOneRun):
     held: Held | None = None  # the contents of shared arrays, for a pullback that is called later
 
     def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
-        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
+        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y, with_attributes=True)
 
     def kept(self) -> set[int]:
         """Return the ids of result arrays that the caller must not change: none, as ``held`` keeps shared contents."""
@@ -152,7 +153,7 @@ class CompiledBack(_OfOneRun):
         chosen: Sequence[int],
         again: Callable[[Tape | None], tuple[Any, Back]],
     ) -> None:
-        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y), args
+        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y, with_attributes=True), args
         self.active, self.chosen = active, chosen
         self.again = again  # records the same run on a tape
         self.held: Held | None = None
@@ -319,7 +320,7 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         for name, value in y.attributes.items():
             seed(table, value, given.get(name))
     elif isinstance(y, (tuple, list)):
-        parts = dy if isinstance(dy, (tuple, list)) else parts_of(dy)
+        parts = held_in_order(dy)
         if parts is None or len(parts) != len(y):
             raise BadInput(
                 f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too, not {dy!r}"

@@ -24,15 +24,14 @@ import _thread
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput, two_arguments
-from ...values.attributes import WithAttributes, attributes
-from ...values.holders import CONSTANTS, Attribute, Kind, Objects, Recursion, kind_of, set_entry, unrolled
-from ...values.items import count_of, entries_of, items_of
+from ...values.attributes import attributes
+from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
+from ...values.items import count_of
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on
 from ...values.reachable import is_foreign
@@ -45,10 +44,8 @@ from .tape import Cotangents, Tape
 __all__ = [
     "Arguments",
     "as_gradient",
-    "as_it_is",
     "is_structure_of_numbers",
     "map_container",
-    "parts_of",
     "plain",
     "same_number",
 ]
@@ -348,58 +345,6 @@ def _gradient_of(node: Node, table: Cotangents, done: dict[int, Any]) -> Recursi
         return kind.made(node.holder, values)
     kind.fill(new, node.keys, values)
     return new
-
-
-def as_it_is(x: Any) -> Any:
-    """Return a snapshot of the structure of ``x``, because containers may change before the backward sweep."""
-    kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or kind_of(kind) is None:
-        return x
-    return unrolled(_as_it_is(x, {}))
-
-
-def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
-    if kind_of(type(x)) is None:
-        return x
-    if id(x) in done:
-        return done[id(x)]
-    if isinstance(x, (tuple, list, dict)) and type(x) not in (tuple, list, dict) and (named := attributes(x)):
-        made = done[id(x)] = WithAttributes({} if isinstance(x, dict) else [], {})
-        if isinstance(x, dict):
-            for key, e in entries_of(x):
-                made.container[key] = yield _as_it_is(e, done)
-        else:
-            for e in items_of(x):
-                made.container.append((yield _as_it_is(e, done)))
-        for name, e in named:
-            made.attributes[name] = yield _as_it_is(e, done)
-        return made
-    if isinstance(x, tuple):
-        parts = []
-        for e in x:
-            parts.append((yield _as_it_is(e, done)))
-        return tuple(parts)
-    held: Any
-    in_order = x if isinstance(x, list) else parts_of(x)
-    if in_order is not None:
-        done[id(x)] = held = []
-        for e in in_order:
-            held.append((yield _as_it_is(e, done)))
-        return held
-    held = {} if isinstance(x, dict) else SimpleNamespace()
-    done[id(x)] = held
-    into = held if isinstance(x, dict) else vars(held)
-    for key, e in list(x.items()) if isinstance(x, dict) else attributes(x):
-        into[key] = yield _as_it_is(e, done)
-    return held
-
-
-def parts_of(x: Any) -> list[Any] | None:
-    """Return what a deque, a partial, a bound method or a view of a dict holds, in order; None for all else."""
-    kind = kind_of(type(x))
-    if kind is None or isinstance(kind, Objects) or isinstance(x, (tuple, list, dict)):
-        return None
-    return [value for key, value in kind.entries(x) if type(key) is not Attribute]
 
 
 def same_number(x: Any) -> Any:
