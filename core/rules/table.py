@@ -172,6 +172,10 @@ SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
 
 
+IN_COMPLEX: dict[Any, Function] = {}
+"""For functions whose results are real or complex, by the values of real arguments: functions that return them as complex
+arrays, and last whether they are real."""
+
 AT_RUN_TIME: set[Any] = set()
 """Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own."""
 
@@ -221,6 +225,17 @@ def takes_sequences(*functions: Function) -> None:
 def runs_compiled(*functions: Function) -> None:
     """Register functions of this room that run compiled code of a library; a compiled program calls them as they are."""
     AT_RUN_TIME.update(functions)
+
+
+def real_or_complex(function: Function, in_complex: Function, pullback: Function) -> None:
+    """Register the form with complex results of a function of real arguments; ``pullback`` is joint."""
+    joint(in_complex, pullback)
+    runs_compiled(in_complex)
+    IN_COMPLEX[function] = in_complex
+
+
+def as_complex(x: Any) -> Any:
+    return np.asarray(x, np.result_type(x, np.complex64))
 
 
 def model(

@@ -23,7 +23,7 @@ from .array_subclasses import ELSEWHERE
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
-from .choices import distributed_call, has_choices
+from .choices import distributed, distributed_call, has_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
@@ -89,6 +89,8 @@ class Calls:
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
+        if self.trace.may_choose and not _takes_choices(function):
+            args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
@@ -143,6 +145,9 @@ class Calls:
             return self.call(function.__func__, owner, *args, **kwargs)
         if kind is TracedMethod:
             since, x = next(Storage.count), function.x
+            if type(x) is Choice:  # the method of an array that is real or complex
+                name = function.name
+                return distributed(self.trace, x, lambda o: self.call(self.trace.attribute(o, name), *args, **kwargs))
             return note_call(
                 function.body(self.trace, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
             )

@@ -12,7 +12,7 @@ from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import STACK, ArrayType
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, items_of
-from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
+from .choices import can_choose, is_complex, is_number, narrowed, options_of, places, renumbered, which_of
 from .forms import NUMBERS, of_entries, of_items, same_constant
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -110,6 +110,11 @@ class Merger:
             return self.late(a, b, name)
         if type(a) is Choice or type(b) is Choice:
             return self.choice(a, b, name)
+        if self.trace.may_choose and is_number(a) and is_number(b) and is_complex(a) is not is_complex(b):
+            if not all(isinstance(x, NUMBERS) or x.type.is_static for x in (a, b)):
+                return self.conflict(a, b, name)
+            which = self.trace.tests_of_choices.get(self.condition)
+            return Choice(self.merge(0, 1) if which is None else which, [self.one_side(a, 0), self.one_side(b, 1)])
         if isinstance(a, (Scalar, *NUMBERS)) and isinstance(b, (Scalar, *NUMBERS)):
             found = self.leaf(self.number(a, 0), self.number(b, 1), name)
             return Scalar(found) if found is not None else self.conflict(a, b, name)

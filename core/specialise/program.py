@@ -101,6 +101,9 @@ class Interpreter(Branches):
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.called_back: dict[int, Any] = {}
+        self.tests_of_choices: dict[
+            Value, Any
+        ] = {}  # for a test of which of two options a choice is: the number that tells
         self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []

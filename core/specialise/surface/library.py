@@ -22,6 +22,9 @@ from ...errors import BadInput
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType
 from ...rules import find_rule, linear_algebra as rules
+from ...rules.table import IN_COMPLEX
+from ..choices import note_bounds
+from ..scopes import Choice
 from ..traced import Array, Trace, traces
 from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
 
@@ -38,8 +41,8 @@ _NUMPY = (
     *("convolve", "correlate", "interp", "i0", "unwrap", "polymul", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
-_REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))
-_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
+_REAL_OR_COMPLEX = frozenset(("funm", "fractional_matrix_power"))
+_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label"))
 
 
 def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -49,9 +52,11 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
     operands, constants, out = _operands(trace, name, function, args, kwargs)
     if function.__name__ in _BY_VALUE:
         raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
-    if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
-        if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
-            raise refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
+    if not any(v.type.dtype.kind == "c" for v in operands):
+        if function in IN_COMPLEX:
+            return _real_or_complex(trace, name, function, args, kwargs)
+        if function.__name__ in _REAL_OR_COMPLEX:
+            raise _unknown_kind(name)
     sample = _sampled(name, function, operands, constants)
     if isinstance(sample, tuple) and any(
         x is None for x in sample
@@ -69,6 +74,24 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
         raise refuse(f"{name}(out=) of another dtype or shape", "assign the result instead")
     trace.call(operator.setitem, out, ..., found)
     return out
+
+
+def _unknown_kind(name: str) -> BadInput:
+    return refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
+
+
+def _real_or_complex(trace: Any, name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a function whose results are real or complex, by the values of its arguments: each becomes a choice of the two."""
+    if not trace.may_choose:
+        trace.is_uneven = True
+        raise _unknown_kind(name)
+    *found, is_real = call(trace, IN_COMPLEX[function], args, kwargs)
+    which = trace.call(int, trace.call(np.logical_not, is_real))
+    parts = [Choice(which, [trace.call(np.copy, trace.call(np.real, x)), x]) for x in found]
+    for part in parts:
+        note_bounds(trace, part)
+    kind = type(function(np.ones((1, 1))))
+    return parts[0] if len(parts) == 1 else kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def _operands(
@@ -219,7 +242,7 @@ def library_trace(function: Callable[..., Any]) -> Callable[..., Any]:
 for _module, _names in (
     (np.linalg, (*_LINEAR_ALGEBRA, "eig", "eigvals")),
     (np.fft, _FOURIER),
-    (np, (*_NUMPY, "roots")),
+    (np, _NUMPY),
 ):
     for _name in _names:
         if hasattr(_module, _name):
@@ -235,6 +258,31 @@ def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
         count = trace.call(operator.mul, residuals.type.bounds[0], is_whole)
         residuals = trace.call(operator.getitem, residuals, slice(None, count))
     return x, residuals, rank, s
+
+
+@traces(np.roots)
+def roots(trace: Any, p: Any) -> Any:
+    return trace.calls.interpret(_roots, (p,), {})
+
+
+def _roots(p: Any) -> Any:
+    """``np.roots`` of a polynomial whose degree is its length less one, so that the number of roots is known."""
+    p = np.atleast_1d(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    n = len(p)
+    if n == 0:
+        return np.array([])
+    if p[0] == 0 or p[-1] == 0:
+        raise BadInput(
+            "np.roots of a polynomial whose first or last coefficient is zero cannot be compiled, because the number of roots "
+            "depends on values; leave these coefficients out"
+        )
+    if n == 1:
+        return np.array([])
+    a = np.diag(np.ones(n - 2), -1) + np.zeros((n - 1, n - 1), np.result_type(p, float))
+    a[0, :] = -p[1:] / p[0]
+    return np.linalg.eigvals(a)
 
 
 def find(function: Any) -> Callable[..., Any] | None:
