@@ -20,13 +20,16 @@ from ..values.attributes import bound_to
 from ..values.holders import blank
 from ..values.items import items_of
 from . import classes_of_results, ufunc_protocol
+from .arguments import type_of
 from .array_methods_in_python import METHODS as IN_PYTHON
+from .classes_of_results import reached
+from .functions_of_subclasses import ELSEWHERE, OWN
 from .overrides import is_overridable, normalised, overrides, replaced, ufunc_of
 from .surface import find
 from .surface.arguments import is_number
 from .surface.operators import UFUNCS
 from .surface.shapes import reshape
-from .traced import ATTRIBUTES, FUNCTIONS, METHODS, Array, Storage, Traced
+from .traced import ATTRIBUTES, FUNCTIONS, METHODS, Array, NeedsConcrete, Storage, Traced
 
 _BINARY = {
     f"__{name}__": getattr(operator, name if name not in ("and", "or") else f"{name}_")
@@ -66,11 +69,6 @@ _AS_IT_IS = frozenset(
     )
 )
 _VIEWS = frozenset(("T", "mT", "real", "imag"))
-_UNREACHED = frozenset(
-    "__new__ __init__ __array_finalize__ __repr__ __str__ __format__ __reduce__ __reduce_ex__ __setstate__ __doc__ __class__ __module__ __hash__ "
-    "__setattr__ __getattribute__ __delattr__ __dir__ __init_subclass__ __getstate__ __array_priority__ __dict__".split()
-)
-"""What a class may override without a difference for NumPy's functions, but for the class of the result."""
 
 
 def _is_complex(name: str, array: Array) -> bool:
@@ -78,19 +76,15 @@ def _is_complex(name: str, array: Array) -> bool:
     return name == "round" and array.type.dtype.kind == "c"
 
 
-_reached: dict[type, bool] = {}
+def is_of_numbers(x: Any) -> bool:
+    """Whether x is an array of a class, of a dtype that compiled code has."""
+    return is_subclass_array(x) and (is_traced_array(x) or type_of(array_in(x)) is not None)
 
 
-def is_reached(cls: type) -> bool:
-    """Whether NumPy's functions written in Python, or its C code, call a method that a class overrides."""
-    if cls not in _reached:
-        own = [vars(base) for base in cls.__mro__[: cls.__mro__.index(np.ndarray)]]
-        _reached[cls] = any(hasattr(np.ndarray, name) and name not in _UNREACHED for held in own for name in held)
-    return _reached[cls]
-
-
-ELSEWHERE = object()
-"""Says that a call is for another part of the interpreter."""
+def _is_numpys(function: Any, owner: Any) -> bool:
+    """Whether a method in C that is bound to an array is that of ``ndarray``, or of ``object``."""
+    held = [vars(base)[function.__name__] for base in (np.ndarray, object) if function.__name__ in vars(base)]
+    return any(hasattr(type(method), "__get__") and method.__get__(owner) == function for method in held)
 
 
 class ArraySubclasses:
@@ -108,14 +102,13 @@ class ArraySubclasses:
         x = blank(cls)
         put(x, ARRAY, array)
         self.trace.new(x)
-        finalize = getattr(cls, "__array_finalize__", None)
-        if isinstance(finalize, types.FunctionType):
-            self.trace.call(finalize, x, origin)
+        if not is_inherited(cls, "__array_finalize__") and getattr(cls, "__array_finalize__") is not None:  # noqa: B009
+            self.trace.call(self.trace.attribute(x, "__array_finalize__"), origin)
         return x
 
     def plain(self, x: Any) -> Any:
         """Return an argument with plain arrays in place of the objects, at any depth of lists and tuples."""
-        if is_subclass_array(x):
+        if is_of_numbers(x):
             return array_in(self.inside(x))
         if isinstance(x, (list, tuple)) and self.has_object(x):
             items = [self.plain(e) for e in items_of(x)]
@@ -131,12 +124,12 @@ class ArraySubclasses:
         return x
 
     def has_object(self, x: Any, depth: int = 4) -> bool:
-        """Whether an argument is or contains an array of a class."""
+        """Whether an argument is or contains an array of a class; only its own type is asked: a weak proxy may be dead."""
         if is_subclass_array(x):
-            return True
-        if isinstance(x, (list, tuple)):
+            return is_of_numbers(x)
+        if issubclass(type(x), (list, tuple)):
             return depth > 0 and any(self.has_object(e, depth - 1) for e in items_of(x))
-        return isinstance(x, slice) and any(map(is_subclass_array, (x.start, x.stop, x.step)))
+        return type(x) is slice and any(map(is_of_numbers, (x.start, x.stop, x.step)))
 
     def as_array(self, x: Any) -> Array:
         """Return a result as an array: a number as one of no dimensions."""
@@ -148,7 +141,9 @@ class ArraySubclasses:
         """Call a function that is not written in Python; ``ELSEWHERE`` if that is no matter of arrays of classes."""
         kind = type(function)
         owner = bound_to(function) if kind in (types.BuiltinFunctionType, types.MethodWrapperType) else None
-        if is_subclass_array(owner):
+        if is_of_numbers(owner):
+            if not _is_numpys(function, owner):
+                return ELSEWHERE
             return self.inherited(self.inside(owner), function.__name__, args, kwargs)
         if owner is np.ndarray and function.__name__ == "__new__":
             return self.new(*args, **kwargs)
@@ -156,7 +151,9 @@ class ArraySubclasses:
             return ELSEWHERE
         args = tuple(map(self.inside, args))
         kwargs = {k: self.inside(x) for k, x in kwargs.items()}
-        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and is_subclass_array(args[0]):
+        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType) and is_of_numbers(args[0]):
+            if function.__objclass__ not in (np.ndarray, object):
+                return ELSEWHERE
             return self.inherited(args[0], function.__name__, args[1:], kwargs)
         if is_overridable(function):
             found = replaced(self.trace, function, args, kwargs)
@@ -166,7 +163,7 @@ class ArraySubclasses:
             if ufunc is None:
                 return self.of_function(function, args, kwargs)
             return ufunc_protocol.apply(self, *ufunc, *normalised(*ufunc, args, kwargs))
-        body = _FUNCTIONS.get(function)
+        body = OWN.get(function)
         if body is not None:
             return body(self, *args, **kwargs)
         return self.on_plain(function, args, kwargs) if self.takes_memory(function, args) else ELSEWHERE
@@ -188,8 +185,30 @@ class ArraySubclasses:
         """Call a function of NumPy past its overrides: by its source, which may call methods of the classes, or in C."""
         implementation = function._implementation
         objects = [x for x in classes_of_results.flattened((args, kwargs)) if is_subclass_array(x)]
-        if isinstance(implementation, types.FunctionType) and any(is_reached(type(x)) for x in objects):
-            return self.trace.calls.call_function(implementation, args, kwargs, always=True)
+        if isinstance(implementation, types.FunctionType) and any(reached(type(x)) for x in objects):
+            return self.by_source(function, args, kwargs)
+        found = self.on_plain(function, args, kwargs)
+        return classes_of_results.classified(self, found, implementation, args, kwargs)
+
+    def by_source(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Interpret NumPy's source of a function; if that is refused, and no override is reached, apply it to plain arrays."""
+        trace, implementation = self.trace, function._implementation
+
+        def run(_: Any = None) -> Any:
+            return trace.calls.call_function(implementation, args, kwargs, always=True)
+
+        if function not in FUNCTIONS or trace.may_fork:
+            return run()
+        try:
+            region = trace.run_region(run)
+        except NeedsConcrete:
+            raise
+        except BadInput as error:
+            if not classes_of_results.is_free_of_overrides(self, implementation, args, kwargs):
+                raise error
+        else:
+            trace.commit(region)
+            return region.result
         found = self.on_plain(function, args, kwargs)
         return classes_of_results.classified(self, found, implementation, args, kwargs)
 
@@ -231,7 +250,7 @@ class ArraySubclasses:
             return self.operator(x, name, args)
         if name in _OF_OBJECTS:
             return self.of_object(x, name, args, kwargs)
-        if name in IN_PYTHON and is_reached(type(x)) and not _is_complex(name, array_in(x)):
+        if name in IN_PYTHON and reached(type(x)) and not _is_complex(name, array_in(x)):
             return trace.calls.interpret(IN_PYTHON[name], (x, *args), kwargs)
         array = array_in(x)
         body = METHODS.get(name)
@@ -257,7 +276,7 @@ class ArraySubclasses:
             name in ("__pow__", "__ipow__")
             and is_number(args[0])
             and not isinstance(args[0], Traced)
-            and is_reached(type(x))
+            and reached(type(x))
         ):
             faster = ufunc_protocol.of_power(x, args[0])
             if faster is not None:
@@ -294,7 +313,7 @@ class ArraySubclasses:
         """Return an attribute that ``ndarray`` defines as data, such as ``shape``; NotImplemented for all others."""
         static = self.static(x, name)
         if isinstance(x, super):
-            x = x.__self__  # type: ignore[attr-defined]
+            x = self.inside(x.__self__)  # type: ignore[attr-defined]
             if isinstance(static, property) and static.fget is not None:
                 return self.trace.call(static.fget, x)
         if not isinstance(static, types.GetSetDescriptorType) or static.__objclass__ is not np.ndarray:
@@ -317,6 +336,8 @@ class ArraySubclasses:
         if isinstance(static, types.GetSetDescriptorType):
             if name == "shape":
                 array = reshape(self.trace, array_in(x), value, copy=False)
+                if array.type.shape == array_in(x).type.shape:
+                    return None
                 self.trace.touch(x)
                 return put(x, ARRAY, array)
             return self.trace.objects.set_attribute(array_in(x), name, value)
@@ -342,7 +363,8 @@ def _array_function(of: ArraySubclasses, x: Any, function: Any, types: Any, args
 
 def _array_wrap(of: ArraySubclasses, x: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     if isinstance(x, Traced):
-        return _as_plain(of, array)[() if return_scalar else ...]
+        plain = of.as_array(of.plain(array))
+        return of.trace.call(operator.getitem, plain, ()) if return_scalar and not plain.type.ndim else plain
     if type(array) is type(x):
         return array
     return of.made(type(x), of.as_array(of.plain(array)), x)
@@ -352,6 +374,8 @@ def _view(of: ArraySubclasses, x: Any, dtype: Any = None, type: Any = None) -> A
     if isinstance(dtype, _CLASS) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     kind = _class_of(x) if type is None else type
+    if not (isinstance(kind, _CLASS) and issubclass(kind, np.ndarray)):
+        raise TypeError("Type must be a sub-type of ndarray type")
     array = array_in(x) if is_subclass_array(x) else of.as_array(x)
     if dtype is not None:
         array = of.trace.call(of.trace.attribute(array, "view"), dtype)
@@ -380,75 +404,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__setitem__": lambda of, x, index, value: of.trace.call(
         operator.setitem, array_in(x), of.plain(index), of.plain(value)
     ),
-}
-
-
-# Functions with a meaning of their own for classes
-
-
-def _array(of: ArraySubclasses, x: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0, like: Any = None) -> Any:  # fmt: skip
-    options: dict[str, Any] = {"ndmin": ndmin} if ndmin else {}
-    if not subok or not is_subclass_array(x):
-        if is_subclass_array(x) and not copy:
-            return _as_plain(of, x, dtype, **options)
-        return of.trace.call(np.array, of.plain(x), dtype, copy=copy, **options)
-    array = array_in(x)
-    found = of.trace.call(np.array, array, dtype, copy=copy, **options)
-    return x if found is array else of.made(type(x), of.as_array(found), x)
-
-
-def _as_plain(of: ArraySubclasses, x: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
-    options.pop("like", None)
-    found = of.trace.call(np.asarray, of.plain(x), dtype, *args, **options)
-    same = is_subclass_array(x) and found is array_in(x)
-    return of.trace.call(operator.getitem, found, ...) if same else found
-
-
-def _as_any(of: ArraySubclasses, x: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
-    if not is_subclass_array(x):
-        return _as_plain(of, x, dtype, *args, **options)
-    array = array_in(x)
-    found = of.trace.call(np.asarray, array, dtype, *args, **options)
-    return x if found is array else of.made(type(x), of.as_array(found), x)
-
-
-def _getitem(of: ArraySubclasses, x: Any, index: Any) -> Any:
-    if isinstance(x, Traced):
-        return of.trace.call(operator.getitem, x, of.plain(index))
-    if is_subclass_array(x) and is_inherited(type(x), "__getitem__"):
-        return of.inherited(x, "__getitem__", (index,), {})
-    return ELSEWHERE
-
-
-def _setitem(of: ArraySubclasses, x: Any, index: Any, value: Any) -> Any:
-    if isinstance(x, Traced):
-        return of.trace.call(operator.setitem, x, of.plain(index), of.plain(value))
-    if is_subclass_array(x) and is_inherited(type(x), "__setitem__"):
-        return of.inherited(x, "__setitem__", (index, value), {})
-    return ELSEWHERE
-
-
-def _by_method(name: str) -> Callable[..., Any]:
-    """Return what a function of Python does: it calls a method of the class."""
-
-    def apply(of: ArraySubclasses, x: Any, *rest: Any) -> Any:
-        if not is_subclass_array(x) or not is_inherited(type(x), name):
-            return ELSEWHERE
-        return of.inherited(x, name, rest, {})
-
-    return apply
-
-
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.array: _array,
-    np.asarray: _as_plain,
-    np.asanyarray: _as_any,
-    operator.getitem: _getitem,
-    operator.setitem: _setitem,
-    **{
-        f: _by_method(f"__{f.__name__}__")
-        for f in (len, float, int, complex, operator.index, operator.contains, divmod)
-    },
 }
 
 

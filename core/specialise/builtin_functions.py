@@ -32,7 +32,7 @@ from .keys import hash_of, use_as_key
 from .lists_in_python import BISECTIONS
 from .math_in_python import DEFINITIONS as OF_MATH
 from .range_in_python import Range
-from .scopes import Late
+from .scopes import Conflict, Late
 from .sequences import traced_range
 from .sorting import SORTING
 from .suspended import Generator
@@ -40,10 +40,14 @@ from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
+    if isinstance(x, Conflict):
+        x.refuse()
     return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
+    if isinstance(x, Conflict):
+        x.refuse()
     if rest:
         return type(x, *rest)
     return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)

@@ -19,7 +19,6 @@ from ..rules.registry import ADJOINTS
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
-from .array_subclasses import ELSEWHERE
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
@@ -27,6 +26,7 @@ from .choices import distributed, distributed_call, has_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
+from .functions_of_subclasses import ELSEWHERE
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,15 +33,37 @@ class _Sample(np.ndarray):
         self.origin = origin
 
 
-_samples: dict[tuple[type, float], type[_Sample]] = {}
+_UNREACHED = frozenset(
+    "__new__ __init__ __array_finalize__ __repr__ __str__ __format__ __reduce__ __reduce_ex__ __setstate__ __doc__ __class__ __module__ __hash__ "
+    "__setattr__ __getattribute__ __delattr__ __dir__ __init_subclass__ __getstate__ __array_priority__ __dict__".split()
+)
+"""What a class may override without a difference for NumPy's functions, but for the class of the result."""
 
 
-def _class_for(kind: type, priority: float) -> type[_Sample]:
-    """Return a class of samples for a class of arrays."""
-    key = kind, priority
-    if key not in _samples:
-        _samples[key] = type("_Sample", (_Sample,), {"__array_priority__": priority, "kind": kind})
-    return _samples[key]
+_reached: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
+
+
+def reached(cls: type) -> frozenset[str]:
+    """Return what a class overrides that NumPy's functions written in Python, or its C code, may use."""
+    if cls not in _reached:
+        own = {name for base in cls.__mro__[: cls.__mro__.index(np.ndarray)] for name in vars(base)}
+        _reached[cls] = frozenset(name for name in own - _UNREACHED if hasattr(np.ndarray, name))
+    return _reached[cls]
+
+
+class _Reached(BaseException):
+    """NumPy's code uses what a class overrides."""
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise _Reached
+
+
+@lru_cache(maxsize=256)
+def _class_for(kind: type, priority: float, refused: frozenset[str]) -> type[_Sample]:
+    """Return a class of samples for a class of arrays, which refuses the use of some attributes."""
+    held = {name: _refuse if callable(getattr(np.ndarray, name)) else property(_refuse) for name in refused}
+    return type("_Sample", (_Sample,), {**held, "__array_priority__": priority, "kind": kind})
 
 
 def flattened(x: Any) -> Iterator[Any]:
@@ -57,8 +81,9 @@ def flattened(x: Any) -> Iterator[Any]:
 class _Call:
     """One call on samples."""
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, of: Any, refuses: bool = False) -> None:
         self.of = of
+        self.refuses = refuses  # the use of what the classes override
         self.given: dict[int, Any] = {}  # the program's arrays, by sample
         self.kept: list[Any] = []
 
@@ -66,7 +91,7 @@ class _Call:
         if is_subclass_array(x):
             from .ufunc_protocol import priority_of
 
-            kind = _class_for(type(x), priority_of(self.of.trace, x))
+            kind = _class_for(type(x), priority_of(self.of.trace, x), reached(type(x)) if self.refuses else frozenset())
             return self.keep(self.values(array_in(x).type).view(kind), x)
         if isinstance(x, Array):
             return self.keep(self.values(x.type), x)
@@ -79,6 +104,12 @@ class _Call:
         if isinstance(x, slice):
             return slice(*map(self.sample, (x.start, x.stop, x.step)))
         return x
+
+    def run(self, function: Any, args: Any, kwargs: Any) -> Any:
+        given, named = self.sample(tuple(args)), {k: self.sample(x) for k, x in kwargs.items()}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*given, **named)
 
     def values(self, kind: ArrayType) -> np.ndarray:
         """Return numbers on which most functions are defined; whole ones are valid indices."""
@@ -129,14 +160,20 @@ def _unknown(sample: np.ndarray) -> Array:
 def classified(of: Any, found: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Return the plain result ``found`` of a function of NumPy with the classes that NumPy gives it."""
     asked = _Call(of)
-    given, named = asked.sample(tuple(args)), {k: asked.sample(x) for k, x in kwargs.items()}
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            sample = function(*given, **named)
+        sample = asked.run(function, args, kwargs)
     except Exception as error:
         raise BadInput(
             f"{describe(function)} of an array of a subclass of ndarray cannot be compiled for these arguments ({error}); convert it with "
             "np.asarray"
         ) from None
     return asked.classified(found, sample)
+
+
+def is_free_of_overrides(of: Any, function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether NumPy's code of a function does not use what the classes of its arguments override."""
+    try:
+        _Call(of, refuses=True).run(function, args, kwargs)
+    except (Exception, _Reached):
+        return False
+    return True

@@ -18,7 +18,7 @@ from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..values.items import entries_of, items_of
 from .instances import held_by_instance, is_instance
-from .scopes import Choice, Closure, Scope
+from .scopes import Choice, Closure, Conflict, Scope
 from .surface.arguments import is_number
 from .surface.views import in_numpy
 from .traced import Array, Scalar, Storage, Traced
@@ -162,6 +162,10 @@ def has_choice(trace: Any, x: Any) -> bool:
 
 def identical(trace: Any, x: Any, y: Any) -> Any:
     """``x is y``: a bool, or a traced bool."""
+    for side in (x, y):
+        if isinstance(side, Conflict):
+            side.refuse()
+    x, y = map(trace.arrays.inside, (x, y))
     if x is y:
         return True
     for a, b in ((x, y), (y, x)):

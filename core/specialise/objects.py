@@ -16,9 +16,10 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..source.definitions import describe
-from ..values.array_classes import is_subclass_array, is_traced_array
+from ..values.array_classes import is_array_class, is_traced_array
 from ..values.attributes import has_dict
 from .arguments import has_traced
+from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
@@ -72,8 +73,9 @@ class Objects:
         is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
-        holds_unknown = is_of_python(cls) and not issubclass(cls, np.ndarray) and has_traced((args, kwargs))
-        is_called_at_once = cls.__module__ == "builtins" or cls.__module__ == "numpy" and not holds_unknown
+        holds_unknown = is_of_python(cls) and has_traced((args, kwargs))
+        is_of_numpy = cls.__module__ == "numpy" and not is_array_class(cls)
+        is_called_at_once = cls.__module__ == "builtins" or is_of_numpy and not holds_unknown
         if is_called_at_once or of_c or own_call:
             found = self.trace.uninterpreted.call_real(cls, args, kwargs)
             return self.trace.new(found) if isinstance(found, BaseException) else found
@@ -176,7 +178,8 @@ class Objects:
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )
-        if is_subclass_array(getattr(x, "__self__", x) if type(x) is super else x):
+        x = self.trace.arrays.inside(x)
+        if is_of_numbers(getattr(x, "__self__", x) if type(x) is super else x):
             found = self.trace.arrays.attribute(x, name)
             if found is not NotImplemented:
                 return found
@@ -256,7 +259,7 @@ class Objects:
 
     def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
         found = self.trace.call(static.func, x)
-        if not self.trace.outside.is_outside(x):
+        if id(x) in self.trace.made and not self.trace.outside.is_outside(x):
             self.trace.touch(x)
             x.__dict__[name] = found
         return found

@@ -22,18 +22,19 @@ class Memory:
 
     __slots__ = ("array",)
 
-    def _refuse(self, *args: Any) -> Any:
-        raise BadInput(
-            "the elements of an array of a subclass of ndarray are read by Python's or NumPy's C code, which cannot be compiled; pass "
-            "np.asarray(x), or use mo.callback"
-        )
 
-    for _name in (
-        *"add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul and or xor lshift rshift lt le gt".split(),
-        *"ge eq ne neg pos abs invert bool int float complex index round len iter contains getitem str repr format reduce_ex".split(),
-    ):
-        locals()[f"__{_name}__"] = _refuse
-    del _name
+def _refuse(*args: Any) -> Any:
+    raise BadInput(
+        "the elements of an array of a subclass of ndarray are read by Python's or NumPy's C code, which cannot be compiled; pass "
+        "np.asarray(x), or use mo.callback"
+    )
+
+
+for _name in (
+    *"add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul and or xor lshift rshift".split(),
+    *"lt le gt ge eq ne neg pos abs invert bool int float complex index round len iter contains getitem str repr format reduce_ex".split(),
+):
+    setattr(Memory, f"__{_name}__", _refuse)
 
 
 class _Plain(np.ndarray):

@@ -288,3 +288,11 @@ def test_what_depends_on_values_is_refused_with_a_remedy():
     ):
         with pytest.raises(BadInput, match=text):
             mo.jit(program, target="native")(V)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_the_different_rows_of_an_array(target, axis):
+    a = np.array([[1.0, 2.0, 1.0], [0.0, 3.0, 0.0], [1.0, 2.0, 1.0], [0.0, np.nan, 0.0], [0.0, np.nan, 0.0]])
+    for x in (a, a[:3], a[:1], a[:, :1]):
+        found = mo.jit(lambda x: np.unique(x, axis=axis), target=target)(x)
+        np.testing.assert_array_equal(found, np.unique(x, axis=axis))

@@ -1,5 +1,7 @@
 """Classes derived from ``ndarray`` in compiled code: class, attributes and elements of every result are NumPy's."""
 
+import math
+
 import numpy as np
 import pytest
 from path_tester import assert_same, check_gradient, run_on
@@ -381,6 +383,104 @@ def test_zero_sizes_single_precision_and_complex_numbers(path):
         return [(Info(x, "i") * 2 + x, Info(x).sum(), Info(x).T, np.abs(Info(x, 1)), Info(x).real) for x in (a, b, c)]
 
     check(path, f, np.zeros((0, 3)), np.ones((2, 2), np.float32), np.array([1.0 + 2.0j, 3.0]))
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_the_items_of_an_object(path):
+    def f(x):
+        q = x.view(Info)
+        return (
+            sorted(q),
+            max(q),
+            min(q),
+            sum(q),
+            sum(q, 1.0),
+            [float(e) for e in q],
+            list(zip(q, x)),
+            math.exp(q[:1].sum()),
+        )
+
+    check(path, f, X)
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_objects_in_places_of_arrays(path):
+    def f(x):
+        a = np.zeros(3)
+        a[:] = x.view(Info)
+        a[x.view(Info) > 2.0] = 0.0
+        a += x.view(Wrapped)
+        return a, x[np.array([0, 2]).view(Info)]
+
+    check(path, f, X)
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_masked_arrays_are_numpys_own_code(path):
+    def f(x):
+        m = np.ma.array(x, mask=[False, True, False])
+        return (
+            m * 2.0 + x,
+            m.sum(),
+            m.mean(),
+            m[1:],
+            m.filled(0.0),
+            np.ma.log(m),
+            m[1],
+            m[1] is np.ma.masked,
+            np.ma.asarray(x),
+        )
+
+    def written(x):
+        m = np.ma.array(2.0 * x, mask=[False, True, False])
+        m[2] = 4.0
+        m[0] = np.ma.masked
+        return m * x, m.sum(), m[0] is np.ma.masked, m[2] is np.ma.masked
+
+    for program in (f, written):
+        check(path, program, X)
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_matrices(path):
+    def f(a):
+        m = np.matrix(a)
+        return m * m, m.T, m[0], m.sum(axis=0), m**2, m.I, m.A1, m @ np.matrix([[1.0], [2.0]])
+
+    check(path, f, np.array([[1.0, 2.0], [3.0, 5.0]]))
+
+
+def test_the_eager_gradient_of_a_compiled_function_of_an_object():
+    gradient = mo.grad(run_on("native")(of_an_argument), 0)(Info(X, 2.0), X)
+    assert_same(gradient, 2.0 * X * X, None, "the gradient")
+
+
+class Addressed(np.ndarray):
+    """Tells views of its origin from copies by their addresses, as ``MaskedArray`` does."""
+
+    def __array_finalize__(self, origin):
+        if isinstance(origin, np.ndarray):
+            self.is_view = self.__array_interface__["data"][0] == origin.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_addresses_can_be_compared(path):
+    check(
+        path, lambda x: (x.view(Addressed), x.view(Addressed)[1:], x.view(Addressed)[:1], x.view(Addressed).copy()), X
+    )
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_the_shape_of_a_new_array_can_be_set(path):
+    def f(x):
+        y = 2.0 * x
+        z = y
+        y.shape = (3, 1)
+        return y, z.shape
+
+    check(path, f, X)
+    with pytest.raises(BadInput, match="can only set the shape of an array that it has made"):
+        run_on(path)(lambda x: setattr(x, "shape", (3, 1)))(X)
 
 
 @pytest.mark.parametrize("path", ["native", "xla"])

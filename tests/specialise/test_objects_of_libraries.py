@@ -122,3 +122,13 @@ def test_map_without_an_iterable_raises_what_python_raises():
             return x * len(str(error))
 
     assert mo.jit(program)(1.5) == program(1.5)
+
+
+def test_a_cached_property_of_an_object_that_numpy_keeps_is_not_stored_while_compiling():
+    """``np.finfo`` returns one object at every call."""
+
+    def f(x):
+        return np.finfo(np.float32).tiny + x if x > 0.0 else x
+
+    assert mo.jit(f, target="native")(1.0) == f(1.0)
+    assert isinstance(np.finfo(np.float32).tiny, np.float32)

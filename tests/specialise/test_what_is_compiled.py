@@ -303,10 +303,6 @@ async def both(x):
             scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]),
             "scipy.interpolate.* cannot be compiled: .*mo.callback",
         ),
-        (
-            lambda x: np.matrix(x),
-            r"numpy.matrix cannot be compiled: .*mo.callback(.|\n)*in <lambda> .*test_what_is_compiled.py:\d+",
-        ),
         (pickle.dumps, "cannot be pickled"),
         (
             lambda x: struct.pack("d", x),
