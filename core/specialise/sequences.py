@@ -28,7 +28,7 @@ def traced_range(trace: Trace, *arguments: Any) -> Any:
     step = trace.concrete(step, "the step of a range") if isinstance(step, Scalar) else step
     if step == 0:
         raise ValueError("range() arg 3 must not be zero")
-    return trace.call(Range, start, stop, step)
+    return trace.new(Range(start, stop, step))
 
 
 def _of_range(trace: Trace, x: Range | range) -> Sequence:
