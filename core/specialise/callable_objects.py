@@ -95,7 +95,7 @@ def over_loops(function, inputs, outputs, kinds, padded, args):
     for i in range(n):
         function(*[x[i] for x in rows], *[y[i] for y in results])
     found = tuple([np.reshape(y, loop + shape)[()] for y, shape in zip(results, shapes)])
-    return found if len(found) > 1 else found[0]
+    return found if len(found) > 1 else found[0]  # type: ignore[misc]
 
 
 def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: Any) -> Any:
