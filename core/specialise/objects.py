@@ -92,8 +92,8 @@ class Objects:
             made = self.trace.calls.call_function(new, (cls, *args), kwargs)
             if not isinstance(made, cls):
                 return made
-        elif new is object.__new__:
-            made = object.__new__(cls)
+        elif new is object.__new__ or new is dict.__new__ and isinstance(init, types.FunctionType):
+            made = new(cls)
         elif new is np.ndarray.__new__:
             made = self.trace.arrays.new(cls, *args, **kwargs)
         else:
