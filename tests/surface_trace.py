@@ -32,6 +32,7 @@ class Straight(Trace):
     """A trace of a program without control flow, run by Python itself."""
 
     overflow_check = False  # which would name the user's line, and that is not known here
+    may_choose = False
 
     def __init__(self) -> None:
         self.builder = Builder()
