@@ -11,6 +11,9 @@ import scipy.ndimage
 import scipy.signal
 import scipy.spatial.distance as distance
 
+from morula.core.ir.typed import ArrayType
+from morula.core.specialise.surface.library import sample_of
+
 X = np.array([0.3, 0.7, 1.1, 1.2, 1.7, 2.0])
 POINTS = np.array([[0.1, 0.4, 1.0], [0.7, 0.2, 0.5], [0.9, 1.3, 0.6], [1.6, 0.8, 0.3]])
 
@@ -63,3 +66,10 @@ def test_a_result_is_written_into_an_array(check):
         return np.sum(y**2)
 
     check(f, np.array([1.0, 2.0, 4.0]))
+
+
+def test_samples_of_integer_vectors_are_indices_within_bounds():
+    """LAPACK's ``getrs`` writes out of bounds if the pivots of the call that finds a result's type are too large."""
+    for n in (1, 2, 5):
+        pivots = sample_of(ArrayType(np.dtype(np.int64), (n,)))
+        assert pivots.min() >= 0 and pivots.max() < n

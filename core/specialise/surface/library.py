@@ -194,11 +194,11 @@ def sample_of(kind: ArrayType, scale: int = 1, row: int | None = None) -> Any:
     if dtype.kind == "b":
         return np.ones(shape, bool)[()]
     if dtype.kind in "iu":
-        return (
-            np.ones(shape, dtype)[()]
-            if kind.weak or not shape
-            else np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
-        )
+        if kind.weak or not shape:
+            return np.ones(shape, dtype)[()]
+        # A vector may hold indices, which LAPACK does not check: numbers beyond its end would be written out of bounds.
+        first = 0 if len(shape) == 1 and scale == 1 else 1
+        return np.arange(first, np.prod(shape) + first).reshape(shape).astype(dtype)
     size = int(np.prod(shape))
     found = scale * np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
     if len(shape) >= 2 and row is not None:
