@@ -22,6 +22,7 @@ from ..values.items import items_of
 from .surface.arguments import NUMBERS
 from .surface.library import sample_of
 from .traced import Array, Scalar, Storage, Traced, View
+from .ufunc_protocol import priority_of
 
 
 class _Sample(np.ndarray):
@@ -89,8 +90,6 @@ class _Call:
 
     def sample(self, x: Any) -> Any:
         if is_subclass_array(x):
-            from .ufunc_protocol import priority_of
-
             kind = _class_for(type(x), priority_of(self.of.trace, x), reached(type(x)) if self.refuses else frozenset())
             return self.keep(self.values(array_in(x).type).view(kind), x)
         if isinstance(x, Array):

@@ -25,7 +25,7 @@ class Driver:
     def __init__(self, solver: Callable[..., Any], given: Sequence[Any], results: Sequence[Any]) -> None:
         self.solver, self.given, self.results = solver, given, results
         self.__name__ = getattr(solver, "__name__", "solver")
-        self.function: Function | None = None  # the state and the values around it -> the state after a call
+        self.function: Function  # the state and the values around it -> the state after a call; set once it is traced
         self.places: list[tuple[int, int]] = []  # for each function, where the state holds its argument and its result
         self.which: int | None = None  # where it holds the number of the function
         self.go = 0
@@ -33,9 +33,8 @@ class Driver:
         self.program: Callable[..., Sequence[Any]] | None = None
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        if self.program is None:
-            self.program = connected.compiled_part(self.function)
-        program, (*state,) = self.program, values[: self.count]
+        program = self.program = self.program or connected.compiled_part(self.function)
+        state = [*values[: self.count]]
         count = sum(isinstance(x, Traced) for x in self.given)
         around, operands = values[self.count : len(values) - count], iter(values[len(values) - count :])
 

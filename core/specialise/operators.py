@@ -19,6 +19,7 @@ from .identity import has_choice, identical
 from .instances import has_array, is_instance
 from .surface.operators import UFUNCS
 from .traced import Array, Scalar, Traced
+from .ufunc_protocol import OF_SCALARS
 
 _BINARY = {
     getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
@@ -51,10 +52,6 @@ _OF_CONTAINERS = OPERATORS | {
     max,
     min,
 }
-_OF_SCALARS = -1000000.0
-"""``__array_priority__`` of NumPy's numbers, and of objects that do not define it."""
-
-
 _UFUNCS = {**UFUNCS, operator.matmul: np.matmul}
 
 
@@ -210,4 +207,4 @@ def _defers(x: Traced, y: Any) -> bool:
     """Whether NumPy's number or array ``x`` leaves an operator to the class of ``y``."""
     if hasattr(type(y), "__array_ufunc__"):
         return type(y).__array_ufunc__ is None
-    return getattr(y, "__array_priority__", _OF_SCALARS) > (0.0 if isinstance(x, Array) else _OF_SCALARS)
+    return getattr(y, "__array_priority__", OF_SCALARS) > (0.0 if isinstance(x, Array) else OF_SCALARS)

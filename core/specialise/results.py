@@ -275,17 +275,9 @@ class Results:
                 )
             if id(x) in trace.disordered:
                 trace.refuse_unknown_entries(x)
-            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
-            gone = [k for k in before if k not in after]
-            if changed or gone:
-                found.append(
-                    (
-                        Itself(x),
-                        _update(
-                            type(x), changed, gone, self.order(x, before, changed), self.new_keys(x, before, changed)
-                        ),
-                    )
-                )
+            update = self.update(x, before, after)
+            if update is not None:
+                found.append((Itself(x), update))
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
@@ -299,24 +291,24 @@ class Results:
             is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
             if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
-            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
-            gone = [k for k in before if k not in after]
-            if changed or gone or isinstance(x, dict) and is_reordered:
+            update = self.update(x, before, after, isinstance(x, dict) and is_reordered)
+            if update is not None:
                 self.knows_objects = True
-                found.append(
-                    (
-                        number,
-                        _update(
-                            type(x), changed, gone, self.order(x, before, changed), self.new_keys(x, before, changed)
-                        ),
-                    )
-                )
+                found.append((number, update))
         return found
 
-    def new_keys(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> dict[Any, Plan]:
-        return {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
+    def update(
+        self, x: Any, before: dict[Any, Any], after: dict[Any, Any], is_reordered: bool = False
+    ) -> Callable[..., None] | None:
+        """Return what makes the program's changes in a list, dict or object; None if there are none."""
+        changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
+        gone = [k for k in before if k not in after]
+        if not (changed or gone or is_reordered):
+            return None
+        keys = {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
+        return _update(type(x), changed, gone, self.order(x, before), keys)
 
-    def order(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> list[Any]:
+    def order(self, x: Any, before: dict[Any, Any]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
         if not isinstance(x, dict):
             return []

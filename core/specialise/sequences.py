@@ -20,7 +20,7 @@ class Sequence:
         self.bounds = bounds  # start, stop and step if the items are a range of integers
 
 
-def traced_range(trace: Trace, *arguments: Any) -> Any:
+def traced_range(trace: Any, *arguments: Any) -> Any:
     """``range`` with a traced bound."""
     if not all(_is_integer(x) for x in arguments):
         raise TypeError("'float' object cannot be interpreted as an integer")
@@ -56,8 +56,6 @@ def _is_integer(x: Any) -> bool:
 
 def sequence_of(trace: Trace, x: Any) -> Sequence | None:
     """Return x as a sequence that can be indexed, if all its items have one form; else None."""
-    if isinstance(x, Sequence):
-        return x
     if isinstance(x, (range, Range)):
         return _of_range(trace, x)
     array = array_in(x) if is_traced_array(x) else x

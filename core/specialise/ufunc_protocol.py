@@ -14,7 +14,8 @@ from .instances import is_instance
 from .surface.arguments import is_number
 from .traced import Array, Scalar, Traced
 
-_OF_SCALARS = -1000000.0
+OF_SCALARS = -1000000.0
+"""``__array_priority__`` of NumPy's numbers, and of objects that do not define it."""
 
 
 def apply(of: Any, ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
@@ -72,7 +73,7 @@ def wrapping(trace: Any, inputs: Any) -> Any:
         if isinstance(x, Array):
             own, candidate = 0.0, None
         elif is_number(x) or isinstance(x, Scalar) or not hasattr(type(x), "__array_wrap__"):
-            own, candidate = _OF_SCALARS, None
+            own, candidate = OF_SCALARS, None
         else:
             own, candidate = priority_of(trace, x), x
         if own > priority or candidate is not None and best is None and own == priority == 0.0:
@@ -81,7 +82,7 @@ def wrapping(trace: Any, inputs: Any) -> Any:
 
 
 def priority_of(trace: Any, x: Any) -> float:
-    found = getattr(type(x), "__array_priority__", _OF_SCALARS)
+    found = getattr(type(x), "__array_priority__", OF_SCALARS)
     return 0.0 if isinstance(found, types.GetSetDescriptorType) else trace.attribute(x, "__array_priority__")
 
 

@@ -50,6 +50,7 @@ def _run(model: Model, trace: Trace, *args: Any, **kwargs: Any) -> Any:
         return out
     if not model.into:
         return y
-    for i, content in zip(model.into, y if len(model.into) > 1 else (y,)):
-        trace.call(operator.setitem, bound.args[i], ..., content)
-    return bound.args[model.into[0]]
+    outputs = [bound.args[i] for i in model.into]
+    for output, content in zip(outputs, y if len(outputs) > 1 else (y,)):
+        trace.call(operator.setitem, output, ..., content)
+    return outputs[0]
