@@ -15,7 +15,7 @@ from . import typed
 from .affine import limits
 from .dynamic import Block, Operation, Value
 from .integer_bounds import Bounds
-from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, part_dimensions
+from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, in_one_form, part_dimensions
 
 _COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
@@ -462,6 +462,7 @@ def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype,
         found = function.resolve_dtypes((*asked, *[None] * function.nout))
     except TypeError as error:
         raise BadInput(str(error)) from None
+    found = tuple(map(in_one_form, found))
     return found[: function.nin], found[function.nin :]
 
 

@@ -309,8 +309,16 @@ that is not differentiated.
 """
 
 
+def in_one_form(dtype: np.dtype) -> np.dtype:
+    """Return one of the equal dtypes of numbers, such as ``uint64`` and ``ulonglong``, whose scalars have different classes.
+
+    Compiled programs and the loops of ufuncs are cached by dtype, so one that was met first would stand for all.
+    """
+    return np.dtype(dtype.str) if dtype.kind in "biufc" else dtype
+
+
 def type_of(x: Any) -> ArrayType:
     """Return the type of a leaf: an array, a NumPy scalar or a Python number (which is weak)."""
     if isinstance(x, (np.ndarray, np.generic)):
-        return ArrayType(x.dtype, x.shape)
+        return ArrayType(in_one_form(x.dtype), x.shape)
     return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)

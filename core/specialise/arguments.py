@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.traced_text import Text
-from ..ir.typed import BOOL, ArrayType
+from ..ir.typed import BOOL, ArrayType, in_one_form
 from ..values.array_classes import is_traced_array
 from ..values.items import items_of
 from .instances import held_by_instance, is_array_like, is_instance
@@ -29,7 +29,7 @@ def type_of(x: Any) -> ArrayType | None:
     kind = type(x)
     if kind is np.ndarray:
         return (
-            ArrayType(x.dtype, x.shape)
+            ArrayType(in_one_form(x.dtype), x.shape)
             if x.dtype.kind in "biufc" and x.dtype.isnative and x.dtype.itemsize <= 16
             else None
         )
@@ -38,7 +38,7 @@ def type_of(x: Any) -> ArrayType | None:
     if kind is bool:
         return BOOL
     if isinstance(x, np.generic) and x.dtype.kind in "biufc":
-        return ArrayType(x.dtype)
+        return ArrayType(in_one_form(x.dtype))
     return None
 
 

@@ -84,3 +84,12 @@ def test_a_choice_among_none_and_a_number_keeps_the_class(number):
     for x in (0.5, -0.5):
         found, expected = mo.jit(best, target="native")(x, 1j, 3), best(x, 1j, 3)
         assert type(found) is type(expected) and found == expected
+
+
+def test_equal_dtypes_with_classes_of_their_own_are_one():
+    """``ulonglong`` equals ``uint64``: the program of the first is that of the second, whose numbers are ``uint64``."""
+    first = mo.jit(lambda x: (x[0], x[0] + x[1]), target="native")
+    first(np.arange(2, dtype=np.ulonglong))
+    assert [type(y) for y in first(np.arange(2, dtype=np.uint64))] == [np.uint64, np.uint64]
+    other = mo.jit(lambda x: x * x + x, target="native")
+    assert type(other(np.uint64(3))) is np.uint64
