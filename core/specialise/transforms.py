@@ -44,7 +44,8 @@ class Pull:
     def __init__(self, trace: Any, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
         self.trace, self.f, self.y, self.active, self.entered = trace, f, y, active, entered
         self.saved: list[Value] = []
-        self.results: list[Value] = []  # their values in the program
+        self.results: list[tuple[Value, Value]] = []  # of the function, with their values in the program
+        self.own: dict[int, Value] = {}  # the function's result by leaf of ``y``: in the program, two may be one value
         self.backward: Function | None = None
         self.is_linear = True  # whether no pullback of the user's own is part of it
 
@@ -59,8 +60,8 @@ class Pull:
         builder = self.trace.builder
         seeds: dict[Value, Value] = {}
         self.seed(self.y, dy, seeds)
-        inexact = [v for v in self.results if v.type is STACK or v.type.is_inexact]
-        given = [seeds.get(v) or builder.zeros(v.type.shape, v.type.dtype) for v in inexact]
+        inexact = [(own, v) for own, v in self.results if v.type is STACK or v.type.is_inexact]
+        given = [seeds.get(own) or builder.zeros(v.type.shape, v.type.dtype) for own, v in inexact]
         assert self.backward is not None
         found = iter(inline(builder, self.backward, [*self.saved, *given]))
         return tuple(x.gradient([next(found) for _ in x.parameters]) for x in self.entered)
@@ -103,7 +104,7 @@ class Pull:
             for name, e in vars(y).items():
                 self.seed(e, given_parts.get(name), seeds)
         elif isinstance(y, Traced) and y.type.is_inexact:
-            value, builder = self.trace.value(y), self.trace.builder
+            value, builder = self.own[id(y)], self.trace.builder
             g = self.trace.value(dy)
             g = builder.cast(_of_shape(builder, g, y.type.shape), y.type.dtype)
             seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
@@ -207,6 +208,7 @@ def differentiated(
     forward, backward = (without_custom(f, is_over) for f in (sweeps.forward, sweeps.backward))
     found = inline(trace.builder, forward, [*arguments, *made.free])
     count = len(made.results)
+    own_results = {id(x): v for x, v in zip(_leaves(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
     made.settle(found[:count])
     y, shown, written = made.outcome  # type: ignore[misc]
     _put_back(trace, written)
@@ -214,7 +216,8 @@ def differentiated(
         one.restore(own)
     pull = Pull(trace, f, shown, parameters, entered)
     pull.is_linear = trace.by_hand == by_hand
-    pull.results, pull.saved, pull.backward = found[:count], found[count:], backward
+    pull.results, pull.own = list(zip(made.results, found[:count])), own_results
+    pull.saved, pull.backward = found[count:], backward
     return Restore(own)(y), pull
 
 
