@@ -16,6 +16,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
+    shared_memory     whether two arrays share memory
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from . import (  # noqa: F401
     reductions,
     segments,
     shapes,
+    shared_memory,
     ufuncs,
     without_nan,
 )
