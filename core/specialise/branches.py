@@ -17,7 +17,7 @@ from ..values.items import are_in_one_order, entries_of
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
-from .instances import is_instance
+from .instances import hold_part, is_instance
 from .iterators import VIEWS, Iterator
 from .keys import refuse_change_of_key
 from .merging import Merger
@@ -130,6 +130,7 @@ class Branches(Raising):
         )
         if number is not None:  # others may equal it
             raise NeedsConcrete(self.value(number), "an element of a set")
+        self.settle_all(holder if isinstance(holder, dict) else {})
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in entries_of(held) if isinstance(x, Late)), None)
         if late is not None:
@@ -137,6 +138,13 @@ class Branches(Raising):
                 f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; insert the key on both "
                 "paths, with a value that marks it as absent"
             )
+
+    def settle_all(self, holder: Any) -> None:
+        """Put what is certainly there here into the places of a dict or an object that are unassigned on other paths."""
+        for key, x in list(present(holder).items()):
+            if isinstance(x, Late) and self.builder.integers.truth(self.value(x.absent)) is False:
+                self.touch(holder)
+                hold_part(holder, key, x.x)
 
     def save(self, holder: Any) -> None:
         """Save a holder's content before a change, also of a holder that the program may no longer change."""

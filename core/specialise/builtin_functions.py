@@ -354,6 +354,8 @@ def _id(trace: Any, x: Any) -> Any:
 
 def refuse_unknown_attributes(trace: Any, x: Any) -> None:
     """Refuse to list attributes that exist on one path only, or whose order is not known."""
+    if is_instance(x) and not isinstance(x, (list, dict, set, deque)):
+        trace.settle_all(x)
     if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
         raise BadInput(
             "the attributes of an object, or their order, depend on a condition that is not known while compiling; set all of "

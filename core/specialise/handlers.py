@@ -141,7 +141,8 @@ class Handlers:
         jump, raised = self.trace.attempted(lambda: self.trace.as_python(run))
         del self.trace.scopes[scopes:]
         for op in walk(Block([], out[start:])):
-            kind = _may_raise(op) if op.kind == "call" else None
+            is_checked = not self.trace.checked.isdisjoint(op.results)
+            kind = _may_raise(op) if op.kind == "call" and not is_checked else None
             if kind is not None and self.trace.sees(kind):
                 name = getattr(op.callee, "__name__", "a callback")
                 raise BadInput(
@@ -273,11 +274,6 @@ class Handlers:
 
         if raised is None:
             return passed()
-        if hasattr(type(manager), "_recreate_cm"):
-            raise BadInput(
-                "compiled code cannot leave the block of a @contextmanager function by an exception; write the context manager as a "
-                "class with __enter__ and __exit__"
-            )
         groups = [([k], None) for k in range(len(raised.errors))]
         certain = Raised(True, raised.which, raised.errors)
         if raised.condition is True:

@@ -231,6 +231,7 @@ class Trace:
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
     asked: NeedsConcrete | None = None  # the last number that had to be known
     is_hashing: bool = False  # whether the hash of a key is being computed, which must be known
+    checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
     level: int = 0  # how many derivatives are taken of the traced code
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
@@ -276,6 +277,14 @@ class Trace:
     def is_parameter(self, value: Value) -> bool:
         """Whether a value is an argument of the program as it was given, or an array from outside of it."""
         return False
+
+    def sees(self, kind: type) -> bool:
+        """Whether a surrounding ``try`` sees exceptions of a class."""
+        raise NotImplementedError
+
+    def throw_one_of(self, condition: Any, which: Any, errors: list[Exception]) -> None:
+        """Raise ``errors[which]`` if the condition holds, so that a ``try`` can catch it."""
+        raise NotImplementedError
 
     def where(self) -> str:
         """Return the user's function, file and line that is being traced."""

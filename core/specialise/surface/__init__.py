@@ -17,6 +17,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
     models            compiled functions of libraries that are written as NumPy programs in ``rules/``
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
+    shared_memory     whether two arrays share memory
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from . import (  # noqa: F401
     reductions,
     segments,
     shapes,
+    shared_memory,
     ufuncs,
     without_nan,
 )

@@ -20,6 +20,8 @@ import numpy as np
 
 from ...errors import BadInput
 from ...ir.dynamic import Value
+from ...ir.matrix_errors import error_in, errors_of, name_of
+from ...ir.traced_text import Text
 from ...ir.typed import ArrayType
 from ...rules import find_rule, linear_algebra as rules
 from ...rules.table import IN_COMPLEX
@@ -65,7 +67,10 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
     leaves: list[Any] = []
     build = _plan(name, sample, leaves)
     types = [_type_of(x) for x in leaves]
+    is_checked = trace.sees(np.linalg.LinAlgError) and _throw_error(trace, function, operands, constants)
     made = trace.builder.call(function, operands, types, **constants)
+    if is_checked:
+        trace.checked.update(made)
     wrapped = [new_array(v) if isinstance(x, np.ndarray) else trace.wrap(v) for v, x in zip(made, leaves)]
     found = build(iter(wrapped))
     if out is None:
@@ -92,6 +97,19 @@ def _real_or_complex(trace: Any, name: str, function: Callable[..., Any], args: 
         note_bounds(trace, part)
     kind = type(function(np.ones((1, 1))))
     return parts[0] if len(parts) == 1 else kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _throw_error(trace: Trace, function: Any, operands: list[Value], constants: dict[str, Any]) -> bool:
+    """Raise the error that the call would raise, where a ``try`` can catch it; return whether all its errors are known."""
+    errors = errors_of(function, constants)
+    if errors:
+        kinds = [ArrayType(np.dtype(np.int64))] * 2
+        place, number = trace.builder.call(error_in, operands, kinds, name=name_of(function), **constants)
+        condition = trace.wrap(trace.builder.ufunc(np.not_equal, place, trace.builder.constant(0)))
+        texts = [Text(text, [trace.wrap(number)]) if "{}" in text else text for _, text in errors]
+        raised = [kind(text) for (kind, _), text in zip(errors, texts)]
+        trace.throw_one_of(condition, trace.unchecked(operator.sub, trace.wrap(place), 1), raised)
+    return errors is not None
 
 
 def _operands(
