@@ -397,3 +397,4 @@ zero(np.einsum_path)
 
 linear((operator.matmul, np.matmul, np.linalg.matmul, np.dot, np.inner, np.vdot, np.outer, np.linalg.outer), 0, 1)
 linear((np.tensordot, np.linalg.tensordot, np.kron, np.cross, np.linalg.cross, np.vecdot, np.linalg.vecdot), 0, 1)
+linear(np.einsum, *range(1, 9))

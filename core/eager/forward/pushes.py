@@ -17,6 +17,7 @@ from ...rules.connected import connected
 from ...rules.table import push, push_strongly
 from ...values.memory import blank_memory, corresponding, owner
 from ...values.numbers import call_on
+from ...values.strong_zero import is_nan
 from ..arrays import apply, implicit, integers, models, mutation, records, subclasses
 from ..arrays.apply import SINGULAR, unknown_operands
 from ..arrays.arrays import pass_on
@@ -80,9 +81,9 @@ def pushed(tangents: Tangents, rule: Any, ts: Any, y: Any, args: Any, kwargs: An
 
 
 def _is_nan(t: Any) -> bool:
-    if isinstance(t, (list, tuple)):
-        return any(map(_is_nan, t))
-    return bool(np.any(t != t))
+    if isinstance(t, (float, complex)):
+        return t != t
+    return any(map(_is_nan, t)) if isinstance(t, (list, tuple)) else is_nan(t)
 
 
 # Moves of numbers

@@ -61,8 +61,12 @@ class Tangents:
         self.within: list[Tangents] = []  # tables of derivatives inside of this one
 
     def end(self) -> None:
+        """Drop all tangents, and the references in a cycle, which only the garbage collector would free."""
         for table in self.around:
             table.within.remove(self)
+        self.numbers.clear()
+        self.arrays.clear()
+        self.tape.records, self.tape.tangents = [], None
 
     # Reading
 
