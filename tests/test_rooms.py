@@ -11,7 +11,7 @@ import pytest
 
 CORE = Path(__file__).resolve().parents[1] / "core"
 GROUND = ("errors", "faults", "exclusion", "recursion")
-FACE = ("api", "jacobians", "implicit", "testing", "random", "debug", "callbacks")
+FACE = ("api", "forward", "jacobians", "implicit", "testing", "random", "debug", "callbacks")
 ORDER = ("ground", "values", "ir", "rules", "source", "passes", "emit", "eager", "specialise", "face", "compilation")
 WINGS = {"eager", "specialise"}
 """Neither of them imports the other."""

@@ -32,7 +32,7 @@ from ..specialise.traced import NeedsConcrete
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan
-from . import targets, transformed_calls  # noqa: F401  what they do on traced values
+from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
 
 _PASSES = (
     ("without custom derivatives", without_custom),

@@ -107,6 +107,7 @@ class _Kept:
 
     def __init__(self, jitted: Any, given: Any, leaves: list[Any], layout: Layout) -> None:
         self.jitted, self.given, self.leaves, self.layout = jitted, given, leaves, layout
+        self.operands = leaves
 
     def add(self, table: Cotangents, gradient: Any, dy: Any = None) -> None:
         for x, g in zip(self.leaves, along(self.layout, gradient, len(self.leaves))):

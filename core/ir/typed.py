@@ -299,12 +299,13 @@ overflows = Primitive("overflows", _overflows)
 
 # User-defined derivatives
 
-custom = Primitive("custom", lambda shape, *values, n, m, backward, level=0: values[:n] if n > 1 else values[0])
-"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function, level=int): returns the n values y unchanged.
+custom = Primitive("custom", lambda shape, *values, n, m, **named: values[:n] if n > 1 else values[0])
+"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function, forward=Function, level=int): returns the n values y unchanged.
 
 In the backward sweep their cotangents propagate to x only: ``backward(*residuals, *dy)`` returns the cotangents of x,
-with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the
-operation: its forward sweep has y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code
+with one dy for each inexact y and one result for each inexact x, of its type.  ``forward(*residuals, *dx)`` maps tangents in
+the same way; without it, ``backward`` is transposed.  The innermost derivative consumes the operation: its forward sweep has
+y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code
 that is not differentiated.
 """
 

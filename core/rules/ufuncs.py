@@ -24,7 +24,7 @@ from .operators import (
     nonzero_divisor,
     power_below,
 )
-from .table import elementwise, joint, vjp, zero
+from .table import elementwise, joint, linear, vjp, zero
 
 
 def larger_share(y: Any, a: Any, b: Any) -> Any:
@@ -198,3 +198,4 @@ zero(np.iscomplexobj, np.isrealobj, np.isscalar, np.isclose, np.allclose, np.arr
 zero(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
 zero(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_count, np.invert, np.left_shift, np.right_shift)
 zero(np.gcd, np.lcm)
+linear((np.conjugate, np.real, np.imag))

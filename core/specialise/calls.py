@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS
+from ..rules.registry import ADJOINTS, TANGENTS
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
@@ -113,8 +113,9 @@ class Calls:
                 return found
             if any(map(has_array, args)):
                 args = tuple(self.call(np.asarray, x) if has_array(x) else x for x in args)
-        by_hand = self.trace.level and function in ADJOINTS
-        if by_hand:
+        if self.trace.level and function in TANGENTS:
+            return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
+        if self.trace.level and function in ADJOINTS:
             return connected.call_with_adjoint(self.trace, function, args, kwargs)
         if self.trace.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
             since = next(Storage.count)

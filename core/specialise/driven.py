@@ -16,10 +16,10 @@ import numpy as np
 
 from ..ir.dynamic import Block, Function, Value
 from ..ir.typed import callback, debug_print
+from ..passes.inline import free_values
 from ..rules import find_rule
 from .builtin_functions import SPECIAL
 from .drivers import Driver
-from .functions import free_values
 from .loops import Loop
 from .slots import Slot
 from .traced import Array, Traced

@@ -8,6 +8,7 @@ original during the call is refused (``Outside.read``).
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
@@ -37,14 +38,21 @@ def differentiable(x: Any, integers: bool = True) -> ArrayType | None:
     return FLOAT if integers and kind.weak and kind.dtype.kind == "i" else None
 
 
+def is_python_int(x: Any) -> bool:
+    kind = x.type if isinstance(x, Traced) else type_of(x)
+    return kind.weak and kind.dtype.kind == "i"
+
+
 class Entered:
     """A differentiated argument: its leaves, and their replacements while the function runs."""
 
-    def __init__(self, trace: Any, x: Any, integers: bool = True) -> None:
+    def __init__(self, trace: Any, x: Any, integers: bool | Sequence[bool] = True) -> None:
+        """``integers``: whether Python ints are differentiated, or whether each of them is, in order."""
         self.trace, self.x = trace, x
         found = Describe(Traced, shared=(Array, np.ndarray))
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
-        self.types = [differentiable(leaf, integers) for leaf in self.leaves]
+        of_ints = itertools.repeat(integers) if isinstance(integers, bool) else iter(integers)
+        self.types = [differentiable(leaf, is_python_int(leaf) and next(of_ints)) for leaf in self.leaves]
         self.parameters = [Value("x", t) for t in self.types if t is not None]
         self.originals: dict[int, Any] = {}  # by the replacement's id: the program's own array or holder
         self.immutable: dict[int, Any] = {}  # likewise its own numbers and tuples
@@ -163,7 +171,7 @@ class Entered:
     def gradient(self, cotangents: Sequence[Value]) -> Any:
         given = iter(cotangents)
         leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
-        return _Gradient(leaves, self.trace).build(self.layout)
+        return InStructure(leaves, self.trace).build(self.layout)
 
 
 def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
@@ -180,7 +188,7 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
     return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
 
 
-class _Gradient(Build):
+class InStructure(Build):
     """Builds cotangents in the structure of an argument: None for parts without one, objects of the same class."""
 
     def __init__(self, leaves: Sequence[Any], trace: Any) -> None:

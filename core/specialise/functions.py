@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir.dynamic import Block, Function, Value, operands, walk
-from ..ir.typed import STACK, ArrayType, Dim, custom
+from ..ir.dynamic import Block, Function, Value
+from ..ir.typed import STACK, custom
+from ..passes.inline import free_values
 from ..values.array_classes import is_traced_array
 from ..values.attributes import has_dict
 from ..values.items import entries_of
@@ -114,31 +115,6 @@ def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> V
         return x
     nothing = Function(name, [Value("dy", x.type)], Block())
     return builder.call(custom, [x], [x.type], n=1, m=0, backward=nothing)[0]
-
-
-def free_values(block: Block, parameters: set[Value]) -> list[Value]:
-    """Return the values that a block reads from around it, in the order of their first use."""
-    defined = set(parameters) | set(block.parameters)
-    for op in walk(block):
-        defined.update(op.results, *(b.parameters for b in op.blocks))
-    used: dict[Value, None] = {}
-
-    def lengths(values: Sequence[Value]) -> None:
-        for v in values:
-            if isinstance(v.type, ArrayType):
-                used.update((n.value, None) for n in v.type.shape if isinstance(n, Dim))
-
-    for op in walk(block):
-        lengths(op.results)
-        for b in op.blocks:
-            lengths(b.parameters)
-    for v in operands(block):
-        used[v] = None
-    found = [v for v in used if not v.is_constant and v not in defined]
-    for v in list(found):  # their lengths are parameters too
-        lengths([v])
-    lengths(list(parameters))
-    return [v for v in used if not v.is_constant and v not in defined]
 
 
 class _Left:

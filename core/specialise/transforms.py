@@ -155,70 +155,101 @@ def differentiated(
     With ``aux`` the result is a pair whose second part is not differentiated.  Without ``integers`` Python ints in the
     arguments are not differentiated: they remain ints.
     """
-    check_function(f)
-    entered = [Entered(trace, args[i], integers) for i in chosen]
-    _refuse_one_holder_for_two(entered)
-    parameters = [p for e in entered for p in e.parameters]
-    own: dict[int, Any] = {}
-    by_hand = trace.by_hand
-
-    def run() -> tuple[list[Value], Any]:
-        given = list(args)
-        trace.level += 1
-        around, trace.tries_around = trace.tries_around, list(trace.tries)
-        try:
-            for i, e in zip(chosen, entered):
-                given[i] = e.enter()
-                own.update(e.originals)
-            y = _without_views(trace, trace.call(f, *given, **kwargs))
-            if aux and isinstance(y, tuple) and len(y) == 2:
-                y = (y[0], _constant(trace, y[1], own))
-            shown = _shown(y)
-            written = [pair for e in entered for pair in e.changed()]
-        finally:
-            trace.level -= 1
-            trace.tries_around = around
-            for e in entered:
-                e.leave(Restore(own))
-        asked = [trace.value(x) for x in _leaves(shown)]
-        return asked, (y, shown, written)
-
-    made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
-    arguments = [v for e in entered for v in e.values()]
-    if made.raises:
-        made.settle(inline(trace.builder, made.function, [*arguments, *made.free]))
+    run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen))
+    made = run.made
     trace.differentiates = True
     sweeps = reverse(
         by_rows(products_of_loops(made.function)),
-        [True] * len(parameters) + [False] * len(made.free),
+        run.active,
         trace.target,
         trace.is_strong,
         trace.level > 0,
     )
 
-    def is_over(op: Operation) -> bool:
-        """Whether a derivative given by hand was for this derivative; those around it differentiate the plain values."""
-        return (
-            _is_left_behind(op)
-            or op.callee is custom
-            and "level" in op.named
-            and op.named["level"].constant > trace.level
-        )
-
-    forward, backward = (without_custom(f, is_over) for f in (sweeps.forward, sweeps.backward))
-    found = inline(trace.builder, forward, [*arguments, *made.free])
+    forward, backward = (without_custom(f, run.is_over) for f in (sweeps.forward, sweeps.backward))
+    found = inline(trace.builder, forward, [*run.arguments, *made.free])
     count = len(made.results)
-    own_results = {id(x): v for x, v in zip(_leaves(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
-    made.settle(found[:count])
-    y, shown, written = made.outcome  # type: ignore[misc]
-    _put_back(trace, written)
-    for one in trace.candidates.values():
-        one.restore(own)
-    pull = Pull(trace, f, shown, parameters, entered)
-    pull.is_linear = trace.by_hand == by_hand
-    pull.results, pull.own = list(zip(made.results, found[:count])), own_results
+    own = {id(leaf): value for leaf, value in zip(leaves_of(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
+    y = run.result(found[:count])
+    pull = Pull(trace, f, run.shown, run.parameters, run.entered)
+    pull.is_linear = run.is_linear
+    pull.results, pull.own = list(zip(made.results, found[:count])), own
     pull.saved, pull.backward = found[count:], backward
-    return Restore(own)(y), pull
+    return y, pull
+
+
+class Run:
+    """A call of a function that is differentiated, traced into a function of its own (``made``)."""
+
+    def __init__(
+        self,
+        trace: Any,
+        f: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        chosen: Sequence[int],
+        aux: bool = False,
+        integers: Sequence[bool | Sequence[bool]] = (),
+    ) -> None:
+        """``integers``: for each chosen argument, whether ints are differentiated, or whether each of them is."""
+        check_function(f)
+        self.trace = trace
+        self.entered = entered = [Entered(trace, args[i], of_ints) for i, of_ints in zip(chosen, integers)]
+        _refuse_one_holder_for_two(entered)
+        self.parameters = [p for e in entered for p in e.parameters]
+        self.own: dict[int, Any] = {}
+        by_hand = trace.by_hand
+
+        def run() -> tuple[list[Value], Any]:
+            given = list(args)
+            trace.level += 1
+            around, trace.tries_around = trace.tries_around, list(trace.tries)
+            try:
+                for i, e in zip(chosen, entered):
+                    given[i] = e.enter()
+                    self.own.update(e.originals)
+                y = _without_views(trace, trace.call(f, *given, **kwargs))
+                if aux and isinstance(y, tuple) and len(y) == 2:
+                    y = (y[0], _constant(trace, y[1], self.own))
+                shown = _shown(y)
+                written = [pair for e in entered for pair in e.changed()]
+            finally:
+                trace.level -= 1
+                trace.tries_around = around
+                for e in entered:
+                    e.leave(Restore(self.own))
+            asked = [trace.value(x) for x in leaves_of(shown)]
+            return asked, (y, shown, written)
+
+        self.made = made = Captured(trace, getattr(f, "__name__", "f"), self.parameters, run)
+        self.arguments = [v for e in entered for v in e.values()]
+        self.active = [True] * len(self.parameters) + [False] * len(made.free)
+        if made.raises:
+            made.settle(inline(trace.builder, made.function, [*self.arguments, *made.free]))
+        self.is_linear = trace.by_hand == by_hand  # whether no pullback of the user's own is part of it
+
+    def is_over(self, op: Operation) -> bool:
+        """Whether a derivative given by hand was for this derivative; those around it differentiate the plain values."""
+        by_level = op.callee is custom and "level" in op.named
+        return _is_left_behind(op) or by_level and op.named["level"].constant > self.trace.level
+
+    def result(self, values: Sequence[Value]) -> Any:
+        """Return the result, with these values of the results of the traced function."""
+        self.settle(values)
+        return self.restored()
+
+    def restored(self) -> Any:
+        """Return the result with the arguments' own arrays and holders in place of their replacements."""
+        return Restore(self.own)(self.y)
+
+    def settle(self, values: Sequence[Value]) -> None:
+        """Use these values: ``y`` is the result then, with the arguments' replacements, and ``shown`` its structure."""
+        trace = self.trace
+        self.made.settle(values)
+        self.y, self.shown, written = self.made.outcome  # type: ignore[misc]
+        _put_back(trace, written)
+        for one in trace.candidates.values():
+            one.restore(self.own)
 
 
 def _refuse_one_holder_for_two(entered: list[Entered]) -> None:
@@ -267,7 +298,7 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
     return objects[id(y)]
 
 
-def _leaves(y: Any) -> list[Any]:
+def leaves_of(y: Any) -> list[Any]:
     found = Describe(Traced)
     found.describe(_with_options(y))
     return [x for x in found.leaves if isinstance(x, Traced)]

@@ -10,7 +10,7 @@ import pytest
 from path_tester import PATHS, run_on
 
 import morula as mo
-from morula.core import jacobians
+from morula.core.jacobians import matrices as jacobians
 
 T = np.linspace(0.1, 3.0, 40)
 

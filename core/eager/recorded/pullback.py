@@ -236,9 +236,28 @@ def record_run(
 def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
+    tape = Tape(parent)
+    y, arguments = run_on(tape, f, args, kwargs, chosen)
+    back = Back(tape, arguments, y)
+    return arguments.restore(y, set()), back
+
+
+def run_on(
+    tape: Tape,
+    f: Function,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    chosen: Sequence[int],
+    begun: Callable[[Arguments], None] | None = None,
+    ended: Callable[[Any], None] | None = None,
+) -> tuple[Any, Arguments]:
+    """Run ``f`` on a tape; return its result, which holds the fresh numbers and arrays, and the entered arguments.
+
+    ``begun`` is called with the arguments before the run, and ``ended`` with the result while they are still entered.
+    """
+    parent = tape.parent
     if parent is None:
         known.begin()
-    tape = Tape(parent)
     arguments = Arguments(tape)
     deep = DeepRecursion()
     ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
@@ -247,6 +266,8 @@ def _record_on_tape(
     first, *rest = gc.get_threshold()
     try:
         fresh = arguments.enter(args, chosen)
+        if begun is not None:
+            begun(arguments)
         if 0 < first < ALLOCATIONS:
             gc.set_threshold(ALLOCATIONS, *rest)
         if parent is None:
@@ -254,6 +275,8 @@ def _record_on_tape(
             known.runs.add(tape)
         y = call(tape, f, *fresh, **kwargs)
         del fresh
+        if ended is not None:
+            ended(y)
         arguments.has_returned = True
     finally:
         tape.over = True
@@ -265,8 +288,7 @@ def _record_on_tape(
         finally:
             if 0 < first < ALLOCATIONS:  # another thread's run may have raised it meanwhile, and be gone
                 gc.set_threshold(first, *rest)
-    back = Back(tape, arguments, y)
-    return arguments.restore(y, set()), back
+    return y, arguments
 
 
 def _record_compiled(

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BadInput, MorulaError
-from .rules.connected import connected
-from .source.requirements import kind_of
-from .values import tree
+from ..errors import BadInput, MorulaError
+from ..rules.connected import connected
+from ..source.requirements import kind_of
+from ..values import tree
 
 Back = Callable[[Any], Any]
 
@@ -42,18 +42,8 @@ def of_run(back: Back, y: Any, x: Any, position: int, is_linear: bool | None = N
         The structure of y with the structure of x in place of each leaf; its leaves have the shape of y's leaf
         followed by that of x's.
     """
-    variables = _variables(x)
-    if any([np.iscomplexobj(leaf) for leaf in variables]):
-        raise BadInput(
-            f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
-            "complex numbers into .real and .imag"
-        )
-    results: list[Any] = []
-    _each_place(y, results.append)
-    if not results:
-        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(y)}")
-    if any([np.iscomplexobj(leaf) for leaf in results]):
-        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
+    variables = _real_variables(x, position)
+    results = _real_results(y)
     n = sum([np.size(leaf) for leaf in variables])
     m = sum([np.size(leaf) for leaf in results])
     if is_linear is not False and 0 < FEWER * n < m and _are_floats(variables) and _are_floats(results):
@@ -61,6 +51,26 @@ def of_run(back: Back, y: Any, x: Any, position: int, is_linear: bool | None = N
         if found is not None:
             return found
     return _with_places(y, [_rows(back, y, k, results, x) for k in range(len(results))])
+
+
+def _real_variables(x: Any, position: int) -> list[Any]:
+    variables = _variables(x)
+    if any([np.iscomplexobj(leaf) for leaf in variables]):
+        raise BadInput(
+            f"jacobian needs real numbers and arrays in argument {position}, not {kind_of(x)}; use morula.pullback, or split "
+            "complex numbers into .real and .imag"
+        )
+    return variables
+
+
+def _real_results(y: Any) -> list[Any]:
+    results: list[Any] = []
+    _each_place(y, results.append)
+    if not results:
+        raise BadInput(f"jacobian needs a result of numbers or arrays, not {kind_of(y)}")
+    if any([np.iscomplexobj(leaf) for leaf in results]):
+        raise BadInput("jacobian needs a real output; split it into .real and .imag, or use morula.pullback")
+    return results
 
 
 def _is_variable(x: Any) -> bool:
@@ -198,3 +208,50 @@ def _generic(y: Any) -> Any:
     """Return different weights near one, in the shape and dtype of ``y``."""
     weights = np.reshape(1 + 0.25 * np.cos(np.arange(np.size(y))), np.shape(y))
     return weights.astype(y.dtype) if isinstance(y, (np.ndarray, np.generic)) else float(weights)
+
+
+def by_columns(push: Callable[[Any], Any], x: Any, position: int) -> Any:
+    """Return the Jacobian of a function at ``x`` by forward mode: ``push(dx)`` returns its value and the tangent of that."""
+    variables = _real_variables(x, position)
+    y: Any = None
+    columns: list[list[Any]] = []  # for each variable, the derivatives of the result's numbers and arrays along it
+    for k, leaf in enumerate(variables):
+        if np.ndim(leaf) == 0:
+            y, dy = push(_with_variables(x, [1.0 if j == k else None for j in range(len(variables))]))
+            columns.append(_tangents(y, dy))
+            continue
+        shape, size, dtype = np.shape(leaf), np.size(leaf), np.asarray(leaf).dtype
+        if y is None:
+            y, _ = push(_with_variables(x, [None for _ in variables]))
+        blocks = [np.zeros((*np.shape(r), size), _inexact(np.asarray(r).dtype, dtype)) for r in _real_results(y)]
+        for i in range(size):
+            unit = np.zeros(size, dtype)
+            unit[i] = 1
+            y, dy = push(
+                _with_variables(x, [np.reshape(unit, shape) if j == k else None for j in range(len(variables))])
+            )
+            for block, column in zip(blocks, _tangents(y, dy)):
+                block[..., i] = column
+        columns.append([np.reshape(block, (*np.shape(block)[:-1], *shape)) for block in blocks])
+    return _with_places(y, [_with_variables(x, [of[k] for of in columns]) for k in range(len(_real_results(y)))])
+
+
+def _inexact(dtype: np.dtype, other: np.dtype) -> np.dtype:
+    return dtype if dtype.kind == "f" else other
+
+
+def _tangents(y: Any, dy: Any) -> list[Any]:
+    """Return the tangents of the numbers and arrays of a result, zero for arrays of integers."""
+    if _is_result(y):
+        _real_results(y)
+        return [np.zeros(np.shape(y)) if dy is None else dy]
+    found: list[Any] = []
+    tree.rebuild(
+        y,
+        lambda _, e, de: found.extend(_tangents(e, de)),
+        dy,
+        is_leaf=lambda e: e is not y,
+        constant=lambda *_: None,
+        is_shared=False,
+    )
+    return found
