@@ -18,7 +18,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import BadInput
+from ..values.array_classes import is_traced_array
 from . import growing_lists
+from .range_in_python import Range
 from .rows import rows_of
 from .scopes import Choice, Conflict, Late
 from .sequences import Sequence, sequence_of
@@ -284,7 +286,7 @@ def iterator_of(trace: Any, x: Any) -> Any:
         return x
     trace.outside.read_whole(x)
     method = getattr(type(x), "__iter__", None)
-    if isinstance(method, FunctionType) and not isinstance(x, (Array, Sequence)):
+    if isinstance(method, FunctionType) and not isinstance(x, Array):
         return trace.call(method, x)
     if isinstance(x, Conflict):
         raise BadInput(x.text)
@@ -292,7 +294,7 @@ def iterator_of(trace: Any, x: Any) -> Any:
         raise TypeError("'float' object is not iterable")
     if rows_of(x) is not None:
         return trace.new(Walk(growing_lists.sequence(trace, x)))
-    if isinstance(x, (Array, Sequence, range)):
+    if isinstance(x, (Array, Range, range)) or is_traced_array(x):
         sequence = sequence_of(trace, x)
         if sequence is None:
             raise TypeError("iteration over a 0-d array")
@@ -378,3 +380,9 @@ def remaining(trace: Any, x: Any) -> Sequence | None:
         return x.sequence
     item = x.sequence.item
     return Sequence(trace.call(operator.sub, x.sequence.length, at), lambda i: item(trace.call(operator.add, i, at)))
+
+
+def has_traced_length(trace: Any, x: Any) -> bool:
+    """Whether x, or what is left of an iterator, is a sequence whose length is not known while compiling."""
+    found = remaining(trace, x)
+    return found is not None and not isinstance(found.length, (int, np.integer))

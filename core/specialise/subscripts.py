@@ -14,13 +14,12 @@ from ..faults import kind_of
 from .arguments import has_traced
 from .contents import opened
 from .growing_lists import cut, item_at as item_of_growing, make_growing, part, put_into
-from .identity import refuse_as_key
 from .instances import is_instance
 from .items import insert_missing, is_index, item_at, present_or_missing, put_at
+from .keys import use_as_key
 from .lists_in_python import delete
 from .rows import rows_of
 from .scopes import Late
-from .sequences import Sequence
 from .traced import Array, NeedsConcrete, Scalar, Traced
 from .traced_keys import item_at_key, put_at_key
 
@@ -46,8 +45,6 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
-    if isinstance(x, Sequence):
-        return x.item(index)
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
@@ -69,9 +66,9 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         trace.outside.read_whole(x)
         x = opened(trace, x)
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if trace.outside.is_outside(x) and not dict.__contains__(x, index):
-            trace.outside.miss(x, index)
+            trace.outside.miss(trace, x, index)
         late = dict.get(x, index)
         if isinstance(late, Late) and getattr(type(x), "__missing__", None) is not None:
             return present_or_missing(trace, x, index, late)
@@ -108,7 +105,7 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         put_at(trace, x, index, value)
         return None
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
             trace.disordered[id(x)] = x  # the new key's position depends on whether another key exists
     if not hasattr(type(x), "__setitem__"):
@@ -133,7 +130,7 @@ def delitem(trace: Any, x: Any, index: Any) -> Any:
         what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
         raise NeedsConcrete(trace.value(index), what)
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if dict.__contains__(x, index):
             trace.expressions.settled(x, index, KeyError)
     if not hasattr(type(x), "__delitem__"):
