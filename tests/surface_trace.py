@@ -37,6 +37,9 @@ class Straight(Trace):
     def __init__(self) -> None:
         self.builder = Builder()
 
+    def sees(self, kind: type) -> bool:
+        return False
+
     def value(self, x: Any) -> Value:
         if isinstance(x, Scalar):
             return x.ir

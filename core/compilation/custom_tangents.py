@@ -15,11 +15,10 @@ from ..passes.reverse.cotangents import as_type, strong
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS, TANGENTS
 from ..source.definitions import describe
-from ..specialise.functions import Captured
 from ..specialise.traced import Traced
 from ..values.layout import Build
 from ..values.tangents import paired
-from .transformed_calls import captured_pullback, traced_adjoint, values_of, with_derivative
+from .transformed_calls import captured_by_hand, captured_pullback, traced_adjoint, values_of, with_derivative
 
 
 def call_with_custom_tangent(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -57,9 +56,7 @@ def call_with_custom_tangent(trace: Any, f: Callable[..., Any], args: tuple[Any,
     )
 
 
-def _captured(
-    trace: Any, f: Callable[..., Any], y: Any, args: tuple[Any, ...], push: Any
-) -> tuple[Captured, list[Value]]:
+def _captured(trace: Any, f: Callable[..., Any], y: Any, args: tuple[Any, ...], push: Any) -> tuple[Any, list[Value]]:
     """Trace a custom tangent into a function of the tangents of the arguments' inexact leaves, which are also returned."""
     given, leaves, layout = values_of(trace, args)
     seeds = [Value("dx", strong(v.type)) for v in given if v.type.is_inexact]
@@ -76,11 +73,7 @@ def _captured(
             trace.level += 1
         return _of_result(trace, f, y, dy), None
 
-    made = Captured(trace, "forward", seeds, run)
-    if made.raises:
-        raise BadInput(f"the tangent of {describe(f)} raises an exception on every path")
-    made.function.block.results = made.asked
-    return made, seeds
+    return captured_by_hand(trace, "forward", seeds, run, f"the tangent of {describe(f)}"), seeds
 
 
 def _zero(trace: Any, x: Any) -> Any:

@@ -222,12 +222,16 @@ def captured_pullback(
                 _check_places(f, x, dx, {})
         return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
 
-    tries, trace.tries = (
-        trace.tries,
-        trace.tries_around,
-    )  # a ``try`` of the function no longer applies in its backward sweep
+    made = captured_by_hand(trace, "backward", cotangents, run, what)
+    made.cotangents = cotangents
+    return made
+
+
+def captured_by_hand(trace: Any, name: str, parameters: list[Value], run: Callable[[], Any], what: str) -> Any:
+    """Trace a derivative given by hand into a function of a sweep, in which a ``try`` of the program no longer applies."""
+    tries, trace.tries = trace.tries, trace.tries_around
     try:
-        made: Any = Captured(trace, "backward", cotangents, run)
+        made = Captured(trace, name, parameters, run)
     finally:
         trace.tries = tries
     if made.raises:
@@ -238,7 +242,6 @@ def captured_pullback(
             "instead"
         )
     made.function.block.results = made.asked
-    made.cotangents = cotangents
     return made
 
 

@@ -42,7 +42,7 @@ _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
 
 def errors_of(function: Callable[..., Any], constants: dict[str, Any]) -> tuple[MatrixError, ...] | None:
     """Return the errors that a call may raise because of the values in its arrays; None if they are not known."""
-    package = (function.__module__ or "").partition(".")[0]
+    package = (getattr(function, "__module__", None) or "").partition(".")[0]
     if package == "numpy":
         return _OF_NUMPY.get(function.__name__)
     if package != "scipy":

@@ -109,7 +109,17 @@ class _Gradient:
 
 
 def jacfwd(f: Function, argnums: int = 0) -> Function:
-    """Return ``jacobian(f, argnums, mode="forward")``: the Jacobian by forward mode.
+    """Return ``jacobian(f, argnums, mode="forward")``: the Jacobian by forward mode, a column at a time.
+
+    Args:
+        f: returns numbers, arrays, or a structure of them.
+        argnums: the position of the argument: a real number or array, or any structure of them.
+
+    Returns:
+        A function of f's arguments that returns the Jacobian, as ``jacobian`` does.
+
+    Raises:
+        BadInput: ``f`` returns nothing that has a derivative, or a number in the argument is complex.
 
     >>> jacfwd(lambda x: np.array([x, x**2, x**3]))(2.0).tolist()
     [1.0, 4.0, 12.0]
