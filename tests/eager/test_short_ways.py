@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.eager.unrecorded.opaque import _identify
+from morula.core.values.reachable import reached
 
 length = len
 
@@ -295,3 +297,16 @@ def test_code_without_source_is_run_again_in_later_runs():
     assert first[0] == f(1.5) and mo.value_and_grad(f)(1.5) == first == mo.value_and_grad(f)(1.5)
     exec("def scaled(x):\n    return 2.0 * x", space)  # noqa: S102
     assert mo.gradient(lambda x: space["scaled"](x) * x, 1.5) == mo.gradient(lambda x: 2.0 * x * x, 1.5)
+
+
+def test_the_identities_in_a_record_are_those_that_a_full_walk_finds():
+    held = Holder(values=[1.5, np.ones(2)[1:]])
+    inner = [2.5, held]
+    inner.append(inner)
+    record = [inner, np.float64(1.0), (3.5, {"k": held})]
+    for _ in range(60):  # each container is visited once: this has 2**60 paths
+        record = [record, record]
+    short, full = set(), set()
+    _identify((record,), short)
+    reached((record,), full)
+    assert short == full

@@ -246,8 +246,9 @@ def _entries(y: Any) -> Iterator[Any]:
         yield y
 
 
-def _identify(values: Any, found: set[int]) -> None:
+def _identify(values: Any, found: set[int], seen: set[int] | None = None) -> None:
     """Do what ``reached`` does, with a shortcut for numbers, arrays and rules, of which most records consist."""
+    seen = set() if seen is None else seen
     for x in values:
         kind = type(x)
         if kind in NUMBER_TYPES:
@@ -255,9 +256,11 @@ def _identify(values: Any, found: set[int]) -> None:
         elif kind is np.ndarray and x.dtype.kind != "O":
             found.add(id(x) if x.base is None else id(owner(x)))
         elif kind is tuple or kind is list:
-            _identify(x, found)
+            if id(x) not in seen:
+                seen.add(id(x))
+                _identify(x, found, seen)
         elif kind not in NEVER_REACHING:
-            reached(x, found)
+            reached(x, found, seen)
 
 
 NEVER_REACHING = PASSIVE - {FunctionType, bytes} | {Rule}
