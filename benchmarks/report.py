@@ -1,4 +1,4 @@
-"""What every report has: tables in Markdown, and the machine's name."""
+"""Common parts of all reports: tables in Markdown, and the machine's name."""
 
 from __future__ import annotations
 

@@ -89,22 +89,22 @@ from typing import TYPE_CHECKING, Any
 from .api import (
     adjoint,
     checkpoint,
-    forwarddiff,
     grad,
     gradient,
-    hessian,
     hook,
     ir,
-    jacobian,
     nestlevel,
     pullback,
     show,
     stop_gradient,
+    tangent,
     value_and_grad,
     vjp,
 )
 from .errors import BadInput, MorulaError, NoDerivative
+from .forward import jvp, linearize
 from .implicit import constant, implicit
+from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 
 if TYPE_CHECKING:
     from . import debug, random
@@ -126,15 +126,20 @@ __all__ = [
     "gradient",
     "hessian",
     "hook",
+    "hvp",
     "implicit",
     "ir",
+    "jacfwd",
     "jacobian",
     "jit",
+    "jvp",
+    "linearize",
     "nestlevel",
     "pullback",
     "random",
     "show",
     "stop_gradient",
+    "tangent",
     "tree",
     "value_and_grad",
     "vjp",

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import jacobians
-from .eager.recorded.call import call
+from .eager.forward.custom import tangent
 from .eager.recorded.compiled_calls import parameters
 from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
 from .eager.recorded.pullback import Back, CompiledBack, record_run
@@ -23,26 +22,25 @@ from .errors import BadInput
 from .faults import prune
 from .ir.dynamic import Function as IR, verify
 from .rules.connected import connected
-from .rules.registry import HANDLERS, handles
+from .rules.registry import HANDLERS
 from .source.definitions import describe, name_of
-from .source.requirements import check_function, kind_of, no_pair, no_scalar, nothing_returned, out_of_range
+from .source.requirements import check_function, kind_of, no_pair, no_scalar, out_of_range
 from .source.statements import lower
-from .values.numbers import Int, call_on
+from .values.attributes import public_names
+from .values.numbers import Int
 
 __all__ = [
     "adjoint",
     "checkpoint",
-    "forwarddiff",
     "grad",
     "gradient",
-    "hessian",
     "hook",
     "ir",
-    "jacobian",
     "nestlevel",
     "pullback",
     "show",
     "stop_gradient",
+    "tangent",
     "value_and_grad",
     "vjp",
 ]
@@ -67,6 +65,9 @@ class Transformed:
         transform, f, argnums, *_ = self.made
         name = repr(f) if isinstance(f, Transformed) else getattr(f, "__qualname__", None) or repr(f)
         return f"{transform.__name__}({name}{'' if isinstance(argnums, int) and argnums == 0 else f', {argnums!r}'})"
+
+    def __dir__(self) -> list[str]:
+        return public_names(self)
 
     def __copy__(self) -> Transformed:
         return self
@@ -223,7 +224,7 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0, has_aux: bool 
     check_function(f)
     single = not isinstance(argnums, Iterable)
     positions = (argnums,) if single else tuple(argnums)
-    if not all(map(_is_integer, positions)):
+    if not all(map(is_integer, positions)):
         raise BadInput(
             f"argnums must be an integer or a sequence of integers, not {argnums!r}; to evaluate the gradient at x, write grad(f)(x)"
         )
@@ -251,7 +252,7 @@ def _value_and_gradients(
 ) -> tuple[Any, tuple[Any, ...]]:
     check_function(f)
     if argnums is not None:
-        argnums = _positions(f, argnums, args)
+        argnums = positions(f, argnums, args)
     y, back = record_run(parent, f, args, kwargs, argnums)
     if has_aux:
         if not isinstance(y, tuple) or len(y) != 2:
@@ -262,11 +263,11 @@ def _value_and_gradients(
     return y, gradients
 
 
-def _is_integer(x: Any) -> bool:
+def is_integer(x: Any) -> bool:
     return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
-def _positions(f: Function, argnums: Sequence[int], args: tuple[Any, ...]) -> list[int]:
+def positions(f: Function, argnums: Sequence[int], args: tuple[Any, ...]) -> list[int]:
     for i in argnums:
         if not -len(args) <= i < len(args):
             raise out_of_range(f, i, args)
@@ -301,127 +302,6 @@ def _unit(f: Function, y: Any) -> Any:
         return type(y)(1) if isinstance(y, np.floating) else 1.0
     shape = f" of shape {y.shape}" if isinstance(y, np.ndarray) else ""
     raise no_scalar(f, y, shape)
-
-
-def jacobian(f: Function, argnums: int = 0) -> Function:
-    """Return a function that computes the Jacobian of ``f`` with respect to one argument.
-
-    Args:
-        f: returns real numbers or arrays, or lists, tuples and dicts of them.
-        argnums: the position of the argument: a real number or array, or any structure of them.
-
-    Returns:
-        For an array x and a result y, an array of shape ``y.shape + x.shape``.  For structures, the structure of the
-        result with the structure of the argument in place of each leaf.  It is computed by rows, or by columns if the
-        argument has far fewer numbers than the result.
-
-    Raises:
-        BadInput: a number in the argument or in the result is complex.
-
-    >>> jacobian(lambda x: x**2)(np.array([1.0, 2.0])).tolist()
-    [[2.0, 0.0], [0.0, 4.0]]
-    >>> jacobian(lambda p: p["a"] * p["b"] ** 2)({"a": 1.0, "b": 2.0})
-    {'a': 4.0, 'b': 4.0}
-    """
-    check_function(f)
-    if not _is_integer(argnums):
-        raise BadInput(
-            f"argnums of jacobian and hessian must be an integer, not {argnums!r}; to evaluate it at x, write jacobian(f)(x)"
-        )
-
-    def run(parent: Tape | None, *args: Any, **kwargs: Any) -> Any:
-        (position,) = _positions(f, (argnums,), args)
-        y, back = record_run(parent, f, args, kwargs, (position,))
-        if y is None:
-            raise nothing_returned(f)
-        return call_on(parent, jacobians.of_run, _Gradient(back, parent), y, args[position], position)
-
-    def trace(trace: Any, args: Any, kwargs: Any) -> Any:
-        from .specialise.transforms import OfOneArgument, differentiated, positions
-
-        (position,) = positions(trace, f, (argnums,), args)
-        y, back = differentiated(trace, f, args, kwargs, (position,))
-        if y is None:
-            raise nothing_returned(f)
-        return trace.call(jacobians.of_run, OfOneArgument(back), y, args[position], position, back.is_linear)
-
-    return Transformed(f, run, trace, jacobian, f, argnums)
-
-
-class _Gradient:
-    """The pullback of a run with one argument: maps the cotangent of the result to that of the argument."""
-
-    def __init__(self, back: Back | CompiledBack, parent: Tape | None) -> None:
-        self.back, self.parent = back, parent
-
-    def __call__(self, whole: Any) -> Any:
-        return self.back.run(self.parent, whole)[0]
-
-    def __morula_call__(self, tape: Tape, whole: Any) -> Any:
-        return self.back.run(tape, whole)[0]
-
-
-def hessian(f: Function, argnums: int = 0) -> Function:
-    """Return a function that computes the Hessian of the real scalar ``f`` with respect to one argument.
-
-    Args:
-        f: returns a real scalar.
-        argnums: the position of the argument: a real number or array, or any structure of them.
-
-    Returns:
-        The Jacobian of the gradient: for an array x an array of shape ``x.shape + x.shape``.
-
-    Raises:
-        BadInput: ``f`` does not return a real scalar, or a number in the argument is complex.
-
-    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
-    [[6.0, 4.0], [4.0, 0.0]]
-    """
-    return jacobian(grad(f, argnums), argnums)
-
-
-def forwarddiff(f: Function, x: Any) -> Any:
-    """Return ``f(x)``; when recorded, compute its Jacobian in the forward pass and store nothing else.
-
-    It saves memory if x is small and f is long.  A closure or a bound method is recorded like any other call, since the
-    variables that it captures may be differentiated too.
-
-    Args:
-        f: a function of x alone that returns a real number or array.
-        x: a real number or array.
-
-    Returns:
-        The value ``f(x)``.
-
-    Raises:
-        BadInput: ``f`` is not callable.
-
-    >>> grad(lambda x: forwarddiff(lambda u: u**3, x))(2.0)
-    12.0
-    """
-    check_function(f)
-    return f(x)
-
-
-@handles(forwarddiff)
-def _forwarddiff(tape: Tape, f: Function, x: Any) -> Any:
-    check_function(f)
-    holds_nothing = isinstance(f, FunctionType) and not f.__closure__
-    return call(tape, _with_jacobian if holds_nothing else _apply, f, x)
-
-
-def _apply(f: Function, x: Any) -> Any:
-    return f(x)
-
-
-def _with_jacobian(f: Function, x: Any) -> Any:
-    return f(x)
-
-
-@adjoint(_with_jacobian)
-def _(f: Function, x: Any) -> Any:
-    slope = jacobian(f)(x)
-    return f(x), lambda dy: (None, dy * slope if np.ndim(dy) == 0 else np.tensordot(dy, slope, np.ndim(dy)))
 
 
 def show(f: Function, *args: Any) -> None:
@@ -488,6 +368,6 @@ def _python_function(f: Any) -> FunctionType:
 
 HANDLERS[pullback] = lambda tape, f, *args, **kwargs: _pullback(tape, f, args, kwargs)
 HANDLERS[gradient] = _gradient
-for _factory in (grad, value_and_grad, jacobian, hessian, adjoint):
+for _factory in (grad, value_and_grad, adjoint, tangent):
     HANDLERS[_factory] = lambda tape, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs)
 connected.pullback = pullback

@@ -15,13 +15,13 @@ from .eager.recorded.call import call
 from .eager.recorded.tape import Tape
 from .eager.unrecorded.opaque_calls import call_opaque
 from .errors import BadInput
-from .ir.builder import Builder
 from .ir.dynamic import Function, Value
 from .ir.typed import callback as operation, custom, type_of
 from .rules.registry import ADJOINTS, HANDLERS, handles
 from .source.definitions import describe
 from .source.requirements import check_function, kind_of
 from .specialise.traced import Array, Scalar, Trace, Traced, traces
+from .values import tree
 from .values.cotangents import conform
 from .values.layout import build, layout_of, scan
 
@@ -61,11 +61,11 @@ def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -
 
 def plain(x: Any) -> Any:
     """Return a copy of a structure whose arrays are C-contiguous and own their memory."""
-    if type(x) is np.ndarray:
-        return np.array(x, order="C")
-    if type(x) in (list, tuple):
-        return type(x)(map(plain, x))
-    return {k: plain(e) for k, e in x.items()} if type(x) is dict else x
+
+    def leaf(path: tree.Path, x: Any) -> Any:
+        return np.array(x, order="C") if type(x) is np.ndarray else x
+
+    return tree.rebuild(x, leaf, is_leaf=lambda x: isinstance(x, (np.ndarray, Traced)), is_shared=False)
 
 
 def checked_leaves(f: Any, y: Any, like: Any) -> list[Any]:
@@ -151,7 +151,7 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
     function = Call(f, layout_of(args, Traced), forms, like)
     y = trace.builder.call(operation, operands, types, function=function)
     if f in ADJOINTS and getattr(trace, "level", 0):
-        y = with_pullback(trace.builder, y, operands, PullBack(f, function.layout, forms, like))
+        y = with_pullback(trace, y, operands, PullBack(f, function.layout, forms, like))
     return build(layout_of(result_like, Traced), [trace.wrap(v) for v in y])
 
 
@@ -165,14 +165,16 @@ def _form(x: Any) -> Any:
     return x
 
 
-def with_pullback(builder: Builder, y: list[Value], x: list[Value], back: PullBack) -> list[Value]:
+def with_pullback(trace: Trace, y: list[Value], x: list[Value], back: PullBack) -> list[Value]:
     """Return y as the results of a ``custom`` operation on x whose backward function calls ``back``."""
     parameters = [Value(v.name, v.type) for v in x]
     cotangents = [Value("dy", v.type) for v in y if v.type.is_inexact]
     types = [v.type for v in x if v.type.is_inexact]
+    builder = trace.builder
     if not types or not cotangents:
         return y
     with builder.block() as block:
         block.results = builder.call(operation, [*parameters, *cotangents], types, function=back)
     backward = Function(f"{back.__name__}_backward", [*parameters, *cotangents], block)
-    return builder.call(custom, [*y, *x, *x], [v.type for v in y], n=len(y), m=len(x), backward=backward)
+    constants = {"n": len(y), "m": len(x), "backward": backward, "level": trace.level}
+    return builder.call(custom, [*y, *x, *x], [v.type for v in y], **constants)

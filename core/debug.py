@@ -17,6 +17,10 @@ from .specialise.traced import EFFECTS, Trace, Traced, traces
 __all__ = ["print"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def print(text: str, *values: Any, **named: Any) -> None:
     """Print ``text.format(*values, **named)``; compiled code prints each time it runs.
 

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .api import adjoint, jacobian, nestlevel, pullback
+from .api import adjoint, nestlevel, pullback, tangent
 from .errors import BadInput, MorulaError
+from .forward import jvp
+from .jacobians.functions import jacobian
 from .source.requirements import check_function
 from .values import tree
 
@@ -59,8 +61,8 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None)
         x: the solution: a number, an array, or a structure of them (``morula.tree``).
         residual: a function of x alone that returns x's structure; its other variables come from its closure.
         solve: ``solve(pull, dx)`` returns the vector u with ``pull(u) = dx``, where ``pull(u)`` is the product of the
-            transposed Jacobian with u; by default the Jacobian is computed and factorised.  Pass an iterative method
-            for large systems.
+            transposed Jacobian with u (in forward mode, of the Jacobian itself); by default the Jacobian is computed and
+            factorised.  Pass an iterative method for large systems.
 
     Returns:
         A copy of ``x``; outside of derivatives ``residual`` is not called.
@@ -123,21 +125,28 @@ def _moved_with_pullback(x: Any, r: Any, residuals: Any, solve: Any) -> tuple[An
     return np.copy(x), lambda dx: (None, -solve(x, dx), None, None)
 
 
+@tangent(_moved)
+def _moved_with_tangent(x: Any, r: Any, residuals: Any, solve: Any) -> tuple[Any, Any]:
+    return np.copy(x), lambda dx, dr, *others: -solve(x, dr, True)
+
+
 def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def solve(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    def solve(x: np.ndarray, dx: np.ndarray, is_forward: bool = False) -> np.ndarray:
         slopes = jacobian(residuals)(x)
         if not np.linalg.cond(slopes) < 1.0 / np.finfo(slopes.dtype).eps:
             raise MorulaError(
                 "implicit: the Jacobian of the residual is singular at x, so the solution is not unique or not differentiable "
                 "there; check that the residual has an isolated root at x"
             )
-        return np.linalg.solve(slopes.T, dx)
+        return np.linalg.solve(slopes if is_forward else slopes.T, dx)
 
     return solve
 
 
 def _by(given: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def solve(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    def solve(x: np.ndarray, dx: np.ndarray, is_forward: bool = False) -> np.ndarray:
+        if is_forward:
+            return given(lambda u: jvp(residuals, (x,), (u,))[1], dx)
         back = pullback(residuals, x)[1]
         return given(lambda u: back(u)[0], dx)
 

@@ -21,6 +21,11 @@ from .rules.table import zero
 
 __all__ = ["Generator"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _WORD = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -81,7 +86,11 @@ class Generator:
         return f"Generator(key={self.key}, counter={self.counter})"
 
     def bits(self, size: Shape = None, width: int = 64) -> Any:
-        """Return ``width`` (32 or 64) random bits per value, as uint64.
+        """Return random bits, as uint64.
+
+        Args:
+            size: the shape of the result; None for one number.
+            width: the number of bits per value, 32 or 64.
 
         >>> Generator(1).bits(3).dtype
         dtype('uint64')
@@ -102,6 +111,10 @@ class Generator:
     def random(self, size: Shape = None, dtype: Any = np.float64) -> Any:
         """Return numbers uniform in [0, 1): multiples of 2^-53, or of 2^-24 for float32.
 
+        Args:
+            size: the shape of the result; None for one number.
+            dtype: float64 or float32.
+
         Raises:
             BadInput: ``dtype`` is neither float64 nor float32.
 
@@ -121,17 +134,35 @@ class Generator:
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
         """Return numbers uniform in [low, high); differentiable in both.
 
+        Args:
+            low, high: numbers or arrays, broadcast against each other.
+            size: the shape of the result; None for the shape to which the parameters broadcast.
+            dtype: float64 or float32.
+
         >>> Generator(1).uniform(np.zeros(3), 2.0).shape
         (3,)
         """
         return low + (high - low) * self.random(_common(size, low, high), dtype)
 
     def standard_normal(self, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Return normal numbers of mean 0 and variance 1, by inversion of the distribution function."""
+        """Return normal numbers of mean 0 and variance 1, by inversion of the distribution function.
+
+        Args:
+            size: the shape of the result; None for one number.
+            dtype: float64 or float32.
+
+        >>> Generator(1).standard_normal(3).shape
+        (3,)
+        """
         return ndtri(self._inside(size, dtype))
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
         """Return normal numbers of mean ``loc`` and standard deviation ``scale``; differentiable in both.
+
+        Args:
+            loc, scale: numbers or arrays, broadcast against each other.
+            size: the shape of the result; None for the shape to which the parameters broadcast.
+            dtype: float64 or float32.
 
         >>> Generator(1).normal(5.0, 0.0)
         np.float64(5.0)
@@ -139,11 +170,24 @@ class Generator:
         return loc + scale * self.standard_normal(_common(size, loc, scale), dtype)
 
     def exponential(self, scale: Any = 1.0, size: Shape = None, dtype: Any = np.float64) -> Any:
-        """Return exponentially distributed numbers of mean ``scale``; differentiable in it."""
+        """Return exponentially distributed numbers of mean ``scale``; differentiable in it.
+
+        Args:
+            scale: a number or an array.
+            size: the shape of the result; None for the shape to which the parameters broadcast.
+            dtype: float64 or float32.
+
+        >>> bool(Generator(1).exponential(2.0) >= 0)
+        True
+        """
         return -np.log1p(-self.random(_common(size, scale), dtype)) * scale
 
     def bernoulli(self, p: Any = 0.5, size: Shape = None) -> Any:
         """Return bools that are True with probability ``p``.
+
+        Args:
+            p: a number or an array.
+            size: the shape of the result; None for the shape to which the parameters broadcast.
 
         >>> Generator(1).bernoulli(1.0, 3).tolist()
         [True, True, True]
@@ -155,7 +199,7 @@ class Generator:
 
         Args:
             low, high: ints or integer arrays, broadcast against each other.
-            size: as in all methods.
+            size: the shape of the result; None for the shape to which the parameters broadcast.
 
         Raises:
             BadInput: the interval is empty.
@@ -180,6 +224,9 @@ class Generator:
     def permutation(self, x: Any) -> Any:
         """Return the integers 0 to x - 1, or a copy of an array x with its rows, in random order.
 
+        Args:
+            x: an int or an array.
+
         >>> sorted(Generator(1).permutation(4).tolist())
         [0, 1, 2, 3]
         """
@@ -189,7 +236,16 @@ class Generator:
         return x[np.argsort(self.bits(len(x)), kind="stable")]
 
     def shuffle(self, x: Any) -> None:
-        """Put the rows of an array in random order, in place."""
+        """Put the rows of an array in random order, in place.
+
+        Args:
+            x: an array of any shape.
+
+        >>> x = np.arange(4)
+        >>> Generator(1).shuffle(x)
+        >>> sorted(x.tolist())
+        [0, 1, 2, 3]
+        """
         x[...] = self.permutation(x)
 
     def choice(self, a: Any, size: Shape = None, replace: bool = True, p: Any = None) -> Any:
@@ -197,7 +253,7 @@ class Generator:
 
         Args:
             a: an int, or an array whose rows are the items.
-            size: as in all methods.
+            size: the shape of the result; None for one number.
             replace: whether an item may be drawn several times.
             p: the weight of each item; without ``replace``, items are drawn from the remaining ones in proportion to p.
 
@@ -230,6 +286,9 @@ class Generator:
 
     def spawn(self, n: int) -> list[Generator]:
         """Return n generators with streams independent of this one's and of each other's.
+
+        Args:
+            n: how many.
 
         >>> len(Generator(1).spawn(2))
         2

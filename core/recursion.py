@@ -48,7 +48,7 @@ def is_raised() -> bool:
 
 
 _raised: dict[DeepRecursion, int] = {}
-"""Those that have begun and not ended -> the limit that was in force before the first of them."""
+"""Each ``DeepRecursion`` that is in force -> the limit before the first of them began."""
 
 _in_force = 0
 

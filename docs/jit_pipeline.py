@@ -27,7 +27,7 @@ BOXES = {
         (3.3, 2.0),
         (2.9, 1.5),
         "specialise",
-        "runs the syntax tree once:\nbranches and loops stay,\nwrites make new arrays,\ncontainers and calls dissolve",
+        "traces the syntax tree once:\nbranches and loops stay,\nwrites make new arrays,\nobjects and calls are resolved",
         OURS,
     ),
     "reverse": ((3.3, 0.0), (2.9, 1.2), "reverse", "for grad, pullback, jacobian:\nforward and backward sweep", OURS),

@@ -111,7 +111,7 @@ def draw(path, tried):
     except ImportError:
         print("no picture: it needs matplotlib (pip install 'morula[examples]')")
         return
-    figure, axes = plt.subplots(figsize=(6.4, 6.4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.2, 6.4), layout="constrained")
     angle = np.linspace(0, 2 * np.pi, 300)
     for radius, colour, name in ((EARTH, "tab:blue", "Earth"), (MARS, "tab:red", "Mars")):
         axes.plot(
@@ -126,7 +126,7 @@ def draw(path, tried):
     axes.plot(*circular(EARTH, 0.0)[0], "o", color="tab:blue", label="departure")
     axes.plot(*mars(FLIGHT)[0], "o", color="tab:red", label="Mars on arrival")
     axes.set(aspect="equal", xlabel="x (AU)", ylabel="y (AU)", title=f"{FLIGHT * 365.25:.0f} days to Mars")
-    axes.legend(loc="lower left", fontsize=8)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     figure.savefig(path, dpi=130)
     print(f"picture: {Path(path).resolve()}")
 

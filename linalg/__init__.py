@@ -6,17 +6,16 @@ b and to the arrays that define A.
 """
 
 from .cg import Solution, cg
+from .function_operator import FunctionOperator, Transpose
 from .operators import (
     Conjugate,
     Dense,
     Diagonal,
-    FunctionOperator,
     Identity,
     LinearOperator,
     Product,
     Scaled,
     Sum,
-    Transpose,
     as_operator,
 )
 
@@ -35,3 +34,7 @@ __all__ = [
     "as_operator",
     "cg",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,23 +2,17 @@
 
 An operator only has to compute ``A @ x``. Sums, products, multiples and transposes of operators are operators again.
 All are ordinary Python on arrays, so gradients reach the data of an operator: the matrix of ``Dense``, the diagonal of
-``Diagonal``, the parameters of ``FunctionOperator``.
-
->>> laplacian = FunctionOperator(lambda u: 2 * u - np.pad(u[1:], (0, 1)) - np.pad(u[:-1], (1, 0)), (4, 4))
->>> shifted = laplacian + 3 * Identity(4)
->>> (shifted @ np.ones(4)).tolist()
-[4.0, 3.0, 3.0, 4.0]
+``Diagonal``, the parameters of a ``FunctionOperator``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, pullback
+from ..core import BadInput
 
 
 class LinearOperator(ABC):
@@ -46,14 +40,32 @@ class LinearOperator(ABC):
 
     @abstractmethod
     def matvec(self, x: Any) -> Any:
-        """Return the product with a vector: (n,) to (m,)."""
+        """Return the product with a vector.
+
+        Args:
+            x: array of shape (n,).
+
+        Returns:
+            Array of shape (m,).
+
+        >>> Diagonal(np.array([1.0, 2.0])).matvec(np.ones(2)).tolist()
+        [1.0, 2.0]
+        """
 
     @abstractmethod
     def transpose(self) -> LinearOperator:
-        """Return the transpose, without conjugation."""
+        """Return the transpose, without conjugation.
+
+        >>> Dense(np.array([[1.0, 2.0]])).transpose().shape
+        (2, 1)
+        """
 
     def adjoint(self) -> LinearOperator:
-        """Return the conjugate transpose."""
+        """Return the conjugate transpose.
+
+        >>> Dense(np.array([[1j, 2.0]])).adjoint().todense().tolist()
+        [[-1j], [(2-0j)]]
+        """
         return self.transpose() if self.dtype.kind != "c" else Conjugate(self.transpose())
 
     @property
@@ -67,7 +79,11 @@ class LinearOperator(ABC):
         return self.adjoint()
 
     def todense(self) -> Any:
-        """Return the matrix (m, n), computed with n products: for small operators and debugging."""
+        """Return the matrix (m, n), computed with n products: for small operators and debugging.
+
+        >>> (2.0 * Identity(2)).todense().tolist()
+        [[2.0, 0.0], [0.0, 2.0]]
+        """
         unit = np.eye(self.shape[1], dtype=self.dtype)
         return np.stack([self.matvec(unit[i]) for i in range(self.shape[1])], axis=1)
 
@@ -228,106 +244,6 @@ class Identity(LinearOperator):
 
     def transpose(self) -> LinearOperator:
         return self
-
-
-class FunctionOperator(LinearOperator):
-    """The operator that a linear function computes: ``A @ x == function(x, *parameters)``.
-
-    Args:
-        function: takes a vector of shape (n,) and the parameters, and returns a vector of shape (m,); linear in x.
-        shape: (m, n).
-        parameters: further arguments of ``function``, numbers, arrays or structures of them; gradients reach them.
-        transpose: takes a vector of shape (m,) and the parameters, and returns the product with the transpose, (n,). By
-            default the pullback of ``function`` is used.
-        dtype: the dtype of the entries.
-
-    Raises:
-        BadInput: an argument has the wrong type or shape; when applied, ``function`` returns another shape than (m,).
-
-    >>> A = FunctionOperator(lambda x, k: np.append(k * np.diff(x), x[0]), (3, 3), parameters=(2.0,))
-    >>> A.todense().tolist()
-    [[-2.0, 2.0, 0.0], [0.0, -2.0, 2.0], [1.0, 0.0, 0.0]]
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        shape: tuple[int, int],
-        parameters: tuple[Any, ...] = (),
-        transpose: Callable[..., Any] | None = None,
-        dtype: Any = np.float64,
-    ) -> None:
-        if not callable(function):
-            raise BadInput(
-                f"FunctionOperator: function is a {type(function).__name__}, expected a function of a vector"
-            )
-        if len(shape) != 2:
-            raise BadInput(f"FunctionOperator: shape is {shape!r}, expected (rows, columns)")
-        if not isinstance(parameters, tuple):
-            raise BadInput(f"FunctionOperator: parameters is a {type(parameters).__name__}, expected a tuple of them")
-        self.function = function
-        self.parameters = parameters
-        self.transposed = transpose
-        self._shape = (shape[0], shape[1])
-        self._dtype = np.dtype(dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
-
-    def matvec(self, x: Any) -> Any:
-        y = self.function(x, *self.parameters)
-        if np.shape(y) != (self._shape[0],):
-            raise BadInput(
-                f"FunctionOperator of shape {self._shape}: its function returned shape {np.shape(y)},"
-                f" expected ({self._shape[0]},)"
-            )
-        return y
-
-    def transpose(self) -> LinearOperator:
-        if self.transposed is None:
-            return Transpose(self)
-        return FunctionOperator(
-            self.transposed, (self._shape[1], self._shape[0]), self.parameters, self.function, self._dtype
-        )
-
-
-class Transpose(LinearOperator):
-    """The transpose of an operator, computed by the pullback of its ``matvec``.
-
-    Args:
-        operator: of shape (m, n); ``matvec`` must be differentiable.
-
-    >>> (Transpose(Dense(np.array([[1.0, 2.0], [3.0, 4.0]]))) @ np.array([1.0, 0.0])).tolist()
-    [1.0, 2.0]
-    """
-
-    def __init__(self, operator: LinearOperator) -> None:
-        self.operator = operator
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.operator.shape[1], self.operator.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.operator.dtype
-
-    def matvec(self, x: Any) -> Any:
-        # A pullback is the conjugate transpose. A real operator is applied to the real and imaginary parts in turn.
-        _, back = pullback(self.operator.matvec, np.zeros(self.operator.shape[1], dtype=self.dtype))
-        if self.dtype.kind == "c":
-            return np.conj(back(np.conj(x))[0])
-        if np.iscomplexobj(x):
-            return back(np.real(x))[0] + 1j * back(np.imag(x))[0]
-        return back(x)[0]
-
-    def transpose(self) -> LinearOperator:
-        return self.operator
 
 
 class Conjugate(LinearOperator):

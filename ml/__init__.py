@@ -40,3 +40,7 @@ __all__ = [
     "train",
     "with_leaves",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -54,11 +54,28 @@ class Optimiser(ABC):
 
     @abstractmethod
     def remember(self, x: Any) -> tuple[Any, ...]:
-        """Return the memory of the leaf ``x`` before its first update."""
+        """Return the memory of a leaf before its first update.
+
+        Args:
+            x: the leaf, a number or an array.
+
+        >>> sgd(0.1, momentum=0.9).remember(2.0)
+        (0.0,)
+        """
 
     @abstractmethod
     def move(self, update: int, x: Any, gradient: Any, *memory: Any) -> tuple[Any, ...]:
-        """Return the new ``x`` followed by its new memory; ``update`` counts the updates from 1."""
+        """Return the new value of a leaf, followed by its new memory.
+
+        Args:
+            update: the number of this update, from 1.
+            x: the leaf, a number or an array.
+            gradient: in the shape of ``x``.
+            *memory: what ``remember`` or the previous update returned for this leaf.
+
+        >>> sgd(0.5).move(1, 2.0, 1.0)
+        (1.5,)
+        """
 
     def init(self, parameters: Any) -> State:
         """Return the state before the first update of ``parameters``.
@@ -71,6 +88,9 @@ class Optimiser(ABC):
 
         Raises:
             BadInput: ``parameters`` holds no float and no array of floats.
+
+        >>> sgd(0.1).init({"w": np.ones(2)})
+        State(updates=0, memory=[()])
         """
         found = tree.leaves(parameters)
         if not found:
@@ -93,6 +113,10 @@ class Optimiser(ABC):
 
         Raises:
             BadInput: the gradient or the state does not fit the parameters.
+
+        >>> method = sgd(0.5)
+        >>> method.update([2.0], [1.0], method.init([2.0]))[0]
+        [1.5]
         """
         pairs = tree.leaves(parameters, gradient)
         if len(pairs) != len(state.memory):

@@ -11,3 +11,7 @@ from .solve import METHODS, Solution, Stats, odesolve
 from .tableaux import Tableau, tableau
 
 __all__ = ["METHODS", "IntegrationFailed", "Solution", "Stats", "Tableau", "odesolve", "tableau"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -43,11 +43,25 @@ class Tableau:
     """(extra,): the times of the further stages."""
 
     def rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
-        """Return the rows of ``a`` up to their diagonal, in the dtype of the state."""
+        """Return the rows of ``a`` up to their diagonal.
+
+        Args:
+            dtype: the dtype of the state.
+
+        >>> tableau("heun", 2, [(1.0, 1.0), (1.0, 0.5, 0.5)]).rows(np.float64)[-1].tolist()
+        [0.5, 0.5]
+        """
         return [row[: i + 1].astype(dtype) for i, row in enumerate(self.a)]
 
     def extra_rows(self, dtype: np.dtype[Any]) -> list[NDArray[Any]]:
-        """Return the rows of ``extra_a`` up to their diagonal, in the dtype of the state."""
+        """Return the rows of ``extra_a`` up to their diagonal.
+
+        Args:
+            dtype: the dtype of the state.
+
+        >>> tableau("heun", 2, [(1.0, 1.0), (1.0, 0.5, 0.5)]).extra_rows(np.float64)
+        []
+        """
         return [row[: len(self.a) + i + 1].astype(dtype) for i, row in enumerate(self.extra_a)]
 
 

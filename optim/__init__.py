@@ -9,3 +9,7 @@ from .least_squares import Fit, least_squares
 from .minimization import Result, minimize
 
 __all__ = ["Fit", "Result", "least_squares", "minimize"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

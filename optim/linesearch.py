@@ -160,11 +160,14 @@ def rounding_error(phi: Callable[[float], Trial], step: float) -> float:
 
     Fourth differences of seven values remove the smooth part of φ and amplify the errors by √(8!)/4! (R.W. Hamming,
     Introduction to Applied Numerical Analysis, chapter 6; J.J. Moré and S.M. Wild, SIAM J. Sci. Comput. 33 (2011)
-    1292-1314). Rounding errors do not depend on the spacing of the values, so the smallest of three results is taken.
+    1292-1314). Rounding errors do not depend on the spacing of the values, so the smallest of three results is taken; 0 if φ is
+    not finite near 0.
     """
-    found = []
+    values, smallest = np.zeros(7), math.inf
     for spacing in (1e-3 * step, 1e-4 * step, 1e-5 * step):
+        for k in range(7):
+            values[k] = phi(spacing * (k - 3)).value
         with np.errstate(invalid="ignore"):  # infinite values give NaN
-            differences = np.diff([phi(spacing * k).value for k in range(-3, 4)], 4)
-        found.append(float(np.sqrt(np.mean(differences**2) * math.factorial(4) ** 2 / math.factorial(8))))
-    return min(found)
+            spread = float(np.sqrt(np.mean(np.diff(values, 4) ** 2) * math.factorial(4) ** 2 / math.factorial(8)))
+        smallest = min(smallest, spread)
+    return smallest if math.isfinite(smallest) else 0.0

@@ -19,7 +19,7 @@ from .quasi_newton import BFGS, LBFGS, InverseHessian
 
 METHODS: dict[str, Callable[[int], InverseHessian]] = {
     "bfgs": BFGS,
-    "lbfgs": lambda size: LBFGS(),
+    "lbfgs": LBFGS,
 }
 
 AT_ROUNDING = "the decrease still to be had is below the rounding of f"

@@ -8,7 +8,6 @@ which rounding has destroyed this is ignored.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 
 import numpy as np
 
@@ -40,22 +39,23 @@ class BFGS(InverseHessian):
     """The dense update of Broyden, Fletcher, Goldfarb and Shanno (eq. 6.17), started from y·s / y·y (eq. 6.20)."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.inverse: Vector | None = None
+        self.inverse = np.eye(size)
+        self.updates = 0
 
     @property
     def knows_scale(self) -> bool:
-        return self.inverse is not None
+        return self.updates > 0
 
     def direction(self, gradient: Vector) -> Vector:
-        return -gradient if self.inverse is None else -(self.inverse @ gradient)
+        return -(self.inverse @ gradient)
 
     def learn(self, s: Vector, y: Vector) -> None:
         curvature = float(y @ s)
         if not _has_curvature(s, y, curvature):
             return
-        if self.inverse is None:
-            self.inverse = (curvature / (y @ y)) * np.eye(self.size)
+        if self.updates == 0:
+            self.inverse *= curvature / (y @ y)
+        self.updates += 1
         Hy = self.inverse @ y
         # (I - s yᵀ/ys) H (I - y sᵀ/ys) + s sᵀ/ys, multiplied out.
         mixed = np.outer(s / curvature, Hy)
@@ -63,41 +63,53 @@ class BFGS(InverseHessian):
         self.inverse += np.outer(s, s) * ((1.0 + (y @ Hy) / curvature) / curvature)
 
     def forget(self) -> None:
-        self.inverse = None
+        self.inverse[...] = np.eye(len(self.inverse))
+        self.updates = 0
 
 
 class LBFGS(InverseHessian):
-    """BFGS from only the last ``memory`` steps, by the two-loop recursion (alg. 7.4): O(memory · n) per step."""
+    """BFGS from only the last ``memory`` steps, by the two-loop recursion (alg. 7.4): O(memory · n) per step.
 
-    def __init__(self, memory: int = 10) -> None:
-        self.pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=memory)
+    Step k is stored in row k modulo ``memory``, so the storage is of constant size.
+    """
+
+    def __init__(self, size: int, memory: int = 10) -> None:
+        self.s = np.zeros((memory, size))
+        self.y = np.zeros((memory, size))
+        self.curvatures = np.ones(memory)
+        self.updates = 0
 
     @property
     def knows_scale(self) -> bool:
-        return bool(self.pairs)
+        return self.updates > 0
 
     def direction(self, gradient: Vector) -> Vector:
+        memory = len(self.curvatures)
+        stored = range(max(0, self.updates - memory), self.updates)
         q = -gradient
-        if not self.pairs:
+        if not stored:
             return q
-        weights = []
-        for s, y, curvature in reversed(self.pairs):
-            weight = (s @ q) / curvature
-            q -= weight * y
-            weights.append(weight)
-        s, y, curvature = self.pairs[-1]
-        q *= curvature / (y @ y)
-        for (s, y, curvature), weight in zip(self.pairs, reversed(weights), strict=True):
-            q += (weight - (y @ q) / curvature) * s
+        weights = np.zeros(memory)
+        for k in reversed(stored):
+            row = k % memory
+            weights[row] = (self.s[row] @ q) / self.curvatures[row]
+            q -= weights[row] * self.y[row]
+        last = (self.updates - 1) % memory
+        q *= self.curvatures[last] / (self.y[last] @ self.y[last])
+        for k in stored:
+            row = k % memory
+            q += (weights[row] - (self.y[row] @ q) / self.curvatures[row]) * self.s[row]
         return q
 
     def learn(self, s: Vector, y: Vector) -> None:
         curvature = float(y @ s)
         if _has_curvature(s, y, curvature):
-            self.pairs.append((s, y, curvature))
+            row = self.updates % len(self.curvatures)
+            self.s[row], self.y[row], self.curvatures[row] = s, y, curvature
+            self.updates += 1
 
     def forget(self) -> None:
-        self.pairs.clear()
+        self.updates = 0
 
 
 def _has_curvature(s: Vector, y: Vector, curvature: float) -> bool:

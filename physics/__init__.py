@@ -53,3 +53,7 @@ __all__ = [
     "small_swing_period",
     "symplectic",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -228,12 +228,12 @@ OUT = {
     "overlapping": "a[::-1]",
     "transposed": "a.T",
 }
-"""What a result is written to."""
+"""The memory that a result is written to."""
 
 
 @dataclass(frozen=True)
 class Callee:
-    """What is called, as it is written, with the required arguments and the names and defaults of the others."""
+    """A function as it is written, its required arguments, and the names and defaults of the others."""
 
     text: str
     required: tuple[str, ...]
@@ -493,7 +493,7 @@ class Verdict:
 
 
 def verdict(form: Form, recorded: bool = True) -> Verdict | None:
-    """What differentiating a form gives; None if it is not defined or cannot be differenced."""
+    """Return the gradient of a form; None if it is not defined or cannot be differenced."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         out = out_of(form)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
+from morula.core.errors import NoDerivative
 from morula.core.testing.differences import leaves, vjp_by_differences
 
 
@@ -65,4 +66,34 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
         where = f"argument {path[0][1]}{[key for _, key in path[1:]]}"
         assert np.shape(got) == np.shape(x), f"{where}: got {got!r} for {x!r}"
         assert np.allclose(got, expected, rtol, atol), f"{where}: got {got!r}, numerically {expected!r}"
+    try:
+        check_tangent(f, args, gradient)
+    except NoDerivative as error:
+        assert "forward mode" in str(error)  # a hook, or vectors that only reverse mode can take
     return gradient
+
+
+def check_tangent(f: Callable[..., Any], args: tuple[Any, ...], gradient: tuple[Any, ...], rtol: float = 1e-8) -> None:
+    """Assert that forward mode gives f's value, its effects on its arguments, and the derivative that the gradient says."""
+    plain_args, run_args = copy.deepcopy(args), copy.deepcopy(args)
+    plain = f(*plain_args)
+    random = np.random.default_rng(3)
+
+    def tangent(path: Any, x: Any) -> Any:
+        if isinstance(x, int):
+            return None
+        t = random.uniform(0.5, 1.5, np.shape(x)) * (1 + 0.5j if np.iscomplexobj(x) else 1)
+        return t.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(t)
+
+    tangents = tuple(mo.tree.rebuild(copy.deepcopy(x), tangent, constant=lambda path, _: None) for x in args)
+    y, dy = mo.jvp(f, run_args, tangents)
+    assert same(y, plain), f"the value is {y!r} in forward mode, Python's is {plain!r}"
+    assert same(run_args, plain_args), f"forward mode left the arguments as {run_args!r}, Python {plain_args!r}"
+    total, size = 0.0, 0.0
+    for x, g, t in (leaf for each in zip(args, gradient, tangents) for leaf in mo.tree.leaves(*each)):
+        if g is not None:
+            total += np.sum(np.real(np.conj(g) * t))
+            size += np.sum(np.abs(g) * np.abs(t))
+    assert np.allclose(dy, total, rtol=rtol, atol=rtol * (1 + size)), (
+        f"the tangent is {dy!r}, by the gradient {total!r}"
+    )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
+from morula.core.errors import NoDerivative
 from morula.core.testing.differences import leaves, numerical_vjp
 
 PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
@@ -23,7 +24,7 @@ PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
 
 
 def run_on(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What makes of a program the one that runs on this path.  A program is compiled once for all tests that run it."""
+    """Return the transformation that runs a program on this path; each program is compiled once for all tests."""
     return lambda f: _compiled(path, f)
 
 
@@ -87,7 +88,47 @@ def check_gradient(
         assert np.all(np.abs(np.asarray(got) - slope) <= tolerance), (
             f"{where}: {got!r} where differences give {slope!r}"
         )
+    if path == "eager":
+        try:
+            check_tangent(path, f, args, argnums, gradient, rtol)
+        except NoDerivative as error:
+            assert "forward mode" in str(error)  # a hook, or vectors that only reverse mode can take
     return gradient
+
+
+def check_tangent(
+    path: str, f: Callable[..., Any], args: Any, argnums: tuple[int, ...], gradient: Any, rtol: float = 1e-6
+) -> None:
+    """Assert that forward mode on the path gives f's value and effects, and the tangent that the gradient says."""
+    random = np.random.default_rng(5)
+
+    def tangent(_: Any, x: Any) -> Any:
+        t = random.uniform(0.5, 1.5, np.shape(x)) * (1 + 0.5j if np.iscomplexobj(x) else 1)
+        return t.astype(x.dtype)[()] if isinstance(x, (np.ndarray, np.generic)) else type(x)(t)
+
+    def of(x: Any) -> Any:
+        return mo.tree.rebuild(copy.deepcopy(x), tangent, constant=lambda *_: None)
+
+    tangents = tuple(of(a) if i in argnums else None for i, a in enumerate(args))
+    expected_args, given = copy.deepcopy(args), copy.deepcopy(args)
+    expected = f(*expected_args)
+    value, dy = run_on(path)(pushed(f))(given, tangents)
+    assert_same(value, expected, rtol, "the value in forward mode")
+    if path == "eager":
+        assert_same(given, expected_args, rtol, "the arguments after forward mode")
+    product, size = 0.0, 0.0
+    each = zip((args[i] for i in argnums), gradient, (tangents[i] for i in argnums))
+    for _, g, t in (leaf for parts in each for leaf in mo.tree.leaves(*parts)):
+        if g is not None:
+            product += float(np.sum(np.real(np.conj(g) * t)))
+            size += float(np.sum(np.abs(np.asarray(g) * np.asarray(t))))
+    assert abs(dy - product) <= rtol * (1 + size), f"the tangent is {dy!r}, by the gradient {product!r}"
+
+
+@cache
+def pushed(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``(args, tangents)`` -> ``jvp(f, args, tangents)``, the same one each time it is asked for."""
+    return lambda args, tangents: mo.jvp(f, args, tangents)
 
 
 def assert_same(found: Any, expected: Any, rtol: float | None, what: str) -> None:

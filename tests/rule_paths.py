@@ -59,6 +59,16 @@ def first_of(program: Callable[..., Any]) -> Callable[..., Any]:
     return first
 
 
+def pushed_of(program: Callable[..., Any]) -> Callable[..., Any]:
+    """``(txs, *xs)`` -> the value and its tangent for the tangents ``txs`` of ``xs``."""
+    return lambda txs, *xs: mo.jvp(program, xs, txs)
+
+
+def forward_over_reverse_of(program: Callable[..., Any]) -> Callable[..., Any]:
+    """``(dy, txs, *xs)`` -> the tangents of the cotangents of ``xs`` for the tangents ``txs``."""
+    return lambda dy, txs, *xs: mo.jvp(lambda *xs: mo.pullback(program, *xs)[1](dy), xs, txs)[1]
+
+
 def second_of(program: Callable[..., Any]) -> Callable[..., Any]:
     """``(dy, dg, *xs)`` -> the cotangents of ``xs`` from those, ``dg``, of the first derivative."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from interpreted import interpreted
-from rule_paths import first_of, is_structured, program_of, recorded, second_of
+from rule_paths import first_of, forward_over_reverse_of, is_structured, program_of, pushed_of, recorded, second_of
 from strong_zero_tester import check_strong_zero
 
 from morula.core.errors import BadInput, NoDerivative
@@ -51,7 +51,7 @@ REFUSED_IN_PART = {
 }
 """Functions, by module, of which a form in these tests does not compile."""
 OF_ANY_ORDER = {np.partition}
-"""What leaves the order of its results open: compiled programs sort."""
+"""Functions whose results have no defined order: compiled programs sort them."""
 
 
 def check_rule(
@@ -112,6 +112,7 @@ def check_rule(
         if ENGINE and order:
             second = _check_eager(f, args, kwargs, expected, dy, order, rtol, atol)
             _check_compiled(f, args, kwargs, expected, dy, second, rtol, atol)
+            check_forward(f, args, kwargs, expected, dy, second, rtol, atol)
             _check_lists(f, args, kwargs, expected, dy, rtol, atol)
 
 
@@ -210,7 +211,7 @@ def _check_eager(
                 derivative, point, {}, repr(f), rtol, atol, seed=times, slack=slack, by_element=False
             )
             if found is None:
-                dg = tuple(map(_without_integers, point, cotangent))
+                dg = tuple(map(without_integers, point, cotangent))
                 found = Second(dict(zip(active, dg)), dict(zip(active, second(dy, dg, *point))))
     if is_structured(program, point):
         check("structured", *first(dy, *point))
@@ -229,7 +230,7 @@ class Second:
     derivatives: dict[int, Any]
 
 
-def _without_integers(x: Any, dx: Any) -> Any:
+def without_integers(x: Any, dx: Any) -> Any:
     """``dx`` with zeros in the places of integers, of which compiled programs give no derivative."""
     of = dict(leaves(x))
     return rebuild(dx, lambda path, d: 0.0 if isinstance(of[path], int) else d)
@@ -245,7 +246,7 @@ def _check_compiled(
     rtol: float,
     atol: float,
 ) -> None:
-    """What ``jit`` makes of ``f``, of its gradient and of the gradient of that, run by the interpreter.
+    """Interpret the typed programs of ``f``, its gradient and its second gradient.
 
     Compiled programs refuse some forms of the functions in ``REFUSED_IN_PART``, and of no others.
     """
@@ -273,6 +274,69 @@ def _check_compiled(
         for i, h in zip(active, interpreted(second_of(program))(dy, dg, *point), strict=True):
             what = f"{f}: the compiled second derivative in argument {i}"
             assert_close(h, second.derivatives[i], args[i], 100 * rtol, 100 * atol, what)
+
+
+def check_forward(
+    f: Any, args: Any, kwargs: Any, expected: dict[int, Any], dy: Any, second: Second | None, rtol: float, atol: float
+) -> None:
+    """Forward mode, eager and compiled: the product of tangent and cotangent of the result is that of the arguments.
+
+    Forward over reverse mode gives the second derivatives that reverse mode gave.
+    """
+    active = [i for i in expected if any(not isinstance(x, int) for _, x in leaves(args[i]))]
+    if not active or f in OF_ANY_ORDER:
+        return
+    point = copy.deepcopy(tuple(args[i] for i in active))
+    random = np.random.default_rng(11)
+    tangents = tuple(without_integers(x, cotangent(x, random)) for x in point)
+    program = program_of(f, args, kwargs, active)
+    wanted, size = 0.0, 0.0
+    for i, t in zip(active, tangents):
+        product, scale = _product(expected[i], t)
+        wanted, size = wanted + product, size + scale
+
+    def check(path: str, y: Any, ty: Any) -> None:
+        for (_, a), (_, b) in zip(leaves(f(*args, **kwargs)), leaves(y), strict=True):
+            np.testing.assert_allclose(
+                b, a, rtol=max(rtol, 1e-9), atol=1e-12, err_msg=f"{f}: the primal of {path} mode"
+            )
+        for _, t in leaves(ty):
+            assert not isinstance(t, np.ndarray) or np.isfinite(t).all(), f"{f}: {path} mode gives {ty}"
+        found, scale = _product(dy, ty)
+        np.testing.assert_allclose(
+            found, wanted, rtol=rtol, atol=atol + rtol * (size + scale), err_msg=f"{f}: the tangent by {path} mode"
+        )
+        by_path = dict(leaves(ty))
+        for path_, e in leaves(y):
+            if isinstance(e, np.ndarray) and e.dtype.kind in "fc":
+                t = by_path[path_]
+                assert (t.shape, t.dtype) == (e.shape, e.dtype), (
+                    f"{f}: the tangent of {path} mode is {t.dtype}{t.shape}"
+                )
+
+    with recorded(program):
+        check("forward", *pushed_of(program)(tangents, *point))
+        if second is not None:
+            dg = tuple(second.cotangents.values())
+            found = forward_over_reverse_of(program)(dy, dg, *point)
+            for i, h in zip(active, found, strict=True):
+                what = f"{f}: the second derivative in argument {i} by forward over reverse mode"
+                assert_close(h, second.derivatives[i], args[i], 100 * rtol, 100 * atol, what)
+    try:
+        y, ty = interpreted(pushed_of(program))(tangents, *point)
+    except (BadInput, NoDerivative) as error:
+        if is_refused(f, error):
+            return
+        raise
+    check("compiled forward", y, ty)
+
+
+def _product(dy: Any, ty: Any) -> tuple[float, float]:
+    """The real product of a cotangent and a tangent, and the sum of the sizes of its terms."""
+    tangents = dict(leaves(ty))
+    terms = [(np.asarray(g), np.asarray(tangents[path])) for path, g in leaves(dy) if path in tangents]
+    total = sum(float(np.sum(np.real(np.conj(g) * t))) for g, t in terms)
+    return total, sum(float(np.sum(np.abs(g) * np.abs(t))) for g, t in terms)
 
 
 def is_refused(f: Any, error: Exception) -> bool:

@@ -32,6 +32,7 @@ class Straight(Trace):
     """A trace of a program without control flow, run by Python itself."""
 
     overflow_check = False  # which would name the user's line, and that is not known here
+    may_choose = False
 
     def __init__(self) -> None:
         self.builder = Builder()
@@ -153,5 +154,5 @@ def raises_when_run(f: Callable[..., Any], *args: Any, error: type[Exception]) -
 
 
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the interpreter makes of a call that Python itself would make: of ``math.sin``, of ``float``."""
+    """Trace a call of a C function such as ``math.sin`` or ``float``."""
     return Trace.stack[-1].call(function, *args, **kwargs) if Trace.stack else function(*args, **kwargs)

@@ -111,6 +111,31 @@ def test_a_gradient_needs_no_optional_library():
     assert not loaded_by(program) & {"jax", "llvmlite", "cupy", "sympy", "matplotlib", "optree", "tqdm", "torch"}
 
 
+# ---- one tester of differences
+
+
+def is_difference_quotient(node: ast.AST) -> bool:
+    """Whether an expression is the difference of two calls of one function, divided by something small or by 2 h."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.BinOp)):
+        return False
+    calls, step = (node.left.left, node.left.right), node.right
+    if not isinstance(node.left.op, ast.Sub) or not all(isinstance(call, ast.Call) for call in calls):
+        return False
+    is_step = isinstance(step, ast.BinOp) or isinstance(step, ast.Constant) and abs(step.value) < 0.1
+    return is_step and len({ast.dump(call.func) for call in calls if isinstance(call, ast.Call)}) == 1
+
+
+@pytest.mark.parametrize("folder", [*LIBRARY, "tests", "benchmarks"])
+def test_derivatives_by_differences_are_computed_in_one_file(folder):
+    found = [
+        f"{relative(path)}:{node.lineno}"  # type: ignore[attr-defined]
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if is_difference_quotient(node)
+    ]
+    assert not found, "use ridders or numerical_vjp of core/testing/differences.py"
+
+
 # ---- where files stand
 
 

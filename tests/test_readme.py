@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = r"```.*?```|`[^`\n]+`"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("core", "ode", "linalg", "optim", "physics", "ml", "tests", "examples", "paper", "benchmarks", "docs", "src")
+FILES = {p.relative_to(ROOT).as_posix() for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file()}
 
 POW = """\
 def pow(x, n):
@@ -70,8 +72,33 @@ def test_the_links_on_a_page_lead_somewhere(page):
     assert not missing
 
 
-def test_the_commands_in_the_readme_are_targets_of_the_makefile():
-    code = re.findall(CODE, (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    commands = set(re.findall(r"\bmake ([a-z]+)\b", " ".join(code)))
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    assert {"demo", "test"} <= commands <= targets
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_the_commands_on_a_page_are_targets_of_the_makefile(page):
+    code = re.findall(CODE, page.read_text(), flags=re.DOTALL)
+    commands = set(re.findall(r"\bmake ([a-z-]+)\b", " ".join(code)))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert commands <= targets
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "coverage.md"], ids=page_name)
+def test_the_files_that_a_page_names_exist(page):
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    named = re.findall(r"`([\w./]+(?:\.(?:py|md|svg|txt)|/))`", prose)
+    missing = [
+        n for n in named if not any(f"/{f}".endswith(f"/{n}") or f"/{n}" in f"/{f}" and n[-1] == "/" for f in FILES)
+    ]
+    assert not [n for n in missing if not (ROOT / n).exists()]
+
+
+def test_the_code_quoted_in_contributing_stands_in_the_file_named_before_it():
+    quoted, named = 0, ""
+    for paragraph in (ROOT / "CONTRIBUTING.md").read_text().split("\n\n"):
+        if not paragraph.startswith("    "):
+            named = ([*re.findall(r"`((?:core|tests)/[\w./]+\.py|\w+\.py)`", paragraph)] or [named])[-1]
+            continue
+        (file,) = [f for f in FILES if f == named or f.endswith(f"surface/{named}")]
+        text = " ".join((ROOT / file).read_text().split())
+        for part in " ".join(paragraph.split()).split("..."):
+            assert part.strip(" ") in text, f"{part!r} is not in {file}"
+        quoted += 1
+    assert quoted >= 5

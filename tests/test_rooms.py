@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 CORE = Path(__file__).resolve().parents[1] / "core"
 GROUND = ("errors", "faults", "exclusion", "recursion")
-FACE = ("api", "jacobians", "implicit", "testing", "random", "debug", "callbacks")
+FACE = ("api", "forward", "jacobians", "implicit", "testing", "random", "debug", "callbacks")
 ORDER = ("ground", "values", "ir", "rules", "source", "passes", "emit", "eager", "specialise", "face", "compilation")
 WINGS = {"eager", "specialise"}
 """Neither of them imports the other."""
@@ -78,14 +79,43 @@ def test_nothing_is_imported_in_a_circle():
             visit(module, ())
 
 
-def test_each_room_says_what_it_is():
-    for name in ORDER:
-        if name not in ("ground", "face"):
-            text = ast.get_docstring(ast.parse((CORE / name / "__init__.py").read_text()))
-            assert text and len(text) > 60, name
+ROOMS = [name for name in ORDER if name not in ("ground", "face")]
+
+
+def told(package: str) -> str:
+    text = ast.get_docstring(ast.parse((CORE / package / "__init__.py").read_text()))
+    assert text, package
+    return text
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_each_room_says_what_it_imports_and_where_to_add_to_it(name):
+    text = " ".join(told(name).split())
+    assert re.search(r"\badd\b|A new\b", text, re.IGNORECASE)
+    (sentence,) = re.findall(r"This room (?:may )?imports? .*?\.", text)
+    imports = {room(m) for module in MODULES if room(module) == name for m in imported(module)} - {
+        name,
+        "ground",
+        "face",
+    }
+    named = set(re.findall(r"``(\w+)``", sentence.partition(", never")[0]))
+    assert named == imports or "only the core's errors" in sentence and not imports or "all others" in sentence
+
+
+@pytest.mark.parametrize(
+    "package", ["specialise", "specialise.surface", "eager", "emit.native", "emit.xla", "passes.reverse"]
+)
+def test_the_files_that_a_room_lists_are_there(package):
+    folder = CORE / package.replace(".", "/")
+    listed = re.findall(
+        r"^(?:    )?((?:\w+, )*\w+)  +\w|;  (\w+)(?:: |    )", told(package.replace(".", "/")), re.MULTILINE
+    )
+    names = {name for pair in listed for group in pair for name in group.split(", ") if name}
+    assert len(names) > 4
+    assert not {name for name in names if not (folder / name).is_dir() and not (folder / f"{name}.py").is_file()}
 
 
 def test_the_documented_order_is_that_of_the_code():
     text = (CORE.parent / "docs" / "how_it_works.md").read_text()
     rows = [line.split("`")[1].rstrip("/") for line in text.splitlines() if line.startswith("| `") and "/` |" in line]
-    assert rows == [name for name in ORDER if name not in ("ground", "face")]
+    assert rows == ROOMS

@@ -11,6 +11,7 @@ from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Function, Value, verify
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import ArrayType
+from morula.core.passes.forward import forward
 from morula.core.passes.inline import inline
 from morula.core.passes.reverse import reverse
 from morula.core.passes.simplify import simplify
@@ -76,6 +77,7 @@ def check(
         for i, dx in zip([i for i, on in enumerate(inexact) if on], found):
             expected = numerical(f, args, i)
             np.testing.assert_allclose(dx, expected, rtol=rtol, atol=1e-9 * (1 + np.abs(expected).max(initial=0)))
+        check_tangent(f, args, inexact, target, found, rtol)
         if order > 1:
             k = inexact.index(True)
             weights = np.random.default_rng(0).normal(size=np.shape(args[k]))
@@ -83,6 +85,24 @@ def check(
                 lambda b, *p: [contracted(b, inline(b, g, p)[1], weights)], *(p.type for p in f.parameters)
             )  # fmt: skip
             check(h, *args, active=active, rtol=max(rtol, 1e-6), order=order - 1, targets=[target])
+
+
+def check_tangent(
+    f: Function, args: Sequence[Any], active: Sequence[bool], target: str, gradient: Sequence[Any], rtol: float
+) -> None:
+    """Compare the tangent that forward mode gives for random tangents of the arguments with their product with the gradient."""
+    pushed = verify(forward(f, active, target))
+    random = np.random.default_rng(5)
+    dxs = [np.asarray(random.normal(size=np.shape(g)), np.asarray(g).dtype) for g in gradient]
+    dxs = [dx * (1 + 2j) if np.iscomplexobj(dx) else dx for dx in dxs]
+    results = evaluate(pushed, [*args, *dxs])
+    for a, b in zip(results, evaluate(verify(simplify(pushed)), [*args, *dxs]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(results[0], evaluate(f, args)[0])
+    parts = [np.sum(np.real(np.conj(g) * dx)) for g, dx in zip(gradient, dxs)]
+    expected, size = sum(parts), sum(np.sum(np.abs(g * dx)) for g, dx in zip(gradient, dxs))
+    dy = np.real(results[len(f.block.results)])
+    np.testing.assert_allclose(dy, expected, rtol=rtol, atol=rtol * size + 1e-12)
 
 
 def total(b: Builder, x: Value) -> Value:

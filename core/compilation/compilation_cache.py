@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ..errors import FOLDER
+from ..errors import ENGINE, FOLDER
 from ..ir.dynamic import Block, Function, Operation, Value
 from ..ir.places import Calls, calls_to
 from ..ir.typed import ArrayType, Dim, Primitive
@@ -197,7 +197,7 @@ class _Text:
         if isinstance(x, np.ufunc):
             return f"ufunc {x.__name__}"
         module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
-        known = isinstance(x, type) or (module or "").startswith(("numpy", "scipy"))
+        known = isinstance(x, type) or (module or "").startswith(("numpy", "scipy", ENGINE))
         if name is None or "<" in name or not known or isinstance(x, FunctionType) and x.__closure__:
             raise _OfThisProcess
         return f"{module}.{name}"

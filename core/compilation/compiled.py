@@ -23,6 +23,7 @@ from ..passes.index_proofs import without_checks
 from ..passes.side_by_side import products_of_loops
 from ..passes.simplify import simplify
 from ..recursion import DeepRecursion, deeply
+from ..rules.connected import connected
 from ..source.definitions import describe
 from ..specialise import Program, specialise
 from ..specialise.numbers import Needed
@@ -31,7 +32,7 @@ from ..specialise.traced import NeedsConcrete
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan
-from . import targets, transformed_calls  # noqa: F401  what they do on traced values
+from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
 
 _PASSES = (
     ("without custom derivatives", without_custom),
@@ -278,6 +279,18 @@ def _specialised(
     return Compilation(
         f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong
     )
+
+
+def compiled_part(function: Function) -> targets.Executable:
+    """Compile a typed function that a compiled program runs from Python."""
+    with one_at_a_time:
+        for _, run in _PASSES:
+            function = run(function)
+        target = "native" if targets.is_installed("native") else "xla"
+        return deeply(lambda: targets.compile_for(target, function, True))
+
+
+connected.compiled_part = compiled_part
 
 
 def _is_for(target: str, function: Function) -> bool:

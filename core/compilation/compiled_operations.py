@@ -19,6 +19,7 @@ from ..eager.recorded.tape import Cotangents, Record, Tape
 from ..eager.structured.captured import made_on
 from ..specialise.traced import always_traces
 from ..specialise.transforms import trace_pullback_of_inexact
+from ..values.array_classes import is_array_class
 from ..values.cotangents import conform, scale
 from ..values.layout import Again, Describe, Holder, Hole, Layout, Static, build
 from ..values.numbers import Int, call_on
@@ -68,7 +69,7 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
     described = Describe()
     layout = described.describe(given)
     leaves = described.leaves
-    if any(type(x) is Int or carries(tape, x) for x in leaves) or _has_int(layout):
+    if any(type(x) is Int or carries(tape, x) for x in leaves) or _has_int(layout) or _has_class(layout):
         return jitted.recorded(tape, args, kwargs)
     found, _ = jitted.compilation(*given)
     if not is_operation(found) or not _is_apart(tape, found, described.static):
@@ -87,6 +88,8 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
     y = call_on(tape.parent, _distinct, y)
     results = Describe()
     of_y = results.describe(y)
+    if _has_class(of_y):
+        return jitted.recorded(tape, args, kwargs)
     if not jitted.has_pull(found, build(of_y, [_zero(x) for x in results.leaves]), given):
         return jitted.recorded(tape, args, kwargs)
     tape.records.append((_run_again, of_y, jitted, results.leaves, kept))
@@ -104,6 +107,7 @@ class _Kept:
 
     def __init__(self, jitted: Any, given: Any, leaves: list[Any], layout: Layout) -> None:
         self.jitted, self.given, self.leaves, self.layout = jitted, given, leaves, layout
+        self.operands = leaves
 
     def add(self, table: Cotangents, gradient: Any, dy: Any = None) -> None:
         for x, g in zip(self.leaves, along(self.layout, gradient, len(self.leaves))):
@@ -163,6 +167,11 @@ def _has_int(layout: Layout) -> bool:
         return any(map(_has_int, layout.parts))
     value = getattr(layout, "value", None)
     return type(value) is Int or isinstance(value, Static) and type(value.value) is Int
+
+
+def _has_class(layout: Layout) -> bool:
+    """Return whether a layout contains an array of a class derived from ``ndarray``, whose cotangent has another structure."""
+    return isinstance(layout, Holder) and (is_array_class(layout.kind) or any(map(_has_class, layout.parts)))
 
 
 def _leaves_of(y: Any) -> list[Any]:

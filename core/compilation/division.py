@@ -27,7 +27,7 @@ _HELD_TOGETHER = (
     *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith),
     *(ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete),
 )
-"""What a loop that becomes a function of its own may not contain."""
+"""Syntax forms that a loop must not contain to become a function of its own."""
 
 
 def divided(function: FunctionType, call: Any, loop: Callable[[FunctionType], Any], is_loop: bool) -> Template | None:

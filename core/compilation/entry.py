@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ENGINE
 from ..specialise.contents import Absent
 from ..specialise.outside import Code, Source
+from ..values.array_classes import array_in, is_array_class
 from ..values.layout import Again, Fixed, Holder, Hole, Layout, Static
 from ..values.strong_zero import is_nan
 from .compiled import Compilation, calls_python, check_overlap
@@ -260,7 +261,11 @@ class _Entry:
         if keys != 0 or hasattr(layout.kind, "__slots__") or not attributes:
             raise _Refused
         self.holders[layout.number] = name
+        parts = layout.parts
+        if is_array_class(layout.kind):
+            self.test(parts[0], f"{self.constant(array_in)}({name})")
+            attributes, parts = attributes[1:], parts[1:]
         held = self.local(f"{name}.__dict__")
         self.tests.append(f"(*{held},) == {self.constant(tuple(attributes))}")
-        for attribute, part in zip(attributes, layout.parts):
+        for attribute, part in zip(attributes, parts):
             self.test(part, f"{held}[{attribute!r}]")

@@ -9,7 +9,8 @@ from ..emit import typed_python
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function
 from ..ir.typed import stack_push
-from ..specialise.outside import Code
+from ..specialise.outside import Code, Source
+from ..values.attributes import public_names
 from ..values.layout import layout_of, names_of_arguments
 from . import targets
 from .compiled import Compilation
@@ -22,6 +23,9 @@ class Lowered:
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation
+
+    def __dir__(self) -> list[str]:
+        return public_names(self, "as_text", "compile", "target")
 
     @property
     def target(self) -> str:
@@ -36,6 +40,12 @@ class Lowered:
 
         Raises:
             BadInput: the language is unknown, or belongs to another target.
+
+        >>> import morula as mo
+        >>> print(mo.jit(lambda x: 2.0 * x).lower(1.0).as_text())
+        function <lambda>(%x: float):
+          %t: float = numpy.multiply(2.0, %x)
+          yield %t
         """
         if language not in LANGUAGES:
             raise BadInput(f"as_text: the language must be one of {', '.join(map(repr, LANGUAGES))}, not {language!r}")
@@ -53,7 +63,12 @@ class Lowered:
         return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:
-        """Return the compiled program."""
+        """Return the compiled program.
+
+        >>> import morula as mo
+        >>> mo.jit(lambda x: 2.0 * x).lower(1.0).compile().target
+        'native'
+        """
         return self.compilation.compile()
 
 
@@ -111,8 +126,8 @@ def _details(compilation: Compilation) -> list[str]:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s) and number(s)")
     guards = [guard for guard in program.guards if not isinstance(guard, Code)]
     if guards:
-        constants = ", ".join(dict.fromkeys(str(guard.key) for guard in guards if isinstance(guard.key, str)))
-        lines.append(f"read from outside while compiling: {constants or len(guards)}")
+        keys = dict.fromkeys(guard.key for guard in guards if isinstance(guard, Source) and isinstance(guard.key, str))
+        lines.append(f"read from outside while compiling: {', '.join(keys) or len(guards)}")
     if program.differentiates:
         again = (
             "results of NaN are computed again by a second program, in which a zero cotangent contributes exactly zero"

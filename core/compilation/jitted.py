@@ -18,6 +18,7 @@ from ..faults import prune
 from ..source.definitions import describe, name_of
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
+from ..values.attributes import public_names
 from ..values.layout import Static, Unhashable, layout_of, names_of_arguments, scan
 from .compiled import Checks, Compilation, specialised
 from .compiled_operations import pullback_of, record_call, value_and_gradient_of
@@ -70,6 +71,9 @@ class Jitted:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    def __dir__(self) -> list[str]:
+        return public_names(self, "explain", "lower")
 
     def __repr__(self) -> str:
         return f"<jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
@@ -164,6 +168,11 @@ class Jitted:
 
         Raises:
             BadInput: the function cannot be compiled.
+
+        >>> import morula as mo
+        >>> text = mo.jit(lambda n: np.zeros(n)).explain(3)
+        <lambda> for the target native: ...
+        static: n, needed for the shape of an array; ...
         """
         try:
             given = self.given(args, kwargs)

@@ -25,7 +25,7 @@ from ..faults import prune
 from ..ir.dynamic import Block
 from ..ir.typed import callback, debug_print
 from ..rules import find_rule
-from ..rules.registry import ADJOINTS, HANDLERS
+from ..rules.registry import ADJOINTS, HANDLERS, TANGENTS
 from ..source.bytecode import instructions
 from ..source.definitions import NoSource, describe, name_of
 from ..source.templates import COMPREHENSIONS, Template
@@ -84,7 +84,12 @@ def _is_kept(function: FunctionType) -> bool:
     module = function.__module__ or ""
     if f"{module}.".startswith(ENGINE) or module.partition(".")[0] == "numpy":
         return True
-    if function.__code__.co_flags & _NOT_RUN_AT_ONCE or function in HANDLERS or function in ADJOINTS:
+    if (
+        function.__code__.co_flags & _NOT_RUN_AT_ONCE
+        or function in HANDLERS
+        or function in ADJOINTS
+        or function in TANGENTS
+    ):
         return True
     return find_rule(function) is not None
 

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
+from .. import api, forward
 from ..eager.recorded import custom
 from ..errors import BadInput, NoDerivative
 from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.typed import checkpointed, custom as operation
+from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
 from ..rules import find_rule
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS
 from ..source.definitions import describe
 from ..source.requirements import check_function
-from ..specialise import transforms
+from ..specialise import pushforwards, transforms
 from ..specialise.functions import Captured, constant_for_derivatives
 from ..specialise.surface.operators import stored
 from ..specialise.traced import BY_RULE, Array, Traced, always_traces
@@ -31,25 +32,29 @@ from ..values.layout import Build, Describe
 __all__ = ["call_with_adjoint"]
 
 
-for _factory in (api.grad, api.value_and_grad, api.jacobian, api.hessian, api.adjoint, constant):
+for _factory in (api.grad, api.value_and_grad, jacobian, jacfwd, hessian, api.adjoint, api.tangent, constant):
     always_traces(_factory)(lambda trace, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs))
 always_traces(api.pullback)(transforms.trace_pullback)
 always_traces(api.gradient)(transforms.trace_gradient)
-always_traces(api.forwarddiff)(lambda trace, f, x: trace.call(f, x))
+always_traces(forward.jvp)(pushforwards.trace_jvp)
+always_traces(forward.linearize)(
+    lambda trace, f, *primals: pushforwards.trace_linearize(trace, forward.ones_like, forward.filled, f, *primals)
+)
+always_traces(forwarddiff)(lambda trace, f, x: trace.call(f, x))
 always_traces(tree.rebuild)(
     lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
 )
 always_traces(custom.nestlevel)(lambda trace: trace.level)
 
 
-def _values(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
+def values_of(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:
     """Return the values of the traced leaves of x, all leaves, and the layout."""
     found = Describe(Traced, shared=())
     layout = found.describe(x)
     return [trace.value(leaf) for leaf in found.leaves if isinstance(leaf, Traced)], found.leaves, layout
 
 
-def _rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Value]) -> Any:
+def rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Value]) -> Any:
     given = iter(values)
     build = Build([trace.wrap(next(given)) if isinstance(leaf, Traced) else leaf for leaf in leaves])
     made = build.build(layout)
@@ -62,8 +67,8 @@ def _rebuilt(trace: Any, leaves: Sequence[Any], layout: Any, values: Sequence[Va
 def _stop_gradient(trace: Any, x: Any) -> Any:
     if not trace.level:
         return x
-    values, leaves, layout = _values(trace, x)
-    return _rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
+    values, leaves, layout = values_of(trace, x)
+    return rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
 
 
 @always_traces(custom.hook)
@@ -88,6 +93,12 @@ def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) ->
 
 def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace a differentiated call of a function with a derivative from ``@adjoint``."""
+    y, pull = traced_adjoint(trace, f, args, kwargs)
+    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}", f)
+
+
+def traced_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """Trace the definition from ``@adjoint``; return the value and the function that traces the pullback."""
     trace.by_hand += 1
     trace.level -= 1
     try:
@@ -105,7 +116,7 @@ def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], 
         finally:
             trace.level += 1
 
-    return with_pullback(trace, y, args, pull, f"the pullback of {describe(f)}", f)
+    return y, pull
 
 
 def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -119,7 +130,7 @@ def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[
     if not BY_RULE[function](*args, **kwargs):
         return NotImplemented
     args, kwargs = rule.positional(args, kwargs)
-    args = tuple(trace.call(np.asarray, x) if isinstance(x, list) and _values(trace, x)[0] else x for x in args)
+    args = tuple(trace.call(np.asarray, x) if isinstance(x, list) and values_of(trace, x)[0] else x for x in args)
     place = rule.position_of_out
     out = args[place] if len(args) > place else kwargs.get("out")
     args = args[:place] + ((None, *args[place + 1 :]) if len(args) > place + 1 else ())
@@ -129,7 +140,7 @@ def call_by_rule(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[
     pullbacks = rule.pullbacks + (None,) * len(args)
     known = [rule.together is not None or p is not None for p, _ in zip(pullbacks, args)]
     others = [x for x, has in zip(args, known) if not has] + list(kwargs.values())
-    if any(v.type.is_inexact for v in _values(trace, others)[0]):
+    if any(v.type.is_inexact for v in values_of(trace, others)[0]):
         return NotImplemented
 
     def inside(f: Any, *inner: Any) -> Any:
@@ -165,12 +176,42 @@ def with_pullback(
     f: Callable[..., Any] | None = None,
 ) -> Any:
     """Return y with a pullback given by hand (for ``f``): ``pull`` maps its cotangent to those of ``args`` only."""
-    values, leaves, layout = _values(trace, y)
-    given, _, _ = _values(trace, args)
-    inexact = [v for v in values if v.type.is_inexact]
-    if not inexact:
+    if not any(v.type.is_inexact for v in values_of(trace, y)[0]):
         return y
-    cotangents = [Value("dy", v.type) for v in inexact]
+    made = captured_pullback(trace, y, args, pull, what, f)
+    backward = Function("backward", [*made.free, *made.cotangents], made.function.block)
+    return with_derivative(trace, y, args, made.free, backward=backward)
+
+
+def with_derivative(
+    trace: Any, y: Any, args: tuple[Any, ...], residuals: Sequence[Value], **functions: Function
+) -> Any:
+    """Return y as the results of a ``custom`` operation with the ``backward`` and ``forward`` functions."""
+    values, leaves, layout = values_of(trace, y)
+    given, _, _ = values_of(trace, args)
+    results = trace.builder.call(
+        operation,
+        [*values, *given, *residuals],
+        [v.type for v in values],
+        n=len(values),
+        m=len(given),
+        level=trace.level,
+        **functions,
+    )
+    return rebuilt(trace, leaves, layout, results)
+
+
+def captured_pullback(
+    trace: Any,
+    y: Any,
+    args: tuple[Any, ...],
+    pull: Callable[[Any], tuple[Any, ...]],
+    what: str,
+    f: Callable[..., Any] | None,
+) -> Any:
+    """Trace a pullback given by hand into a function of the cotangents of y's inexact leaves, its ``cotangents``."""
+    values, leaves, layout = values_of(trace, y)
+    cotangents = [Value("dy", v.type) for v in values if v.type.is_inexact]
 
     def run() -> tuple[list[Value], Any]:
         seeds = iter(cotangents)
@@ -186,7 +227,7 @@ def with_pullback(
         trace.tries_around,
     )  # a ``try`` of the function no longer applies in its backward sweep
     try:
-        made = Captured(trace, "backward", cotangents, run)
+        made: Any = Captured(trace, "backward", cotangents, run)
     finally:
         trace.tries = tries
     if made.raises:
@@ -196,18 +237,9 @@ def with_pullback(
             f"{what} changes a variable or object outside of it, which compiled code would do only once; return the new value "
             "instead"
         )
-    block = made.function.block
-    block.results = made.asked
-    backward = Function("backward", [*made.free, *cotangents], block)
-    results = trace.builder.call(
-        operation,
-        [*values, *given, *made.free],
-        [v.type for v in values],
-        n=len(values),
-        m=len(given),
-        backward=backward,
-    )
-    return _rebuilt(trace, leaves, layout, results)
+    made.function.block.results = made.asked
+    made.cotangents = cotangents
+    return made
 
 
 def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any]) -> None:

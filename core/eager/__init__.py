@@ -7,6 +7,7 @@
     unrecorded   code that cannot be recorded (C, other threads, frames older than the run): its effects are detected
     libraries    handlers for SciPy, the standard library, pandas and numba, loaded once the program has imported these
 
-This package never imports ``specialise``.  To support another library function, add a rule to ``rules`` if its
-derivative is known in closed form, or a handler to ``libraries`` if it calls back, iterates or keeps state.
+This room imports ``values``, ``ir``, ``rules``, ``source`` and ``emit``, never ``specialise``.  To support another
+library function, add a rule to ``rules`` if its derivative is known in closed form, or a handler to ``libraries`` if it
+calls back, iterates or keeps state.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -14,18 +15,20 @@ from . import typed
 from .affine import limits
 from .dynamic import Block, Operation, Value
 from .integer_bounds import Bounds
-from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, part_dimensions
+from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, in_one_form, part_dimensions
 
 _COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
+SMALL = 64
+"""The most elements of constants from which calls are computed while the program is written."""
 _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 
 
 class Builder:
     """Appends operations to the open block; ``line`` is the user's line that they come from.
 
-    Ufuncs of small constants are folded.  Integer arithmetic is deduplicated: a result that equals a value in scope
-    is that value.  ``integers`` holds the affine forms and bounds of the integers so far.
+    Calls of small constants are folded.  Integer arithmetic is deduplicated: a result that equals a value in scope is that
+    value.  ``integers`` holds the affine forms and bounds of the integers so far.
     ``check(condition, exception, text, values)`` may handle a run-time check itself; it then returns True.
     ``is_differentiated`` tells rules that the operations they write will be differentiated.
     """
@@ -103,6 +106,13 @@ class Builder:
 
     def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
         """Append a call with results of the given types; constants are passed by keyword."""
+        if callee in _FOLDED and all(map(_is_small, operands)) and _fits(kind := types[0]):
+            body = callee.body if isinstance(callee, typed.Primitive) else None
+            with np.errstate(all="ignore"):
+                values = [v.constant for v in operands]
+                found = callee(*values, **constants) if body is None else body(kind.shape, *values, **constants)
+            found = np.array(found, kind.dtype)
+            return [Value(type=kind, constant=found if found.ndim else found[()])]
         return self.operation("call", callee, operands, types, **constants)
 
     def if_(
@@ -225,7 +235,7 @@ class Builder:
                 dtypes = (np.dtype(np.int64),) * 2
         values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
         types = [ArrayType(d, shape, weak) for d in results]
-        if all(v.is_constant and np.size(v.constant) <= 64 for v in values):
+        if all(map(_is_small, values)):
             with np.errstate(all="ignore"):
                 found = function(*(v.constant for v in values))
             folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
@@ -395,6 +405,21 @@ class Builder:
         self.integers.assume(condition, False)
 
 
+_FOLDED = frozenset(
+    (*(np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.cumsum, np.where),)
+    + (typed.getitem, typed.setitem, typed.reshape, typed.transpose, typed.broadcast_to, typed.concatenate)
+)
+"""Functions whose calls are computed at once if all operands are small constants, as ufuncs are."""
+
+
+def _fits(kind: ArrayType) -> bool:
+    return kind.is_static and math.prod(kind.bounds) <= SMALL
+
+
+def _is_small(x: Value) -> bool:
+    return x.is_constant and np.size(x.constant) <= SMALL
+
+
 def _now(constant: Any) -> Any:
     """Return a copy of the lists in a constant: the traced program may change them afterwards."""
     if type(constant) is list:
@@ -437,6 +462,7 @@ def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype,
         found = function.resolve_dtypes((*asked, *[None] * function.nout))
     except TypeError as error:
         raise BadInput(str(error)) from None
+    found = tuple(map(in_one_form, found))
     return found[: function.nin], found[function.nin :]
 
 

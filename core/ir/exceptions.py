@@ -62,8 +62,7 @@ class Recipe:
             return "text", x.template, len(x.values)
         if self.is_traced(x):
             self.values.append(x)
-            is_python = not x.type.shape and (x.type.weak or x.type.dtype.kind == "b")
-            return ("number" if is_python else "value",)
+            return ("number" if x.type.weak else "value",)
         if type(x) in (tuple, list):
             return type(x).__name__, tuple(map(self.part, x))
         if x is None or type(x) in (bool, int, float, complex, str, bytes):

@@ -72,6 +72,11 @@ class ArrayType:
         return self.dtype.kind in "fc"
 
     @property
+    def number(self) -> type:
+        """The class of a number of this dtype: Python's if it is weak, else NumPy's."""
+        return _PYTHON[self.dtype.kind] if self.weak else self.dtype.type
+
+    @property
     def bounds(self) -> tuple[int, ...]:
         """The shape with each run-time length replaced by its upper bound."""
         return tuple(d.bound if isinstance(d, Dim) else d for d in self.shape)
@@ -81,7 +86,7 @@ class ArrayType:
         return Dim not in map(type, self.shape)
 
     def __str__(self) -> str:
-        kind = self.dtype.name if not self.weak else _PYTHON[self.dtype.kind]
+        kind = self.dtype.name if not self.weak else "python bool" if self.number is bool else self.number.__name__
         return f"{kind}[{', '.join(map(str, self.shape))}]" if self.shape else kind
 
 
@@ -91,7 +96,7 @@ def lengths(kind: Any) -> Iterator[Value]:
         yield from (n.value for n in kind.shape if isinstance(n, Dim))
 
 
-_PYTHON = {"b": "python bool", "i": "int", "f": "float", "c": "complex"}
+_PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class StackType:
@@ -294,18 +299,27 @@ overflows = Primitive("overflows", _overflows)
 
 # User-defined derivatives
 
-custom = Primitive("custom", lambda shape, *values, n, m, backward: values[:n] if n > 1 else values[0])
-"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function): returns the n values y unchanged.
+custom = Primitive("custom", lambda shape, *values, n, m, **named: values[:n] if n > 1 else values[0])
+"""custom(*y, *x, *residuals, n=len(y), m=len(x), backward=Function, forward=Function, level=int): returns the n values y unchanged.
 
 In the backward sweep their cotangents propagate to x only: ``backward(*residuals, *dy)`` returns the cotangents of x,
-with one dy for each inexact y and one result for each inexact x, of its type.  The innermost derivative consumes the
-operation: its forward sweep has y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code
+with one dy for each inexact y and one result for each inexact x, of its type.  ``forward(*residuals, *dx)`` maps tangents in
+the same way; without it, ``backward`` is transposed.  The innermost derivative consumes the operation: its forward sweep has
+y itself instead.  ``passes.custom_derivatives.without_custom`` removes it from code
 that is not differentiated.
 """
+
+
+def in_one_form(dtype: np.dtype) -> np.dtype:
+    """Return one of the equal dtypes of numbers, such as ``uint64`` and ``ulonglong``, whose scalars have different classes.
+
+    Compiled programs and the loops of ufuncs are cached by dtype, so one that was met first would stand for all.
+    """
+    return np.dtype(dtype.str) if dtype.kind in "biufc" else dtype
 
 
 def type_of(x: Any) -> ArrayType:
     """Return the type of a leaf: an array, a NumPy scalar or a Python number (which is weak)."""
     if isinstance(x, (np.ndarray, np.generic)):
-        return ArrayType(x.dtype, x.shape)
+        return ArrayType(in_one_form(x.dtype), x.shape)
     return ArrayType(np.dtype(np.int64 if type(x) is int else type(x)), (), True)

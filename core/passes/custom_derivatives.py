@@ -15,17 +15,43 @@ def _is_custom(op: Operation) -> bool:
 
 def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
     """Return the function without its custom derivatives: code that is not differentiated needs none."""
-    if not any(map(which, walk(function.block))):
+    called: dict[Function, Function | None] = {}
+    _find(function, which, called)
+    return _copied(function, which, called)
+
+
+def _find(function: Function, which: Callable[[Operation], bool], called: dict[Function, Function | None]) -> None:
+    """Note in ``called`` the functions that are called, at any depth: they may call themselves."""
+    for op in walk(function.block):
+        if isinstance(op.callee, Function) and op.callee not in called:
+            called[op.callee] = None
+            _find(op.callee, which, called)
+
+
+def _copied(
+    function: Function, which: Callable[[Operation], bool], called: dict[Function, Function | None]
+) -> Function:
+    if not any(map(which, walk(function.block))) and not called:
         return function
-    copy = _WithoutCustom(which)
+    copy = _WithoutCustom(which, called)
     parameters = [copy.define(v) for v in function.parameters]
-    return Function(function.name, parameters, copy.block(function.block), function.filename)
+    made = Function(function.name, parameters, Block(), function.filename)
+    if function in called:
+        called[function] = made
+    made.block = copy.block(function.block)
+    return made
 
 
 class _WithoutCustom(Copy):
-    def __init__(self, which: Callable[[Operation], bool]) -> None:
+    def __init__(self, which: Callable[[Operation], bool], called: dict[Function, Function | None]) -> None:
         super().__init__()
-        self.which = which
+        self.which, self.called = which, called
+
+    def operation(self, op: Operation) -> Operation:
+        made = super().operation(op)
+        if isinstance(op.callee, Function):
+            made.callee = self.called[op.callee] or _copied(op.callee, self.which, self.called)
+        return made
 
     def block(self, block: Block) -> Block:
         parameters = [self.define(v) for v in block.parameters]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.builder import Builder
-from ..ir.dynamic import Block, Function, Operation, Value
+from ..ir.dynamic import Block, Function, Operation, Value, operands, walk
 from ..ir.typed import ArrayType, Dim
 
 
@@ -33,10 +33,10 @@ class Copy:
         return made
 
     def operation(self, op: Operation) -> Operation:
-        operands = [self.value(v) for v in op.operands]
+        given = [self.value(v) for v in op.operands]
         blocks = [self.block(b) for b in op.blocks]
         results = [self.define(v) for v in op.results]
-        return Operation(op.kind, op.callee, operands, op.keywords, blocks, results, op.items, op.line, op.may_raise)
+        return Operation(op.kind, op.callee, given, op.keywords, blocks, results, op.items, op.line, op.may_raise)
 
     def block(self, block: Block) -> Block:
         parameters = [self.define(v) for v in block.parameters]
@@ -80,3 +80,28 @@ def last(known: dict[Value, Value], value: Value) -> Value:
     while value in known:
         value = known[value]
     return value
+
+
+def free_values(block: Block, parameters: set[Value]) -> list[Value]:
+    """Return the values that a block reads from around it, in the order of their first use."""
+    defined = set(parameters) | set(block.parameters)
+    for op in walk(block):
+        defined.update(op.results, *(b.parameters for b in op.blocks))
+    used: dict[Value, None] = {}
+
+    def lengths(values: Sequence[Value]) -> None:
+        for v in values:
+            if isinstance(v.type, ArrayType):
+                used.update((n.value, None) for n in v.type.shape if isinstance(n, Dim))
+
+    for op in walk(block):
+        lengths(op.results)
+        for b in op.blocks:
+            lengths(b.parameters)
+    for v in operands(block):
+        used[v] = None
+    found = [v for v in used if not v.is_constant and v not in defined]
+    for v in list(found):  # their lengths are parameters too
+        lengths([v])
+    lengths(list(parameters))
+    return [v for v in used if not v.is_constant and v not in defined]

@@ -1,4 +1,8 @@
-"""Derivative rules as data, one file per area of Python, NumPy and SciPy; ``table`` describes how to write a rule."""
+"""Derivative rules as data, one file per area of Python, NumPy and SciPy; ``table`` describes how to write a rule.
+
+This room imports ``values`` and ``ir``.  To add a rule, add a line to the file of its area; ``registry`` holds the
+handlers that other rooms register, and ``connected`` the functions of later rooms that earlier ones call.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _HANDLERS: dict[str, tuple[str, ...]] = {}
 def when_imported(library: str, *modules: str) -> None:
     """Import ``modules``, which register handlers, once the program has imported a module of a library."""
     with one_at_a_time:
-        _HANDLERS[library] = modules
+        _HANDLERS[library] = (*_HANDLERS.get(library, ()), *modules)
         _modules[0] = 0
 
 

@@ -19,6 +19,8 @@ class Connected:
     call_other: Late  # call: a call of anything but a Python function or a method
     pullback: Late  # api: the public function, for programs of SciPy's solvers
     record_run: Late  # pullback: one run of a function, and its pullback
+    run_forward: Late  # forward.run: the value of a function and its tangent
+    call_with_tangent: Late  # forward.custom: a call of a function with a custom tangent, in forward mode
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
     site: Late  # fused: an expression as one operation
     body: Late  # fused: a whole function as one operation
@@ -28,8 +30,10 @@ class Connected:
     refuse_if_given: Late  # raw_memory
     # Tracing
     call_with_adjoint: Late  # transformed_calls
+    call_with_custom_tangent: Late  # transformed_calls
     call_by_rule: Late  # transformed_calls
     trace_into: Late  # traced_rules: a rule's function as typed IR
+    compiled_part: Late  # compiled: a typed function that a compiled program runs from Python
 
 
 connected = Connected()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import vjp
+from .table import linear, vjp
 
 TURNED: dict[Any, Any] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The normalisation under which the inverse transform is the conjugate transpose."""
@@ -168,3 +168,8 @@ vjp(np.fft.irfft2, in_the_plane(irfftn_pullback))
 vjp(np.fft.fftshift, lambda dy, y, x, axes=None: np.fft.ifftshift(dy, axes))
 vjp(np.fft.ifftshift, lambda dy, y, x, axes=None: np.fft.fftshift(dy, axes))
 vjp((np.fft.fftfreq, np.fft.rfftfreq), None, lambda dy, y, n, d=1.0, device=None: -np.sum(dy * np.conj(y / d)))
+
+
+linear((np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft))
+linear((np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn, np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2))
+linear((np.fft.fftshift, np.fft.ifftshift))

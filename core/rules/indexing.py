@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import order  # noqa: F401  its rules are registered with these
-from .table import joint, takes_sequences, vjp, zero
+from .table import joint, linear, takes_sequences, vjp, zero
 from .transposes import along, scatter, unbroadcast
 
 
@@ -234,3 +234,9 @@ zero(np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize, np.i
 zero(np.isin, np.unravel_index, np.ravel_multi_index, np.diag_indices, np.diag_indices_from, np.mask_indices)
 zero(np.tril_indices, np.tril_indices_from, np.triu_indices, np.triu_indices_from)
 zero(np.shares_memory, np.may_share_memory)
+
+
+linear((operator.getitem, np.take, np.take_along_axis))
+linear((np.compress, np.extract, np.bincount), 1)
+linear((np.convolve, np.correlate), 0, 1)
+linear(np.where, (1, 2))

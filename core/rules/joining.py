@@ -12,7 +12,7 @@ import numpy as np
 
 from .order import median_pullback
 from .reductions import extremum_pullback, mean_pullback
-from .table import joint, takes_sequences, vjp
+from .table import joint, linear, takes_sequences, vjp
 from .transposes import scatter, unbroadcast
 
 # concatenate, stack and their relatives: each array is reshaped, then they are joined along an axis
@@ -251,3 +251,7 @@ def statistic_pad_pullback(dy: Any, array: Any, widths: Any, mode: str, stat_len
 
 
 vjp(np.pad, pad_pullback)
+
+
+linear((np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block))
+linear(np.append, (0, 1))

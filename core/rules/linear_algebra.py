@@ -20,7 +20,7 @@ from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import joint, model, takes_sequences, vjp, zero
+from .table import joint, linear, model, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -229,3 +229,7 @@ model(  # a stack of vectors
     np.linalg._umath_linalg.solve1,  # type: ignore[attr-defined]
     lambda a, b, *, signature=None: np.linalg.solve(a, np.expand_dims(b, -1))[..., 0],
 )
+
+
+linear(np.linalg.solve, 1)
+linear(np.linalg.diagonal)

@@ -37,7 +37,7 @@ import numpy as np
 
 from ..errors import NoDerivative
 from .products import hermitian as dagger
-from .table import vjp
+from .table import as_complex, real_or_complex, vjp
 
 
 def diagonal_matrix(d: Any) -> Any:
@@ -261,6 +261,20 @@ def eigvals_cotangent(dy: Any, y: Any, a: Any) -> Any:
 
 vjp(np.linalg.eig, lambda dy, y, a: eig_cotangent(dy[0], dy[1], y[0], y[1]))
 vjp(np.linalg.eigvals, eigvals_cotangent)
+
+
+def eig_in_complex(a: Any) -> Any:
+    w, v = np.linalg.eig(a)
+    return as_complex(w), as_complex(v), not np.iscomplexobj(w)
+
+
+def eigvals_in_complex(a: Any) -> Any:
+    w = np.linalg.eigvals(a)
+    return as_complex(w), not np.iscomplexobj(w)
+
+
+real_or_complex(np.linalg.eig, eig_in_complex, lambda dy, y, a: (eig_cotangent(dy[0], dy[1], y[0], y[1]),))
+real_or_complex(np.linalg.eigvals, eigvals_in_complex, lambda dy, y, a: (eigvals_cotangent(dy[0], y[0], a + 0j),))
 
 
 # Singular values: A = U diag(s) V^H (Wan and Zhang, eqs. 8 to 12; the phase that U and V share is split evenly)

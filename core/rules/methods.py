@@ -21,7 +21,7 @@ import numpy as np
 
 from .reductions import UNSET, attained, restore
 from .shapes import ravel_pullback
-from .table import vjp
+from .table import linear, vjp
 from .transposes import assemble, scatter, unstack
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -355,3 +355,6 @@ UFUNC_METHODS |= {
     (np.hypot, "accumulate"): running_hypotenuse,
     (np.add, "reduceat"): add_reduceat,
 }
+
+
+linear((flatten, item))

@@ -1,7 +1,8 @@
 """Rules of Python's operators and of the built-in functions on numbers; they act on arrays by broadcasting as well.
 
 The partials use Python's arithmetic, which is fast for floats.  Where it raises, as for the slope of ``x ** 0.5`` at
-``0.0``, the tape evaluates them again with NumPy numbers, which give ``inf`` or ``nan``.
+``0.0``, the tape evaluates them again with NumPy numbers, which give ``inf`` or ``nan``.  The rules of ``+``, ``-``,
+``*`` and ``/`` stand with those of NumPy's functions in ``ufuncs``.
 """
 
 from __future__ import annotations
@@ -92,12 +93,6 @@ def shares(dy: Any, y: Any, first: Any, *others: Any) -> tuple[Any, ...]:
     return tuple([share * e for e in equal])
 
 
-elementwise(operator.pos, lambda y, x: 1, finite=True)
-elementwise(operator.neg, lambda y, x: -1, finite=True)
-elementwise(operator.add, lambda y, a, b: 1, lambda y, a, b: 1, finite=True)
-elementwise(operator.sub, lambda y, a, b: 1, lambda y, a, b: -1, finite=True)
-elementwise(operator.mul, lambda y, a, b: b, lambda y, a, b: a, finite=True)
-elementwise(operator.truediv, lambda y, a, b: 1 / b, lambda y, a, b: -y / b, finite=nonzero_divisor)
 elementwise(operator.mod, lambda y, a, b: 1, lambda y, a, b: -(a // b))
 
 # n - 1, but 0 where n and x are 0, so that the slope of x ** 0 is 0 at x = 0 too.

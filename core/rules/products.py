@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .reductions import conjugate
-from .table import joint, vjp, zero
+from .table import joint, linear, vjp, zero
 from .transposes import scatter, unbroadcast, widen
 
 
@@ -393,3 +393,8 @@ def parse_lists(operands: Any, ranks: list[int]) -> tuple[list[str], str]:
 
 
 zero(np.einsum_path)
+
+
+linear((operator.matmul, np.matmul, np.linalg.matmul, np.dot, np.inner, np.vdot, np.outer, np.linalg.outer), 0, 1)
+linear((np.tensordot, np.linalg.tensordot, np.kron, np.cross, np.linalg.cross, np.vecdot, np.linalg.vecdot), 0, 1)
+linear(np.einsum, *range(1, 9))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import joint, vjp, zero
+from .table import joint, linear, vjp, zero
 from .transposes import restore, spread, unbroadcast, widen
 
 UNSET = np._NoValue
@@ -446,3 +446,6 @@ vjp(np.linalg.trace, matrix_trace_pullback)
 
 zero(np.all, np.any, np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.count_nonzero)
 zero(np.allclose, np.array_equal, np.array_equiv)
+
+
+linear((np.sum, np.mean, np.cumsum, np.trapezoid, np.trace, np.linalg.trace))

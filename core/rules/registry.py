@@ -13,6 +13,9 @@ HANDLERS: dict[Any, Handler] = {}
 ADJOINTS: dict[Any, Callable[..., Any]] = {}
 """The definitions registered with ``adjoint``, by function."""
 
+TANGENTS: dict[Any, Callable[..., Any]] = {}
+"""The definitions registered with ``tangent``, by function."""
+
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 

@@ -1,4 +1,7 @@
-"""Rules of the modules ``math`` and ``cmath``, written with their own functions, so that floats stay floats."""
+"""Rules of the modules ``math`` and ``cmath``, written with their own functions, so that floats stay floats.
+
+Partial derivatives that need no such function, as that of ``exp``, stand with NumPy's in ``ufuncs``.
+"""
 
 from __future__ import annotations
 
@@ -78,12 +81,6 @@ def polar_pullback(dy: Any, y: Any, z: Any) -> tuple[Any]:
 
 
 # Powers, exponentials and logarithms.
-elementwise(math.sqrt, lambda y, x: 0.5 / y)
-elementwise(math.exp, lambda y, x: y, finite=True)
-elementwise(math.expm1, lambda y, x: y + 1, finite=True)
-elementwise(math.log1p, lambda y, x: 1 / (1 + x))
-elementwise(math.log2, lambda y, x: 1.4426950408889634 / x)
-elementwise(math.log10, lambda y, x: 0.4342944819032518 / x)
 elementwise(
     math.log,
     lambda y, x, base=None: 1 / x if base is None else 1 / (x * math.log(base)),
@@ -92,16 +89,12 @@ elementwise(
 elementwise(
     math.pow, lambda y, x, n: n * math.pow(x, n - 1 + (n == 0) * (x == 0)), exponent_partial, finite=exponent_from_one
 )
-elementwise(math.cbrt, lambda y, x: 1 / (3 * y * y))
-elementwise(math.exp2, lambda y, x: y * 0.6931471805599453, finite=True)
 
 # Trigonometry and its hyperbolic counterpart.
 elementwise(math.sin, lambda y, x: math.cos(x), finite=True)
 elementwise(math.cos, lambda y, x: -math.sin(x), finite=True)
-elementwise(math.tan, lambda y, x: 1 + y * y, finite=True)
 elementwise(math.asin, lambda y, x: (1 - x * x) ** -0.5)
 elementwise(math.acos, lambda y, x: -((1 - x * x) ** -0.5))
-elementwise(math.atan, lambda y, x: 1 / (1 + x * x), finite=True)
 # At infinities the slopes are their limits, 0, and not the NaN of inf / inf.
 elementwise(
     math.atan2,
@@ -110,12 +103,8 @@ elementwise(
 )
 elementwise(math.sinh, lambda y, x: math.cosh(x), finite=True)
 elementwise(math.cosh, lambda y, x: math.sinh(x), finite=True)
-elementwise(math.tanh, lambda y, x: 1 - y * y, finite=True)
 elementwise(math.asinh, lambda y, x: 1 / math.sqrt(1 + x * x), finite=True)
 elementwise(math.acosh, lambda y, x: (x * x - 1) ** -0.5)
-elementwise(math.atanh, lambda y, x: 1 / (1 - x * x))
-elementwise(math.degrees, lambda y, x: 57.29577951308232, finite=True)
-elementwise(math.radians, lambda y, x: 0.017453292519943295, finite=True)
 
 # The gamma and error functions.
 elementwise(math.gamma, lambda y, x: y * digamma(x))
@@ -128,7 +117,6 @@ vjp(math.fabs, lambda dy, y, x: dy if x > 0 else -dy if x < 0 else 0 * dy)
 elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0, finite=True)
 elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b) if y == y else y)
 elementwise(math.ldexp, lambda y, x, i: math.ldexp(1.0, i), 0)
-elementwise(math.nextafter, lambda y, x, towards: 1, 0, finite=True)
 joint(math.frexp, frexp_pullback)
 joint(math.modf, lambda dy, y, x: (dy[0],))
 
@@ -146,9 +134,6 @@ zero(math.floor, math.ceil, math.trunc, math.ulp, math.isclose, math.isfinite, m
 zero(math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt)
 
 # Complex numbers.
-elementwise(cmath.sqrt, lambda y, z: 0.5 / y)
-elementwise(cmath.exp, lambda y, z: y, finite=True)
-elementwise(cmath.log10, lambda y, z: 0.4342944819032518 / z)
 elementwise(
     cmath.log,
     lambda y, z, base=None: 1 / z if base is None else 1 / (z * cmath.log(base)),
@@ -156,16 +141,12 @@ elementwise(
 )
 elementwise(cmath.sin, lambda y, z: cmath.cos(z), finite=True)
 elementwise(cmath.cos, lambda y, z: -cmath.sin(z), finite=True)
-elementwise(cmath.tan, lambda y, z: 1 + y * y, finite=True)
 elementwise(cmath.asin, lambda y, z: (1 - z) ** -0.5 * (1 + z) ** -0.5)
 elementwise(cmath.acos, lambda y, z: -((1 - z) ** -0.5) * (1 + z) ** -0.5)
-elementwise(cmath.atan, lambda y, z: 1 / (1 + z * z), finite=True)
 elementwise(cmath.sinh, lambda y, z: cmath.cosh(z), finite=True)
 elementwise(cmath.cosh, lambda y, z: cmath.sinh(z), finite=True)
-elementwise(cmath.tanh, lambda y, z: 1 - y * y, finite=True)
 elementwise(cmath.asinh, lambda y, z: (1 - 1j * z) ** -0.5 * (1 + 1j * z) ** -0.5, finite=True)
 elementwise(cmath.acosh, lambda y, z: (z - 1) ** -0.5 * (z + 1) ** -0.5)
-elementwise(cmath.atanh, lambda y, z: 1 / (1 - z * z))
 
 # Modulus and phase are not holomorphic: their pullbacks are written out.
 joint(cmath.polar, polar_pullback)

@@ -23,7 +23,7 @@ import scipy.linalg
 
 from ..errors import NoDerivative
 from .products import hermitian as dagger
-from .table import joint, takes_sequences, vjp
+from .table import as_complex, joint, real_or_complex, takes_sequences, vjp
 
 # Matrix functions
 
@@ -86,6 +86,20 @@ vjp(scipy.linalg.logm, logm_pullback)
 vjp(scipy.linalg.sqrtm, sqrtm_pullback)
 vjp(scipy.linalg.signm, signm_pullback)
 joint(scipy.linalg.fractional_matrix_power, fractional_matrix_power_pullback)
+
+
+def logm_in_complex(A: Any) -> Any:
+    y = scipy.linalg.logm(A)
+    return as_complex(y), not np.iscomplexobj(y)
+
+
+def sqrtm_in_complex(A: Any) -> Any:
+    y = scipy.linalg.sqrtm(A)
+    return as_complex(y), not np.iscomplexobj(y)
+
+
+real_or_complex(scipy.linalg.logm, logm_in_complex, lambda dy, y, A: (logm_pullback(dy[0], y[0], np.asarray(A) + 0j),))
+real_or_complex(scipy.linalg.sqrtm, sqrtm_in_complex, lambda dy, y, A: (sqrtm_pullback(dy[0], y[0], A),))
 vjp(scipy.linalg.polar, polar_pullback)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.ndimage import _nd_image  # pyright: ignore[reportAttributeAccessIssue]
 
 from ..errors import NoDerivative
-from .table import compiled, joint, model, vjp
+from .table import compiled, joint, model, runs_compiled, vjp
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
 PADDING = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect"}
@@ -64,6 +64,7 @@ def correlate_valid_pullback(dy, y, x, weights, axis):
 
 
 joint(correlate_valid, correlate_valid_pullback)
+runs_compiled(correlate_valid)
 
 
 def correlate1d(input, weights, axis, output, mode, cval, origin):
@@ -157,6 +158,7 @@ def spline_coefficients_pullback(dy, y, x, order, axis, mode):
 
 
 vjp(spline_coefficients, spline_coefficients_pullback)
+runs_compiled(spline_coefficients)
 model(_nd_image.spline_filter1d, lambda input, order, axis, output, mode: (
     spline_coefficients(input, order, axis, mode)
 ), into=3)  # fmt: skip

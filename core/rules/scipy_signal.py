@@ -13,7 +13,7 @@ from scipy.signal import _peak_finding_utils, _sigtools, _sosfilt, _spline, _upf
 
 from ..errors import NoDerivative
 from .scipy_ndimage import CONSTANT, REFLECT, correlate1d, windows
-from .table import joint, model, zero
+from .table import joint, model, runs_compiled, zero
 
 # Recursive filters
 
@@ -47,6 +47,7 @@ def all_zero_pullback(dy, y, b, x):
 
 
 joint(all_zero, all_zero_pullback)
+runs_compiled(all_pole, all_zero)
 
 
 def filtered(b: Any, a: Any, x: Any, zi: Any = None) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import distance
 
-from .table import compiled, model, zero
+from .table import compiled, model, runs_compiled, zero
 
 pairwise = distance._distance_pybind  # type: ignore[attr-defined]
 wrapped = distance._distance_wrap  # type: ignore[attr-defined]
@@ -153,6 +153,7 @@ def update_cluster_means(obs, labels, nc):
 
 
 zero(nearest_codes)
+runs_compiled(nearest_codes)
 model(_vq, vq)
 model(compiled("scipy.cluster", "_vq.update_cluster_means", "vq._vq.update_cluster_means"), update_cluster_means)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import joining  # noqa: F401  its rules are registered with these
 from .reductions import conjugate
-from .table import joint, takes_sequences, vjp, zero
+from .table import joint, linear, takes_sequences, vjp, zero
 from .transposes import scatter, unbroadcast, unstack, widen
 
 # The same elements in the same order
@@ -293,3 +293,13 @@ vjp(np.diagflat, lambda dy, y, v, k=0: np.reshape(np.diagonal(dy, k), np.shape(v
 zero(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri)
 zero(np.bartlett, np.blackman, np.hamming, np.hanning)
 zero(np.shape, np.size, np.ndim, np.isscalar, np.iscomplexobj, np.isrealobj, np.result_type, np.broadcast_shapes)
+
+
+linear(
+    (np.reshape, np.ravel, np.squeeze, np.expand_dims, np.transpose, np.matrix_transpose, np.linalg.matrix_transpose)
+)
+linear((np.swapaxes, np.moveaxis, np.rollaxis, np.flip, np.fliplr, np.flipud, np.rot90, np.roll))
+linear((np.broadcast_to, np.tile, np.repeat, np.resize, np.array, np.asarray, np.asanyarray, np.copy))
+linear((np.tril, np.triu, np.diagonal, np.diag, np.diagflat))
+linear(np.linspace, (0, 1))
+linear((np.full, np.full_like), 1)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import _sparsetools as kernels
 from scipy.sparse.linalg._dsolve import _superlu
 
-from .table import in_place, joint
+from .table import in_place, joint, runs_compiled
 
 Arguments = dict[str, Any]
 Pairs = Callable[[Arguments, Any], tuple[Any, Any]]
@@ -335,4 +335,5 @@ def gssv_pullback(
 
 
 joint(factored_solution, factored_pullback)
+runs_compiled(factored_solution)
 joint(_superlu.gssv, gssv_pullback)

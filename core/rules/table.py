@@ -1,7 +1,7 @@
 """The table of derivative rules: how to write a rule, and how the engine finds it.
 
 A rule is data.  It names no engine, tape or graph, and its functions are ordinary NumPy that the front end can read,
-so a rule can be inlined into an adjoint, differentiated again, batched and compiled.  Four forms exist:
+so a rule can be inlined into an adjoint, differentiated again, batched and compiled.  These forms exist:
 
 ``elementwise(f, *partials)``
     ``f`` acts element by element with broadcasting.  ``partials[i](y, *x)`` is the partial derivative with respect to
@@ -25,7 +25,9 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 ``zero(*functions)``
     The derivative is zero wherever it exists (``floor``, ``sign``, comparisons, shapes).
 
-A fifth form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
+``linear(f, *arguments)``, beside a pullback, says that the function is linear in these arguments, so its own tangent.
+
+A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
 ``model(f, program)``
     ``program``, in Python and NumPy, computes what ``f`` does, and the derivative is that of the program.  ``f`` itself
@@ -38,7 +40,8 @@ argument: ``conform`` sums over broadcast axes, drops the imaginary part for a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,8 +51,8 @@ from typing import Any
 
 import numpy as np
 
-from ..values.cotangents import conform, scale, scale_masked
-from ..values.strong_zero import conjugate_product, strong, weak
+from ..values.cotangents import along_masked, conform, scale, scale_masked
+from ..values.strong_zero import conjugate_product, product, strong, weak
 
 Function = Callable[..., Any]
 
@@ -67,11 +70,14 @@ class Rule:
     finite: bool | Function = False
     scale: Function = field(init=False)
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
+    along: Function = field(init=False)
+    """Multiplies a tangent by a slope in the same way."""
 
     def __post_init__(self) -> None:
         # Not a cached property: pullbacks read it while they are recorded, and in Python 3.11 such a property takes a
         # lock, at which a recorded program looks for values of other threads.
         object.__setattr__(self, "scale", scale if self.finite is True else scale_masked)
+        object.__setattr__(self, "along", operator.mul if self.finite is True else along_masked)
 
     def is_finite(self, *operands: Any) -> bool:
         """Whether the partial derivatives are finite at all finite operands, given those that are constants.
@@ -168,8 +174,19 @@ class Model:
 
 MODELS: dict[Any, Model] = {}
 
+LINEAR: dict[Any, tuple[tuple[int, ...], ...]] = {}
+"""The positions of the arguments in which a function is linear, by groups: see ``linear``."""
+
 SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
+
+
+IN_COMPLEX: dict[Any, Function] = {}
+"""For functions whose results are real or complex, by the values of real arguments: functions that return them as complex
+arrays, and last whether they are real."""
+
+AT_RUN_TIME: set[Any] = set()
+"""Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own."""
 
 
 def elementwise(
@@ -209,9 +226,49 @@ def zero(*functions: Function) -> None:
         RULES[function] = Rule(function)
 
 
+def linear(functions: Function | Sequence[Function], *arguments: int | tuple[int, ...]) -> None:
+    """Register functions that are linear in the arguments at these positions, by default the first.
+
+    A function of several positions is linear in each while the others are fixed; positions in a tuple count as one argument.
+    Such a function is its own tangent; of other functions with a pullback, the pullback is transposed.
+    """
+    groups = tuple(a if isinstance(a, tuple) else (a,) for a in arguments or (0,))
+    for function in _each(functions):
+        LINEAR[function] = groups
+
+
+AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))
+"""Keyword arguments that add a constant to a linear function, or choose its memory or dtype."""
+
+
+def linear_in(function: Function, named: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return the groups of positions in each of which a call with these keyword arguments is linear."""
+    try:
+        groups = LINEAR.get(function, ())
+    except TypeError:  # an unhashable callable object
+        return ()
+    return () if groups and not AFFINE.isdisjoint(named) else groups
+
+
 def takes_sequences(*functions: Function) -> None:
     """Register functions whose pullbacks are written for sequences as they were given."""
     SEQUENCES.update(functions)
+
+
+def runs_compiled(*functions: Function) -> None:
+    """Register functions of this room that run compiled code of a library; a compiled program calls them as they are."""
+    AT_RUN_TIME.update(functions)
+
+
+def real_or_complex(function: Function, in_complex: Function, pullback: Function) -> None:
+    """Register the form with complex results of a function of real arguments; ``pullback`` is joint."""
+    joint(in_complex, pullback)
+    runs_compiled(in_complex)
+    IN_COMPLEX[function] = in_complex
+
+
+def as_complex(x: Any) -> Any:
+    return np.asarray(x, np.result_type(x, np.complex64))
 
 
 def model(
@@ -267,6 +324,54 @@ def pull_strongly(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: di
         None if p is None or p == 0 else conform(weak(p(dy, y, *args, **kwargs)), x)
         for p, x in zip(rule.pullbacks, args)
     ]
+
+
+def push(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The tangent of the result for those of the positional arguments, None for zero; NotImplemented without a formula.
+
+    It has the form of the result but for broadcasting, dtype and the imaginary part of a real result.
+    """
+    if rule.partials:
+        total = None
+        for t, p in zip(tangents, rule.partials):
+            if t is not None and p != 0:
+                part = rule.along(t, p(y, *args))  # type: ignore[operator,misc]
+                total = part if total is None else total + part
+        return total
+    return _push_linear(rule, tangents, args, kwargs)
+
+
+def push_strongly(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``push`` with products in which a tangent of zero gives zero: see ``strong_zero``."""
+    if rule.partials:
+        total = None
+        for t, p in zip(tangents, rule.partials):
+            if t is not None and p != 0:
+                part = product(t, p(y, *args))  # type: ignore[operator,misc]
+                total = part if total is None else total + part
+        return total
+    return weak(_push_linear(rule, [strong(t) for t in tangents], args, kwargs))
+
+
+def _push_linear(rule: Rule, tangents: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    groups = linear_in(rule.function, kwargs)
+    varying = [i for i, t in enumerate(tangents) if t is not None]
+    if not groups or rule.position_of_out < len(args) or any(not any(i in g for g in groups) for i in varying):
+        return NotImplemented
+    total = None
+    for group in groups:
+        if any(i in group for i in varying):
+            given = [_or_zero(tangents[i], x) if i in group else x for i, x in enumerate(args)]
+            part = rule.function(*given, **kwargs)
+            total = part if total is None else total + part
+    return total
+
+
+def _or_zero(t: Any, x: Any) -> Any:
+    """Return a tangent of ``x`` with zeros in place of None."""
+    if isinstance(x, (list, tuple)):
+        return [_or_zero(None if t is None else t[i], e) for i, e in enumerate(x)]
+    return np.zeros_like(x) if t is None else t
 
 
 def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:

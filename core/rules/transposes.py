@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..values.strong_zero import like
-from .table import vjp
+from .table import linear, vjp
 
 
 def scatter(dy: Any, index: Any, shape: tuple[int, ...], unique: bool = False) -> Any:
@@ -146,3 +146,6 @@ def assemble(parts: Any, shape: tuple[int, ...]) -> Any:
 
 
 vjp(unstack, lambda dx, x, dy, like: assemble(dx, np.shape(dy)))
+
+
+linear((scatter, unbroadcast, widen, spread))

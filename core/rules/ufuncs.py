@@ -2,11 +2,15 @@
 
 Conventions at kinks and singular points: ``abs``, ``hypot`` and ``sign`` have slope 0 at 0; equal maxima share the
 cotangent equally; ``clip`` passes it to the array at the bounds.  ``sqrt`` and ``cbrt`` have slope ``inf`` at 0.
+
+A partial derivative that is the same expression for a function of ``operator``, ``math`` or ``cmath`` is written once.
 """
 
 from __future__ import annotations
 
-from math import factorial
+import cmath
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -20,7 +24,7 @@ from .operators import (
     nonzero_divisor,
     power_below,
 )
-from .table import elementwise, joint, vjp, zero
+from .table import elementwise, joint, linear, vjp, zero
 
 
 def larger_share(y: Any, a: Any, b: Any) -> Any:
@@ -52,7 +56,7 @@ def sinc_partial(x: Any) -> Any:
     u = (np.pi * x) ** 2
     series = 0.0
     for k in range(9, 0, -1):  # sinc(x) is the sum of (-u)^k / (2k + 1)!
-        series = series * -u - 2 * k / factorial(2 * k + 1)
+        series = series * -u - 2 * k / math.factorial(2 * k + 1)
     small = np.abs(x) < 0.3
     away = np.where(small, 1.0, x)
     return np.where(small, np.pi**2 * x * series, (np.cos(np.pi * away) - np.sinc(away)) / away)
@@ -78,12 +82,12 @@ def finite_pullback(dy: Any, y: Any, x: Any, *args: Any, **kwargs: Any) -> tuple
 
 
 # Arithmetic.
-elementwise(np.positive, lambda y, x: 1, finite=True)
-elementwise(np.negative, lambda y, x: -1, finite=True)
-elementwise(np.add, lambda y, a, b: 1, lambda y, a, b: 1, finite=True)
-elementwise(np.subtract, lambda y, a, b: 1, lambda y, a, b: -1, finite=True)
-elementwise(np.multiply, lambda y, a, b: b, lambda y, a, b: a, finite=True)
-elementwise(np.divide, lambda y, a, b: 1 / b, lambda y, a, b: -y / b, finite=nonzero_divisor)
+elementwise((np.positive, operator.pos), lambda y, x: 1, finite=True)
+elementwise((np.negative, operator.neg), lambda y, x: -1, finite=True)
+elementwise((np.add, operator.add), lambda y, a, b: 1, lambda y, a, b: 1, finite=True)
+elementwise((np.subtract, operator.sub), lambda y, a, b: 1, lambda y, a, b: -1, finite=True)
+elementwise((np.multiply, operator.mul), lambda y, a, b: b, lambda y, a, b: a, finite=True)
+elementwise((np.divide, operator.truediv), lambda y, a, b: 1 / b, lambda y, a, b: -y / b, finite=nonzero_divisor)
 elementwise(
     np.power,
     lambda y, x, n: n * power_below(y, x, n),
@@ -103,15 +107,15 @@ elementwise(np.fmod, lambda y, a, b: 1, lambda y, a, b: -np.rint((a - y) / b))
 joint(np.divmod, divmod_pullback)
 
 # Roots, exponentials and logarithms.
-elementwise(np.sqrt, lambda y, x: 0.5 / y)
-elementwise(np.cbrt, lambda y, x: 1 / (3 * y * y))
-elementwise(np.exp, lambda y, x: y, finite=True)
-elementwise(np.exp2, lambda y, x: y * 0.6931471805599453, finite=True)
-elementwise(np.expm1, lambda y, x: y + 1, finite=True)
+elementwise((np.sqrt, math.sqrt, cmath.sqrt), lambda y, x: 0.5 / y)
+elementwise((np.cbrt, math.cbrt), lambda y, x: 1 / (3 * y * y))
+elementwise((np.exp, math.exp, cmath.exp), lambda y, x: y, finite=True)
+elementwise((np.exp2, math.exp2), lambda y, x: y * 0.6931471805599453, finite=True)
+elementwise((np.expm1, math.expm1), lambda y, x: y + 1, finite=True)
 elementwise(np.log, lambda y, x: 1 / x)
-elementwise(np.log2, lambda y, x: 1.4426950408889634 / x)
-elementwise(np.log10, lambda y, x: 0.4342944819032518 / x)
-elementwise(np.log1p, lambda y, x: 1 / (1 + x))
+elementwise((np.log2, math.log2), lambda y, x: 1.4426950408889634 / x)
+elementwise((np.log10, math.log10, cmath.log10), lambda y, x: 0.4342944819032518 / x)
+elementwise((np.log1p, math.log1p), lambda y, x: 1 / (1 + x))
 
 # Where both operands are -inf, so is the result; both slopes are then 0 and not the NaN of inf - inf.
 elementwise(
@@ -130,10 +134,10 @@ elementwise(
 # Trigonometry and its hyperbolic counterpart.  The products of two roots have the branch cuts of the function itself.
 elementwise(np.sin, lambda y, x: np.cos(x), finite=True)
 elementwise(np.cos, lambda y, x: -np.sin(x), finite=True)
-elementwise(np.tan, lambda y, x: 1 + y * y, finite=True)
+elementwise((np.tan, math.tan, cmath.tan), lambda y, x: 1 + y * y, finite=True)
 elementwise(np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
 elementwise(np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
-elementwise(np.arctan, lambda y, x: 1 / (1 + x * x), finite=True)
+elementwise((np.arctan, math.atan, cmath.atan), lambda y, x: 1 / (1 + x * x), finite=True)
 # At infinities the slopes are their limits, 0, and not the NaN of inf / inf.
 elementwise(
     np.arctan2,
@@ -142,12 +146,12 @@ elementwise(
 )
 elementwise(np.sinh, lambda y, x: np.cosh(x), finite=True)
 elementwise(np.cosh, lambda y, x: np.sinh(x), finite=True)
-elementwise(np.tanh, lambda y, x: 1 - y * y, finite=True)
+elementwise((np.tanh, math.tanh, cmath.tanh), lambda y, x: 1 - y * y, finite=True)
 elementwise(np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x), finite=True)
 elementwise(np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
-elementwise(np.arctanh, lambda y, x: 1 / (1 - x * x))
-elementwise((np.degrees, np.rad2deg), lambda y, x: 57.29577951308232, finite=True)
-elementwise((np.radians, np.deg2rad), lambda y, x: 0.017453292519943295, finite=True)
+elementwise((np.arctanh, math.atanh, cmath.atanh), lambda y, x: 1 / (1 - x * x))
+elementwise((np.degrees, np.rad2deg, math.degrees), lambda y, x: 57.29577951308232, finite=True)
+elementwise((np.radians, np.deg2rad, math.radians), lambda y, x: 0.017453292519943295, finite=True)
 elementwise(
     np.hypot,
     lambda y, a, b: np.where(y == 0, 0, a / np.where(y == 0, 1, y)),
@@ -175,7 +179,7 @@ vjp(np.angle, lambda dy, y, z, deg=False: dy * 1j / np.conj(z) * (57.29577951308
 joint(np.modf, lambda dy, y, x: (dy[0],))
 joint(np.frexp, frexp_pullback)
 elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), 0)
-elementwise(np.nextafter, lambda y, x, towards: 1, 0, finite=True)
+elementwise((np.nextafter, math.nextafter), lambda y, x, towards: 1, 0, finite=True)
 joint(np.nan_to_num, finite_pullback)
 
 # Other functions of one variable.
@@ -194,3 +198,4 @@ zero(np.iscomplexobj, np.isrealobj, np.isscalar, np.isclose, np.allclose, np.arr
 zero(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
 zero(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_count, np.invert, np.left_shift, np.right_shift)
 zero(np.gcd, np.lcm)
+linear((np.conjugate, np.real, np.imag))

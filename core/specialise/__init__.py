@@ -15,11 +15,18 @@ shapes, strings, numbers that do not depend on an argument) is handled by Python
     sequences     what a loop can index instead of iterating: ranges, arrays
     objects       objects of classes written in Python
     matching      ``match``
+    overrides     functions of NumPy that the class of an argument replaces
+    array_subclasses  arrays of classes derived from ``ndarray``;  ufunc_protocol: their ufuncs;
+                  classes_of_results: asks NumPy for the class of a result
     calls         calls: of Python functions, of classes, of traced functions;  uninterpreted: C functions
     folds         iterables that functions such as ``sum`` and ``any`` run through
     slots         the places that a loop carries, and what earlier attempts at it have found
     outside       reads from outside of the function: guards, and arrays that become inputs
     program       the whole program, and the interpreter, which is composed of the parts above
+
+This room imports ``values``, ``ir``, ``rules``, ``source`` and ``passes``, never ``eager``.  To add a function of
+NumPy, add it to the file of ``surface`` for its area; to add a built-in function, a row of ``builtin_functions``; to
+add a syntax form, a method of ``statements`` or ``expressions``.
 """
 
 from __future__ import annotations

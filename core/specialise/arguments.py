@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..ir.traced_text import Text
-from ..ir.typed import BOOL, ArrayType
+from ..ir.typed import BOOL, ArrayType, in_one_form
+from ..values.array_classes import is_traced_array
 from ..values.items import items_of
 from .instances import held_by_instance, is_array_like, is_instance
 from .scopes import Choice, Closure
@@ -28,7 +29,7 @@ def type_of(x: Any) -> ArrayType | None:
     kind = type(x)
     if kind is np.ndarray:
         return (
-            ArrayType(x.dtype, x.shape)
+            ArrayType(in_one_form(x.dtype), x.shape)
             if x.dtype.kind in "biufc" and x.dtype.isnative and x.dtype.itemsize <= 16
             else None
         )
@@ -37,7 +38,7 @@ def type_of(x: Any) -> ArrayType | None:
     if kind is bool:
         return BOOL
     if isinstance(x, np.generic) and x.dtype.kind in "biufc":
-        return ArrayType(x.dtype)
+        return ArrayType(in_one_form(x.dtype))
     return None
 
 
@@ -50,7 +51,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x):
+    if isinstance(x, (Traced, Text, Choice)) or is_array_like(x) or is_traced_array(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))

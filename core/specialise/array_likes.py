@@ -5,16 +5,12 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ..faults import kind_of
-from ..values.items import items_of
-from .instances import has_array, is_instance
-from .scopes import Conflict
-from .sequences import Sequence
+from .instances import has_array
+from .range_in_python import Range
 from .traced import Traced
 
 
@@ -22,8 +18,8 @@ def from_object(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what ``np.array`` or ``np.asarray`` does with a range, or an object whose class defines ``__array__``."""
 
     def convert(trace: Any, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(x, Sequence) and x.bounds:
-            return trace.call(function, trace.call(np.arange, *x.bounds), dtype, *args, **kwargs)
+        if isinstance(x, Range):
+            return trace.call(function, trace.call(np.arange, x.start, x.stop, x.step), dtype, *args, **kwargs)
         if not has_array(x):
             return NotImplemented
         method: Any = getattr(type(x), "__array__")  # noqa: B009
@@ -41,45 +37,6 @@ def from_object(function: Callable[..., Any]) -> Callable[..., Any]:
         return trace.call(function, made, None, *args, **kwargs)
 
     return convert
-
-
-OVERRIDABLE = (np.ufunc, type(np.sum))
-"""The classes of NumPy's functions that an object's ``__array_ufunc__`` or ``__array_function__`` may replace."""
-
-
-def overridden(trace: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Return what the methods ``__array_ufunc__`` or ``__array_function__`` of the arguments give for a function of NumPy.
-
-    NotImplemented if no argument has one. As in NumPy, classes come from left to right, derived ones before their bases.
-    """
-    is_ufunc = isinstance(function, np.ufunc)
-    name = "__array_ufunc__" if is_ufunc else "__array_function__"
-    given = [*args, *kwargs.values()]
-    if not is_ufunc:
-        given = [e for x in given for e in (items_of(x) if isinstance(x, (list, tuple)) else (x,))]
-    order: list[Any] = []
-    for x in given:
-        if _overrides(x, name) and type(x) not in map(type, order):
-            place = next((i for i, y in enumerate(order) if issubclass(type(x), type(y))), len(order))
-            order.insert(place, x)
-    for x in order:
-        method = getattr(type(x), name)
-        if is_ufunc and method is None:
-            break
-        found = trace.call(method, x, *((function, "__call__", *args) if is_ufunc else (function, tuple(map(type, order)), args, kwargs)),
-                           **(kwargs if is_ufunc else {}))  # fmt: skip
-        if found is not NotImplemented:
-            return found
-    if order:
-        kinds = ", ".join(repr(kind_of(x)) for x in order)
-        raise TypeError(f"operand type(s) all returned NotImplemented from {name}({function!r}, ...): {kinds}")
-    return NotImplemented
-
-
-def _overrides(x: Any, name: str) -> bool:
-    method = getattr(type(x), name, None)
-    is_own = isinstance(method, FunctionType) or method is None and hasattr(type(x), name)
-    return is_own and not isinstance(x, (Traced, Conflict)) and is_instance(x)
 
 
 def _takes_copy(method: Callable[..., Any]) -> bool:

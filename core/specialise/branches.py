@@ -10,20 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..ir.dynamic import Block, Value, walk
 from ..ir.places import Line
-from ..values.items import entries_of
+from ..values.items import are_in_one_order, entries_of
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
-from .instances import is_instance
+from .instances import hold_part, is_instance
 from .iterators import VIEWS, Iterator
-from .merging import Merger, in_one_order
+from .keys import refuse_change_of_key
+from .merging import Merger
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
 from .scopes import UNBOUND, Late, Scope
-from .state import Changes, content, present, put
+from .state import RAW, Changes, content, present, put
 from .traced import Array, NeedsConcrete, Storage, Traced
 from .ways import Fork, Ways, reachable
 
@@ -107,6 +109,7 @@ class Branches(Raising):
     def touch(self, holder: Any) -> None:
         """Save a holder's content and refuse the change if it is not allowed; to be called before every change."""
         holder = self.owners.get(id(holder), holder)
+        refuse_change_of_key(self, holder)
         self.outside.change(self, holder)
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
@@ -127,6 +130,7 @@ class Branches(Raising):
         )
         if number is not None:  # others may equal it
             raise NeedsConcrete(self.value(number), "an element of a set")
+        self.settle_all(holder if isinstance(holder, dict) else {})
         held = holder if isinstance(holder, dict) else {}
         late = next((k for k, x in entries_of(held) if isinstance(x, Late)), None)
         if late is not None:
@@ -134,6 +138,13 @@ class Branches(Raising):
                 f"whether a dict has the key {late!r} depends on a condition that is not known while compiling; insert the key on both "
                 "paths, with a value that marks it as absent"
             )
+
+    def settle_all(self, holder: Any) -> None:
+        """Put what is certainly there here into the places of a dict or an object that are unassigned on other paths."""
+        for key, x in list(present(holder).items()):
+            if isinstance(x, Late) and self.builder.integers.truth(self.value(x.absent)) is False:
+                self.touch(holder)
+                hold_part(holder, key, x.x)
 
     def save(self, holder: Any) -> None:
         """Save a holder's content before a change, also of a holder that the program may no longer change."""
@@ -307,10 +318,18 @@ class Branches(Raising):
             if any(self.made_in(holder) is s.changes for s in sides):
                 continue  # nothing outside of its branch refers to it
             held = [s.after[key][1] if key in s.after else present(holder) for s in sides]
+            self.note_kept(holder, *held)
             merged.append((holder, self.merged_content(merger, holder, *held)))
         for holder, content_after in merged:
             self.save(holder)
             put(holder, content_after)
+
+    def note_kept(self, holder: Any, a: Any, b: Any) -> None:
+        """Note the places of an outside dict or object where one branch has left the value that was found there."""
+        if isinstance(a, dict) and id(holder) in self.outside.changed:
+            for key in a.keys() & b.keys():
+                if a[key] is not b[key]:
+                    self.outside.keep(holder, key)
 
     def unless_unknown(self, way: Callable[[], Any]) -> Any:
         try:
@@ -375,21 +394,21 @@ class Branches(Raising):
                 return [merger.merge(x, y) for x, y in zip(a, b)]
             self.uneven()
             raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), "a container").text)
-        if isinstance(holder, set):
+        if isinstance(holder, (set, *RAW)):
             if a == b:
                 return a
             self.uneven()
+            what = "an array of bools that marks the elements present" if isinstance(holder, set) else "a NumPy array"
             raise BadInput(
-                "the elements of a set depend on a condition that is not known while compiling; use an array of bools that marks "
-                "the elements present"
+                f"the elements of a {kind_of(holder)} depend on a condition that is not known while compiling; use {what}"
             )
         is_iterator = isinstance(holder, Iterator)
         if is_iterator and any(not same_constant(a.get(k), b.get(k)) for k in {**a, **b}):
             self.uneven()
-        if not in_one_order(a, b) or a.keys() != b.keys():
+        if not are_in_one_order(a, b) or a.keys() != b.keys():
             if not any(holder is scope.vars for scope in self.scopes):
                 self.uneven()
-        if not in_one_order(a, b):
+        if not are_in_one_order(a, b):
             self.disordered[id(holder)] = holder
         keys = {**a, **b}
         return {k: merger.merge(a.get(k, UNBOUND), b.get(k, UNBOUND), k if isinstance(k, str) else "") for k in keys}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import itertools
 import math
 import operator
@@ -20,36 +19,45 @@ from ..values.attributes import has_dict
 from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
-from .called_back import storing
 from .contents import opened
 from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
-from .identity import has_choice, refuse_as_key
+from .frames import OF_FRAMES
+from .identity import has_choice
 from .instances import held_by_instance, is_instance
-from .items import are_alike, insert_missing, is_index, item_at, present_or_missing, put_at
+from .items import entry_at, insert_missing, is_index, item_at, present_or_missing, put_at
 from .iterators import Count, Enumerate, Filter, Items, Iterator, Map, Zip, advance, entries, iterator_of, walked
-from .itertools_in_python import DEFINITIONS, ByComparison, alike, all_, any_, called
-from .lists_in_python import BISECTIONS, by_numbers, in_order, largest, smallest
+from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
+from .keys import hash_of, use_as_key
+from .lists_in_python import BISECTIONS
 from .math_in_python import DEFINITIONS as OF_MATH
-from .scopes import Late
-from .sequences import Sequence, traced_range
+from .range_in_python import Range
+from .scopes import Conflict, Late
+from .sequences import traced_range
+from .sorting import SORTING
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
-    return isinstance(like(x) if isinstance(x, Traced) else x, kinds)
+    if isinstance(x, Conflict):
+        x.refuse()
+    return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
-    return python_type(x) if isinstance(x, Traced) else type(x, *rest) if rest else type(x)
+    if isinstance(x, Conflict):
+        x.refuse()
+    if rest:
+        return type(x, *rest)
+    return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)
 
 
 def python_type(x: Traced) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
     if isinstance(x, Array):
         return np.ndarray
-    return {"b": bool, "i": int, "f": float, "c": complex}[x.type.dtype.kind] if x.type.weak else x.type.dtype.type
+    return x.type.number
 
 
 def like(x: Traced) -> Any:
@@ -146,6 +154,8 @@ def _callable(trace: Any, x: Any) -> bool:
 
 
 def _map(trace: Any, function: Any, *iterables: Any) -> Any:
+    if not iterables:
+        raise TypeError("map() must have at least two arguments.")
     return trace.new(Map(function, [iterator_of(trace, x) for x in iterables]))
 
 
@@ -158,62 +168,6 @@ def _collect(kind: Any) -> Any:
         return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
 
     return collect
-
-
-class _Compared:
-    """A sort key of objects: their ``__lt__`` is interpreted, as often and in the order in which Python calls it."""
-
-    def __init__(self, trace: Any, key: Any) -> None:
-        self.trace = trace
-        self.key = key
-
-    def __lt__(self, other: _Compared) -> bool:
-        test = self.trace.expressions.truth(self.trace.call(operator.lt, self.key, other.key))
-        if isinstance(test, bool):
-            return test
-        raise BadInput(
-            "the order of objects depends on numbers that are not known while compiling; sort an array of the numbers instead "
-            "(np.sort, np.argsort)"
-        )
-
-
-def _cmp_to_key(trace: Any, mycmp: Any) -> Any:
-    return functools.partial(ByComparison, mycmp)
-
-
-_SORTED_BY_INSERTION = 16  # insertion sort compares every pair of items
-
-
-def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    if isinstance(iterable, Array):
-        return NotImplemented
-    if isinstance(iterable, dict):
-        trace.refuse_unknown_entries(iterable, order=False)
-    items = list(iterable if isinstance(iterable, dict) else trace.iterate(iterable))
-    keys = items if key is None else [trace.call(key, x) for x in items]
-    traced = next((k for k in keys if has_traced((k,))), None)
-    if traced is None:
-        has_objects = any(map(is_instance, keys))
-        asked = [_Compared(trace, k) for k in keys] if has_objects else keys
-        try:
-            region = trace.run_region(lambda _: sorted(range(len(items)), key=asked.__getitem__, reverse=reverse))
-        except BadInput:
-            counts = any("__lt__" in storing(type(k)) for k in keys)  # insertion sort calls it more often
-            if not has_objects or counts or len(items) > _SORTED_BY_INSERTION:
-                raise
-        else:
-            trace.commit(region)
-            return trace.new([items[i] for i in region.result])
-    if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
-        return NotImplemented
-    if len(items) <= _SORTED_BY_INSERTION:
-        return trace.calls.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
-    if all(isinstance(k, (Scalar, int, float)) for k in keys) and are_alike(items):
-        return trace.calls.interpret(by_numbers, (trace.new(items), trace.new(list(keys)), bool(reverse)), {})
-    raise BadInput(
-        "the order of objects depends on numbers that are not known while compiling; sort an array of the numbers instead "
-        "(np.sort, np.argsort)"
-    )
 
 
 def _next(trace: Any, iterator: Any, *default: Any) -> Any:
@@ -230,13 +184,7 @@ def _len(trace: Any, x: Any) -> Any:
         return NotImplemented
     trace.refuse_unknown_entries(x, order=False)
     method = getattr(type(x), "__len__", None)
-    return (
-        trace.call(method, x)
-        if isinstance(method, types.FunctionType)
-        else x.length
-        if isinstance(x, Sequence)
-        else len(x)
-    )
+    return trace.call(method, x) if isinstance(method, types.FunctionType) else len(x)
 
 
 def as_python_bool(trace: Any, test: Any) -> Any:
@@ -272,28 +220,6 @@ def _sum(trace: Any, iterable: Any, start: Any = 0) -> Any:
     return trace.folds.fold(iterable, start, lambda total, x: trace.call(operator.add, total, x))
 
 
-def _extreme(function: Any) -> Any:
-    """``max`` or ``min`` of arguments other than arrays, lists and tuples, e.g. a generator."""
-
-    def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
-            return trace.call(function, list(trace.iterate(args[0])), **kwargs)
-        key, items = kwargs.get("key"), args if len(args) != 1 else args[0]
-        if not isinstance(items, (list, tuple)) or not items:
-            return NotImplemented
-        has_objects = any(is_instance(x) for x in items if not isinstance(x, Traced))
-        has_order = has_objects or any(isinstance(x, (list, tuple)) for x in items)
-        if key is None and not has_order or not kwargs.keys() <= {"key", "default"}:
-            return NotImplemented
-        if key is None and not has_traced(items) and not has_objects:
-            return NotImplemented
-        return trace.calls.interpret(
-            largest if function is max else smallest, (items, (lambda x: x) if key is None else key), {}
-        )
-
-    return extreme
-
-
 def _str(trace: Any, *args: Any, **kwargs: Any) -> Any:
     return text_of(trace, *args) if len(args) == 1 and not kwargs else NotImplemented
 
@@ -309,7 +235,10 @@ def _mod(trace: Any, a: Any, b: Any) -> Any:
 def _hash(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         raise NeedsConcrete(trace.value(x), "the hash of a number")
-    return NotImplemented
+    method = type(x).__hash__
+    if isinstance(method, types.FunctionType):
+        return trace.call(method, x)
+    return hash_of(trace, x) if isinstance(x, (tuple, frozenset)) else NotImplemented
 
 
 def _has_item(x: Any, index: Any) -> bool:
@@ -333,8 +262,6 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
-    if isinstance(x, Sequence):
-        return x.item(index)
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
@@ -344,14 +271,17 @@ def _getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Scalar) and (is_index(index) or isinstance(x, dict)):
         if isinstance(x, (list, tuple)):
             return item_at(trace, x, index)
+        if isinstance(x, dict) and trace.may_choose:
+            return entry_at(trace, x, index)
+        trace.is_uneven = True
         raise NeedsConcrete(trace.value(index), f"an index into a {kind_of(x)}")
     if isinstance(index, slice) or not isinstance(x, dict) and not _has_item(x, index):
         trace.outside.read_whole(x)
         x = opened(trace, x)
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if trace.outside.is_outside(x) and not dict.__contains__(x, index):
-            trace.outside.miss(x, index)
+            trace.outside.miss(trace, x, index)
         late = dict.get(x, index)
         if isinstance(late, Late) and getattr(type(x), "__missing__", None) is not None:
             return present_or_missing(trace, x, index, late)
@@ -383,7 +313,7 @@ def _setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         put_at(trace, x, index, value)
         return None
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if not dict.__contains__(x, index) and any(isinstance(e, Late) for e in x.values()):
             trace.disordered[id(x)] = x  # the new key's position depends on whether another key exists
     if not hasattr(type(x), "__setitem__"):
@@ -403,7 +333,7 @@ def _delitem(trace: Any, x: Any, index: Any) -> Any:
         what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
         raise NeedsConcrete(trace.value(index), what)
     if isinstance(x, dict):
-        refuse_as_key(trace, index)
+        use_as_key(trace, index)
         if dict.__contains__(x, index):
             trace.expressions.settled(x, index, KeyError)
     if not hasattr(type(x), "__delitem__"):
@@ -418,11 +348,14 @@ def _id(trace: Any, x: Any) -> Any:
         raise BadInput(
             "id() of an object that is not known while compiling cannot be compiled; compare objects with `is`"
         )
+    trace.outside.compared.add(id(x))
     return id(x)
 
 
 def refuse_unknown_attributes(trace: Any, x: Any) -> None:
     """Refuse to list attributes that exist on one path only, or whose order is not known."""
+    if is_instance(x) and not isinstance(x, (list, dict, set, deque)):
+        trace.settle_all(x)
     if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
         raise BadInput(
             "the attributes of an object, or their order, depend on a condition that is not known while compiling; set all of "
@@ -437,7 +370,10 @@ def take_dict(trace: Any, x: Any) -> None:
         trace.owners[id(x.__dict__)] = x
 
 
-def _vars(trace: Any, x: Any) -> Any:
+def _vars(trace: Any, *objects: Any) -> Any:
+    if not objects:
+        return OF_FRAMES[locals](trace)
+    (x,) = objects
     take_dict(trace, x)
     return trace.objects.attributes_of(x)
 
@@ -460,14 +396,11 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     filter: _filter,
     list: _collect(list),
     tuple: _collect(tuple),
-    sorted: _sorted,
     len: _len,
     next: _next,
     any: _some(True),
     all: _some(False),
     sum: _sum,
-    max: _extreme(max),
-    min: _extreme(min),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     operator.delitem: _delitem,
@@ -476,7 +409,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     copy.deepcopy: deep,
     alike: lambda trace, x, y: trace.expressions.alike(x, y),
     vars: _vars,
-    functools.cmp_to_key: _cmp_to_key,
+    **OF_FRAMES,
+    **SORTING,
     iter: _iter,
     enumerate: _enumerate,
     zip: _zip,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from ..errors import BadInput
 from .contents import bound_by
 from .surface import memory_order
+from .surface.arguments import is_array_like
 from .surface.memory_order import note_call
 from .traced import Storage
 
@@ -55,10 +58,44 @@ def _call_numba_ufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
     return _call_elementwise(trace, ufunc._dispatcher.py_func, None, args)
 
 
-def _refuse_gufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
-    raise BadInput(
-        f"{ufunc.__name__} of numba.guvectorize cannot be compiled; write the loop in a Python function instead"
+def _call_gufunc(trace: Any, ufunc: Any, args: Any, kwargs: Any) -> Any:
+    """Call a ``numba.guvectorize`` function: its kernel becomes the body of a loop."""
+    builder, inner = ufunc.gufunc_builder, len(ufunc.gufunc_builder.sin)
+    if kwargs or len(args) != inner or len(builder._sigs) != 1 or ufunc._is_dynamic:
+        raise BadInput(
+            f"{ufunc.__name__} of numba.guvectorize cannot be compiled with out=, keyword arguments or several declared types; pass "
+            "only the inputs, by position, and declare one type"
+        )
+    as_dtype = sys.modules["numba.np.numpy_support"].as_dtype  # numba is not a dependency
+    declared = builder._sigs[0].args
+    kinds = [as_dtype(getattr(t, "dtype", t)) for t in declared]
+    # A scalar may be declared as an array of one element.
+    padded = [getattr(t, "ndim", 0) > len(core) for t, core in zip(declared, (*builder.sin, *builder.sout))]
+    return trace.calls.interpret(
+        over_loops, (ufunc._dispatcher.py_func, builder.sin, builder.sout, kinds, padded, args), {}
     )
+
+
+def over_loops(function, inputs, outputs, kinds, padded, args):
+    arrays = [np.asarray(x, kind) for x, kind in zip(args, kinds)]
+    loop = np.broadcast_shapes(*[x.shape[: x.ndim - len(core)] for x, core in zip(arrays, inputs)])
+    n = math.prod(loop)
+    lengths = {}
+    rows = []
+    for x, core, one in zip(arrays, inputs, padded):
+        shape = x.shape[x.ndim - len(core) :]
+        lengths |= dict(zip(core, shape))
+        rows.append(np.reshape(np.broadcast_to(x, loop + shape), (n, *shape, 1) if one else (n, *shape)))
+    shapes = [tuple([lengths[name] for name in core]) for core in outputs]
+    count = len(inputs)
+    results = [
+        np.zeros((n, *shape, 1) if one else (n, *shape), kind)
+        for shape, one, kind in zip(shapes, padded[count:], kinds[count:])
+    ]
+    for i in range(n):
+        function(*[x[i] for x in rows], *[y[i] for y in results])
+    found = tuple([np.reshape(y, loop + shape)[()] for y, shape in zip(results, shapes)])
+    return found if len(found) > 1 else found[0]  # type: ignore[misc]
 
 
 def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: Any) -> Any:
@@ -75,11 +112,26 @@ def _call_vectorized(trace: Any, vectorized: np.vectorize, args: Any, kwargs: An
 
 def _call_elementwise(trace: Any, function: Any, otypes: Any, args: Any) -> Any:
     since = next(Storage.count)
-    made = trace.calls.interpret(elementwise, (function, otypes, *args), {})
+    kept = [(place, x) for place, x in enumerate(args) if _is_one_object(x)]
+    others = [x for place, x in enumerate(args) if all(place != at for at, _ in kept)]
+    made = trace.calls.interpret(elementwise, (function, otypes, kept, *others), {})
     return note_call(made, since, memory_order.elementwise, args, {})
 
 
-def elementwise(function, otypes, *args):
+def _is_one_object(x: Any) -> bool:
+    """Whether NumPy makes a single object or text of x."""
+    several = ("__len__", "__iter__", "__getitem__", "__array__", "__array_interface__")
+    return isinstance(x, (str, bytes)) or not is_array_like(x) and not any(hasattr(type(x), name) for name in several)
+
+
+def elementwise(function, otypes, kept, *args):
+    """``kept``: arguments that are no arrays, which are the same at each element, with their positions."""
+
+    def at(numbers):
+        for place, x in kept:
+            numbers.insert(place, x)
+        return function(*numbers)
+
     arrays = np.broadcast_arrays(*args)
     rows = [np.ravel(a) for a in arrays]
     shape = arrays[0].shape
@@ -87,7 +139,7 @@ def elementwise(function, otypes, *args):
     if otypes is None:
         if n == 0:
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        first = function(*[row[0] for row in rows])  # its dtype is the result's
+        first = at([row[0] for row in rows])  # its dtype is the result's
         is_tuple = isinstance(first, tuple)
         kinds = [np.asarray(y).dtype for y in (first if is_tuple else (first,))]
     else:
@@ -95,7 +147,7 @@ def elementwise(function, otypes, *args):
         is_tuple = len(kinds) > 1
     outputs = [np.empty(n, kind) for kind in kinds]
     for i in range(n):
-        found = function(*[row[i].item() for row in rows])
+        found = at([row[i].item() for row in rows])
         for output, y in zip(outputs, found if is_tuple else (found,)):
             output[i] = y
     shaped = [np.copy(np.reshape(output, shape)) for output in outputs]
@@ -110,6 +162,6 @@ _CALLERS: dict[type, Callable[..., Any]] = {
 _OF_NUMBA = {
     "numba.core.registry.CPUDispatcher": _call_dispatcher,
     "numba.np.ufunc.dufunc.DUFunc": _call_numba_ufunc,
-    "numba.np.ufunc.gufunc.GUFunc": _refuse_gufunc,
+    "numba.np.ufunc.gufunc.GUFunc": _call_gufunc,
 }
 """Numba's classes, by name: morula does not require numba."""

@@ -34,13 +34,18 @@ _which: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
 def storing(cls: type) -> frozenset[str]:
     """Return the special methods of a class that store something, judged by their code and the methods they call."""
     if cls not in _which:
-        methods = {name: x for base in reversed(cls.__mro__) for name, x in vars(base).items()}
-        functions = {name: f for name, x in methods.items() for f in _functions(x)}
+        functions = functions_of(cls)
         found = {
             n for n in functions if n[:2] == n[-2:] == "__" and n not in _INTERPRETED and _stores(n, functions, set())
         }
         _which[cls] = frozenset(found)
     return _which[cls]
+
+
+def functions_of(cls: type) -> dict[str, FunctionType]:
+    """Return the functions of a class and its bases by their names."""
+    methods = {name: x for base in reversed(cls.__mro__) for name, x in vars(base).items()}
+    return {name: f for name, x in methods.items() for f in _functions(x)}
 
 
 def _functions(x: Any) -> list[FunctionType]:
@@ -51,6 +56,11 @@ def _functions(x: Any) -> list[FunctionType]:
 def _own(f: FunctionType) -> FunctionType:
     """Return a method, without the recursion guard that dataclasses put around ``__repr__``."""
     return unwrap(f) if f.__globals__.get("__name__") in ("dataclasses", "reprlib") else f  # type: ignore[return-value]
+
+
+def stores_by_itself(cls: type, name: str, other: str) -> bool:
+    """Whether a special method of a class stores something other than by calling the method ``other``."""
+    return name in functions_of(cls) and _stores(name, functions_of(cls), {other})
 
 
 def _stores(name: str, functions: dict[str, FunctionType], seen: set[str]) -> bool:
@@ -105,13 +115,3 @@ def restore(outside: dict[int, tuple[Any, Any]]) -> BadInput | None:
                 "C code, which runs only once, while compiling; move the change out of the method, or call the method by name"
             )
     return refusal
-
-
-def refuse_stored_by_hash(x: Any) -> None:
-    """Refuse a key whose hash or comparison stores something: compiled code calls them at other times than Python."""
-    names = storing(type(x)) & {"__hash__", "__eq__"}
-    if names:
-        raise BadInput(
-            f"a {type(x).__name__} is a dict key or set element, but its {min(names)} changes an object; compiled code calls "
-            f"{min(names)} at other times than Python. Move the change out of it"
-        )

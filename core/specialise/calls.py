@@ -15,24 +15,27 @@ import numpy as np
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS
+from ..rules.registry import ADJOINTS, TANGENTS
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
-from .array_likes import OVERRIDABLE, overridden
 from .as_numbers import with_floats
-from .builtin_functions import SPECIAL, python_type
+from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
-from .choices import distributed_call, has_choices
+from .choices import distributed, distributed_call, has_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
+from .driven import of_library
+from .functions_of_subclasses import ELSEWHERE
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
+from .overrides import is_overridable, replaced
 from .raising import Ended
+from .range_in_python import Range
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
-from .sequences import Sequence, sequence_of
+from .sequences import sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import has_yield, started
@@ -43,6 +46,12 @@ _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.one
 _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions are assumed never to be replaced."""
 
+_DESCRIPTORS = (
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 
 
@@ -80,6 +89,8 @@ class Calls:
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
+        if self.trace.may_choose and not _takes_choices(function):
+            args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
@@ -88,18 +99,23 @@ class Calls:
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
             return self.trace.uninterpreted.call_real(function, args, kwargs)
-        special = SPECIAL.get(function)
+        if type(function) not in _INTERPRETED:
+            found = self.trace.arrays.call(function, args, kwargs)
+            if found is not ELSEWHERE:
+                return found
+        special = SPECIAL.get(function) or of_library(function)
         if self.trace.outside.has_containers and (special is not None or type(function) not in _INTERPRETED):
             function, args, kwargs = read_by(self.trace, function, args, kwargs, special is None)
         body = FUNCTIONS.get(function)
-        if type(function) in OVERRIDABLE:
-            found = overridden(self.trace, function, args, kwargs)
+        if is_overridable(function):
+            found = replaced(self.trace, function, args, kwargs)
             if found is not NotImplemented:
                 return found
             if any(map(has_array, args)):
                 args = tuple(self.call(np.asarray, x) if has_array(x) else x for x in args)
-        by_hand = self.trace.level and function in ADJOINTS
-        if by_hand:
+        if self.trace.level and function in TANGENTS:
+            return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
+        if self.trace.level and function in ADJOINTS:
             return connected.call_with_adjoint(self.trace, function, args, kwargs)
         if self.trace.level and function in BY_RULE and (has_traced(args) or has_traced(kwargs)):
             since = next(Storage.count)
@@ -130,6 +146,9 @@ class Calls:
             return self.call(function.__func__, owner, *args, **kwargs)
         if kind is TracedMethod:
             since, x = next(Storage.count), function.x
+            if type(x) is Choice:  # the method of an array that is real or complex
+                name = function.name
+                return distributed(self.trace, x, lambda o: self.call(self.trace.attribute(o, name), *args, **kwargs))
             return note_call(
                 function.body(self.trace, x, *args, **kwargs), since, method_named(function.name), (x, *args), kwargs
             )
@@ -142,6 +161,9 @@ class Calls:
             return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
+            if isinstance(owner, _DESCRIPTORS) and function.__name__ == "__get__" and isinstance(args[0], Traced):
+                function(like(args[0]), *args[1:], **kwargs)  # raises what Python raises
+                return self.trace.attribute(args[0], owner.__name__)
             if type(owner) is np.ndarray or isinstance(owner, NUMBERS) and has_traced(args):
                 inside = self.from_outside(owner)
                 if inside is not owner:  # an array of objects or texts stays what it is
@@ -159,6 +181,8 @@ class Calls:
             x, owner = args[0], function.__objclass__
             if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
                 x = self.from_outside(x)
+            if isinstance(x, Traced) and function is object.__getattribute__:
+                return self.trace.attribute(*args)
             if isinstance(x, Traced) and issubclass(python_type(x), owner):
                 is_numpys = owner in (int, float, complex) and not x.type.weak
                 x = self.call(owner, x) if is_numpys else x
@@ -170,9 +194,13 @@ class Calls:
             return self.call_function(implementation, args, kwargs, always=True)
         method = getattr(kind, "__call__", None)
         if not callable(function):
+            if isinstance(function, (Traced, np.generic)):
+                like(function)() if isinstance(function, Traced) else function()  # raises Python's own error
             raise TypeError(f"'{kind_of(function)}' object is not callable")
-        if isinstance(method, types.FunctionType) and kind.__module__.partition(".")[0] not in LIBRARIES:
-            return self.call(method, function, *args, **kwargs)
+        if isinstance(method, types.FunctionType):
+            is_library = kind.__module__.partition(".")[0] in LIBRARIES
+            if not is_library or depends_on_traced((function, args, kwargs)):
+                return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def from_outside(self, x: Any) -> Any:
@@ -189,12 +217,12 @@ class Calls:
         if function in REFUSALS:
             return function(*args, **kwargs)
         module = function.__module__ or ""
-        of_library = module.partition(".")[0] in LIBRARIES and not (
+        is_library = module.partition(".")[0] in LIBRARIES and not (
             module == "collections"
             and args
             and self.trace.outside.is_outside(args[0])  # the dicts of a ChainMap may change
         )
-        if not always and of_library and not has_traced(args) and not has_traced(kwargs):
+        if not always and is_library and not has_traced(args) and not has_traced(kwargs):
             if self.trace.outside.has_containers:
                 function, args, kwargs = read_by(self.trace, function, args, kwargs, True)
             # Decorators of functools keep the program's functions as they are; but ``update_wrapper`` reads and sets their attributes.
@@ -204,7 +232,7 @@ class Calls:
                 return self.trace.uninterpreted.call_real(function, args, kwargs)
         if function in ALWAYS:
             return ALWAYS[function](self.trace, *args, **kwargs)
-        if module.startswith(OF_TRACES):
+        if module.startswith(OF_TRACES) and not module.endswith("_in_python"):
             return function(*args, **kwargs)
         return self.interpret(function, args, kwargs)
 
@@ -236,6 +264,7 @@ class Calls:
 
         def run(args: Any, kwargs: Any) -> Any:
             scope = Scope(local_names(function.node), function.scope, None, function.__name__)
+            scope.callee = function
             self.bind(scope, function.node, args, kwargs, function.defaults, function.keyword_defaults, None)
             return self.run_body(scope, function.node)
 
@@ -288,7 +317,7 @@ class Calls:
             given[a.vararg.arg] = tuple(args[len(names) :])
         elif a.vararg is not None:
             given[a.vararg.arg] = ()
-        rest = {}
+        rest = self.trace.new({})  # made here: what is removed from it later is no change of an earlier object
         allowed = {p.arg for p in (*a.args, *a.kwonlyargs)}
         for k, x in kwargs.items():
             if k in allowed:
@@ -321,7 +350,7 @@ class Calls:
             x.refuse()
         if isinstance(x, Scalar):
             raise TypeError("'float' object is not iterable")
-        if isinstance(x, (Array, Sequence)):
+        if isinstance(x, (Array, Range)):
             sequence = sequence_of(self.trace, x)
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..ir.dynamic import Value
-from .forms import has_function, numbers_in, rebuilt, same_form
+from ..values.array_classes import is_traced_array
+from .forms import NUMBERS, has_function, numbers_in, rebuilt, same_form
 from .instances import held_by_instance, is_instance
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .traced import Array, Scalar, Storage, Traced
@@ -41,6 +42,8 @@ def can_choose(a: Any, b: Any) -> bool:
     """Whether a place that holds one of two values can hold a ``Choice`` of them."""
     if any(isinstance(x, (Conflict, Late)) or x is UNBOUND or has_function(x) for x in (a, b)):
         return False
+    if type(a) is not type(b) and any(map(is_traced_array, (a, b))):  # two classes of arrays
+        return True
     return any(is_constant(x) or type(x) is Choice for x in (a, b))
 
 
@@ -115,6 +118,8 @@ def distributed(trace: Any, x: Any, run: Callable[[Any], Any]) -> Any:
         if place == high:
             return run(x.options[place])
         test: Value = trace.value(trace.call(operator.le, x.which, place))
+        if len(x.options) == 2:
+            trace.tests_of_choices[test] = x.which
         return trace.branch(test, lambda: run(x.options[place]), lambda: from_(place + 1))
 
     return from_(low)
@@ -127,6 +132,47 @@ def distributed_over(trace: Any, values: list[Any], run: Callable[[list[Any]], A
         return run(values)
     rest = values[:i], values[i + 1 :]
     return distributed(trace, values[i], lambda o: distributed_over(trace, [*rest[0], o, *rest[1]], run))
+
+
+def of_two_kinds(x: Any) -> bool:
+    """Whether x is a choice between a real and a complex number or array, in this order."""
+    if type(x) is not Choice or len(x.options) != 2:
+        return False
+    return all(map(is_number, x.options)) and [is_complex(o) for o in x.options] == [False, True]
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (Traced, *NUMBERS))
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a number or an array is complex."""
+    return x.type.dtype.kind == "c" if isinstance(x, Traced) else isinstance(x, (complex, np.complexfloating))
+
+
+def with_one_choice(trace: Any, x: Any) -> Any:
+    """Return a list or tuple with real or complex items as one choice: they all are real, or they are taken as complex."""
+    if type(x) not in (list, tuple) or not any(map(of_two_kinds, x)):
+        return x
+    which: Any = 0
+    for e in filter(of_two_kinds, x):
+        which = trace.call(operator.or_, which, e.which)
+
+    def as_complex(e: Choice) -> Any:
+        is_real = trace.value(trace.call(operator.le, e.which, 0))
+        real, other = (trace.value(o) for o in e.options)
+        as_other = trace.wrap(trace.builder.cast(real, other.type.dtype))
+        return trace.branch(is_real, lambda: as_other, lambda: e.options[1])
+
+    found = Choice(
+        which,
+        [
+            type(x)([e.options[0] if of_two_kinds(e) else e for e in x]),
+            type(x)([as_complex(e) if of_two_kinds(e) else e for e in x]),
+        ],
+    )
+    note_bounds(trace, found)
+    return found
 
 
 def distributed_call(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -158,8 +204,7 @@ def chosen_before(trace: Any, first: Any, last: Any) -> Choice | None:
 def _zero(trace: Any, x: Any) -> Any:
     if isinstance(x, Array):
         return Array(Storage(trace.builder.zeros(x.type.shape, x.type.dtype)))
-    kind = trace.value(x).type
-    return kind.dtype.type(0).item() if kind.weak or kind.dtype.kind == "b" else kind.dtype.type(0)
+    return trace.value(x).type.number(0)
 
 
 def chosen_after(trace: Any, general: Choice, last: Any) -> Choice | None:

@@ -7,21 +7,23 @@ from typing import Any
 
 from ..errors import BadInput
 from ..values.attributes import bound_to
+from ..values.items import are_in_one_order
 from .arguments import has_traced
 from .choices import narrowed
 from .contents import CHANGING
 from .formatting import by_format, is_told, joined
 from .forms import same_entries
-from .identity import has_choice, refuse_as_key
+from .identity import has_choice
 from .instances import is_instance
+from .keys import use_as_key
 from .lists_in_python import METHODS, insert
 from .scopes import UNBOUND, Conflict, Late
-from .state import content, put
+from .state import RAW, content, put
 from .traced import NeedsConcrete, Scalar
 
 _LOOKING = frozenset(("pop", "get", "index", "count", "remove", "setdefault"))
 ON_ENTRIES = frozenset(("__setitem__", "__getitem__", "__delitem__", "__contains__", *_LOOKING))
-CONTAINERS = (list, dict, set, deque)
+CONTAINERS = (list, dict, set, deque, *RAW)
 
 
 class Containers:
@@ -98,7 +100,7 @@ class Containers:
                 self.trace.refuse_unknown_entries(owner)
             return NotImplemented
         key, *default = args
-        refuse_as_key(self.trace, key)
+        use_as_key(self.trace, key)
         held = dict.get(owner, key, UNBOUND)
         if isinstance(held, Conflict):
             raise BadInput(held.text)
@@ -127,8 +129,8 @@ class Containers:
         """Return the entries of an outside dict, all read."""
         return [(k, self.trace.outside.read(self.trace, holder, k, x)) for k, x in holder.items()]
 
-    def note_change(self, x: Any, before: Any) -> None:
-        """Register a change that a C function made in a container, or refuse it if the container must not change."""
+    def note_change(self, x: Any, before: Any) -> bool:
+        """Register whether a C function changed a container, or refuse it if the container must not change."""
         now = content(x)
         if isinstance(x, set):
             same = before == now
@@ -136,10 +138,10 @@ class Containers:
             same = (
                 len(before) == len(now)
                 and same_entries(before, now)
-                and (not isinstance(x, dict) or list(before) == list(now))
+                and (not isinstance(x, dict) or are_in_one_order(before, now))
             )
-        if same:
-            return
-        put(x, before)
-        self.trace.touch(x)
-        put(x, now)
+        if not same:
+            put(x, before)
+            self.trace.touch(x)
+            put(x, now)
+        return not same

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..values.array_classes import is_traced_array
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
 from .forms import of_entries, of_items
@@ -35,6 +36,8 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     own = getattr(type(x), hook, None)
     if isinstance(own, FunctionType):
         return trace.call(own, x, *memo)
+    if is_traced_array(x):
+        return trace.call(getattr(x, hook), *memo)
     if type(x) is Choice:
         return Choice(x.which, [part(o) for o in x.options])
     if isinstance(x, tuple):

@@ -8,6 +8,7 @@ original during the call is refused (``Outside.read``).
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
+from ..values.array_classes import ARRAY, array_in, is_array_class, is_traced_array, parts_of, put
 from ..values.attributes import attributes
 from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
@@ -36,14 +38,21 @@ def differentiable(x: Any, integers: bool = True) -> ArrayType | None:
     return FLOAT if integers and kind.weak and kind.dtype.kind == "i" else None
 
 
+def is_python_int(x: Any) -> bool:
+    kind = x.type if isinstance(x, Traced) else type_of(x)
+    return kind.weak and kind.dtype.kind == "i"
+
+
 class Entered:
     """A differentiated argument: its leaves, and their replacements while the function runs."""
 
-    def __init__(self, trace: Any, x: Any, integers: bool = True) -> None:
+    def __init__(self, trace: Any, x: Any, integers: bool | Sequence[bool] = True) -> None:
+        """``integers``: whether Python ints are differentiated, or whether each of them is, in order."""
         self.trace, self.x = trace, x
         found = Describe(Traced, shared=(Array, np.ndarray))
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
-        self.types = [differentiable(leaf, integers) for leaf in self.leaves]
+        of_ints = itertools.repeat(integers) if isinstance(integers, bool) else iter(integers)
+        self.types = [differentiable(leaf, is_python_int(leaf) and next(of_ints)) for leaf in self.leaves]
         self.parameters = [Value("x", t) for t in self.types if t is not None]
         self.originals: dict[int, Any] = {}  # by the replacement's id: the program's own array or holder
         self.immutable: dict[int, Any] = {}  # likewise its own numbers and tuples
@@ -162,7 +171,7 @@ class Entered:
     def gradient(self, cotangents: Sequence[Value]) -> Any:
         given = iter(cotangents)
         leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
-        return _Gradient(leaves, self.trace).build(self.layout)
+        return InStructure(leaves, self.trace).build(self.layout)
 
 
 def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
@@ -174,10 +183,12 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
         found += ((dict.__setitem__, key, e) for key, e in dict.items(x))
     if type(x) in (list, dict):
         return found
+    if is_traced_array(x):
+        return [(put, name, e) for name, e in parts_of(x).items()]
     return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
 
 
-class _Gradient(Build):
+class InStructure(Build):
     """Builds cotangents in the structure of an argument: None for parts without one, objects of the same class."""
 
     def __init__(self, leaves: Sequence[Any], trace: Any) -> None:
@@ -189,9 +200,29 @@ class _Gradient(Build):
             return None
         if isinstance(layout, (Hole, Again)):
             return super().build(layout)
-        if isinstance(layout.names, tuple) or issubclass(layout.kind, (list, tuple)):
-            return self.trace.new(super().build(layout))
-        return None  # a bound method
+        if is_array_class(layout.kind):  # the cotangent of an array is a plain one
+            self.made[layout.number] = self.build(layout.parts[0])
+            return self.made[layout.number]
+        if not issubclass(layout.kind, (list, tuple, dict)) and not self.has_gradient(layout):
+            self.made[layout.number] = None
+            for part in layout.parts:  # an entry may occur elsewhere too
+                self.build(part)
+            return None
+        return self.partial(layout) if layout.kind is functools.partial else self.trace.new(super().build(layout))
+
+    def partial(self, layout: Holder) -> Any:
+        """Return a ``functools.partial`` of the same function; a function written in Python has no gradient of its own."""
+        function, *parts = layout.parts
+        made = [self.build(part) for part in parts]
+        n = len(made) - len(layout.names)
+        called = function.value if isinstance(function, Fixed) else self.build(function)
+        return functools.partial(called, *made[:n], **dict(zip(layout.names, made[n:])))
+
+    def has_gradient(self, layout: Layout) -> bool:
+        """Return whether anything in a part of the argument has a gradient."""
+        if isinstance(layout, Hole):
+            return self.leaves[layout.index] is not None
+        return isinstance(layout, Holder) and any(map(self.has_gradient, layout.parts))
 
 
 class Restore:
@@ -210,6 +241,9 @@ class Restore:
             parts = [self(e) for e in items_of(x)]
             same = all(a is b for a, b in zip(parts, x))
             return x if same else getattr(x, "_make", type(x))(parts)
+        if is_traced_array(x):
+            put(x, ARRAY, self(array_in(x)))
+            return x
         if id(x) not in self.seen:
             self.seen.add(id(x))
             if isinstance(x, (list, dict)):

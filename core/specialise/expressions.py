@@ -17,15 +17,17 @@ from ..faults import kind_of
 from ..ir.dynamic import Operation
 from ..ir.traced_text import Text, braced
 from ..ir.typed import Primitive
-from ..values.items import item_of, items_of
+from ..values.array_classes import is_inherited, is_subclass_array
+from ..values.items import item_of
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
 from .contents import opened
 from .formatting import formatted
-from .identity import has_choice, identical, refuse_as_key
+from .identity import has_choice, identical
 from .instances import is_instance
 from .iterators import Iterator
 from .itertools_in_python import contains
+from .keys import use_as_key
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
@@ -221,9 +223,10 @@ class Expressions:
     def contains(self, container: Any, x: Any) -> Any:
         if type(container) is Choice or type(x) is Choice:
             return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
-        if isinstance(container, Array):
-            return self.trace.call(bool, self.trace.call(np.any, self.trace.call(operator.eq, container, x)))
         kind = type(container)
+        if isinstance(container, Array) or is_subclass_array(container) and is_inherited(kind, "__contains__"):
+            equal = self.trace.arrays.plain(self.trace.call(operator.eq, container, x))
+            return self.trace.call(bool, self.trace.call(np.any, equal))
         method = getattr(kind, "__contains__", None)
         if isinstance(method, FunctionType):
             return self.truth(self.trace.call(method, container, x))
@@ -234,7 +237,7 @@ class Expressions:
         ):
             return self.trace.calls.interpret(contains, (container, x), {})
         if isinstance(container, dict) and not isinstance(x, Traced):
-            refuse_as_key(self.trace, x)
+            use_as_key(self.trace, x)
             held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
             self.note_key(container, x, held)
             return self.trace.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
@@ -245,7 +248,7 @@ class Expressions:
             )
         else:
             one_by_one = isinstance(x, Traced)
-            refuse_as_key(self.trace, x)
+            use_as_key(self.trace, x)
         if not one_by_one:
             return x in container
         found: Any = False
@@ -257,9 +260,9 @@ class Expressions:
         """Guard that an outside dict has, or does not have, a key."""
         if self.trace.outside.is_outside(container):
             if held is UNBOUND:
-                self.trace.outside.miss(container, key)
+                self.trace.outside.miss(self.trace, container, key)
             else:
-                self.trace.outside.read(self.trace, container, key, held)
+                self.trace.outside.find(self.trace, container, key)
 
     def alike(self, x: Any, y: Any) -> Any:
         return x is y or self.trace.call(bool, self.trace.call(operator.eq, x, y))
@@ -276,6 +279,8 @@ class Expressions:
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
             return self.truth(self.trace.call(operator.getitem, x, (0,) * x.type.ndim))
+        if is_subclass_array(x) and is_inherited(type(x), "__bool__"):
+            return self.truth(self.trace.arrays.plain(x))
         self.trace.outside.read_whole(x)
         if isinstance(x, (dict, set, frozenset)):
             self.trace.refuse_unknown_entries(x, order=False)
@@ -348,7 +353,7 @@ class Expressions:
         return self.trace.new(self.elements(node.elts))
 
     def eval_Set(self, node: ast.Set) -> Any:
-        return self.trace.new(self.refuse_traced_keys(set(self.elements(node.elts))))
+        return self.trace.new({self.key(x, True) for x in self.elements(node.elts)})
 
     def eval_Dict(self, node: ast.Dict) -> Any:
         made: dict[Any, Any] = {}
@@ -360,9 +365,9 @@ class Expressions:
                 self.trace.refuse_unknown_entries(other)
                 made.update(opened(self.trace, other))
             else:
-                k = self.expression(key)
+                k = self.key(self.expression(key))
                 made[k] = self.expression(value)
-        return self.trace.new(self.refuse_traced_keys(made))
+        return self.trace.new(made)
 
     def eval_Subscript(self, node: ast.Subscript) -> Any:
         return self.trace.call(operator.getitem, self.expression(node.value), self.expression(node.slice))
@@ -407,30 +412,30 @@ class Expressions:
 
     def eval_SetComp(self, node: ast.SetComp) -> Any:
         found: set[Any] = set()
-        self.comprehend(node, lambda: found.add(self.expression(node.elt)))
-        return self.trace.new(self.refuse_traced_keys(found))
+        self.comprehend(node, lambda: found.add(self.key(self.expression(node.elt), True)))
+        return self.trace.new(found)
 
     def eval_DictComp(self, node: ast.DictComp) -> Any:
         found: dict[Any, Any] = {}
 
         def add() -> None:
-            key = self.expression(node.key)
+            key = self.key(self.expression(node.key))
             found[key] = self.expression(node.value)
 
         self.comprehend(node, add)
-        return self.trace.new(self.refuse_traced_keys(found))
+        return self.trace.new(found)
 
-    def refuse_traced_keys(self, x: Any) -> Any:
-        """Return a dict or set, or refuse a key that is one of two objects or (in a dict) not known while compiling."""
-        for key in items_of(x):
-            if isinstance(key, Traced) and isinstance(x, dict):
-                raise NeedsConcrete(self.trace.value(key), "a key of a dict")
-            refuse_as_key(self.trace, key)
+    def key(self, x: Any, is_element: bool = False) -> Any:
+        """Return a key of a dict or an element of a set, which may be a number that is not known while compiling."""
+        if isinstance(x, Traced) and not is_element:
+            raise NeedsConcrete(self.trace.value(x), "a key of a dict")
+        use_as_key(self.trace, x)
         return x
 
     def comprehend(self, node: Any, add: Callable[[], None]) -> None:
         first = self.expression(node.generators[0].iter)
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
+        scope.is_comprehension = True
         self.trace.new(scope.vars)
         self.trace.scopes.append(scope)
         try:

@@ -54,7 +54,7 @@ class Folds:
 
         def body(index: Any) -> None:
             self.trace.touch(total)
-            one(index if sequence.bounds == (0, sequence.length, 1) else sequence.item(index))
+            one(sequence.item(index))
 
         trips, once = (
             (self.trace.loops.int64(0), self.trace.loops.int64(sequence.length), 1),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..values.attributes import has_dict
 from ..values.holders import blank
-from ..values.items import count_of, entries_of, items_of
+from ..values.items import are_in_one_order, count_of, entries_of, items_of
 from .instances import held_by_instance, hold, is_instance
 from .scopes import Choice, Conflict, Late
 from .traced import Array, Scalar, Trace, current
@@ -94,12 +94,12 @@ def same_form(a: Any, b: Any) -> bool:
         return count_of(a) == count_of(b) and all(map(same_form, items_of(a), items_of(b)))
     if isinstance(a, dict):
         x, y = dict(entries_of(a)), dict(entries_of(b))
-        return list(x) == list(y) and all(same_form(x[k], y[k]) for k in x)
+        return len(x) == len(y) and are_in_one_order(x, y) and all(same_form(x[k], y[k]) for k in x)
     if isinstance(a, (Conflict, Late)):
         return False
     if is_instance(a):
         x, y = held_by_instance(a), held_by_instance(b)
-        return list(x) == list(y) and all(same_form(x[k], y[k]) for k in x)
+        return len(x) == len(y) and are_in_one_order(x, y) and all(same_form(x[k], y[k]) for k in x)
     return same_constant(a, b)
 
 

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..ir.dynamic import Block, Function, Value, operands, walk
-from ..ir.typed import STACK, ArrayType, Dim, custom
+from ..ir.dynamic import Block, Function, Value
+from ..ir.typed import STACK, custom
+from ..passes.inline import free_values
+from ..values.array_classes import is_traced_array
 from ..values.attributes import has_dict
 from ..values.items import entries_of
 from ..values.numbers import PROXIES
@@ -80,7 +82,7 @@ class Captured:
             kept = [constant_for_derivatives(trace.builder, v, LEFT_BEHIND) for v in left]
         self.results = [*results, *left]
         block.results = [*results, *kept]
-        self.free = _free(block, set(parameters))
+        self.free = free_values(block, set(parameters))
         self.function = Function(name, [*parameters, *self.free], block)
 
     @property
@@ -115,31 +117,6 @@ def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> V
     return builder.call(custom, [x], [x.type], n=1, m=0, backward=nothing)[0]
 
 
-def _free(block: Block, parameters: set[Value]) -> list[Value]:
-    """Return the values that a block reads from around it, in the order of their first use."""
-    defined = set(parameters) | set(block.parameters)
-    for op in walk(block):
-        defined.update(op.results, *(b.parameters for b in op.blocks))
-    used: dict[Value, None] = {}
-
-    def lengths(values: Sequence[Value]) -> None:
-        for v in values:
-            if isinstance(v.type, ArrayType):
-                used.update((n.value, None) for n in v.type.shape if isinstance(n, Dim))
-
-    for op in walk(block):
-        lengths(op.results)
-        for b in op.blocks:
-            lengths(b.parameters)
-    for v in operands(block):
-        used[v] = None
-    found = [v for v in used if not v.is_constant and v not in defined]
-    for v in list(found):  # their lengths are parameters too
-        lengths([v])
-    lengths(list(parameters))
-    return [v for v in used if not v.is_constant and v not in defined]
-
-
 class _Left:
     """The numbers and arrays of a region that objects refer to after it."""
 
@@ -162,7 +139,13 @@ class _Left:
         waiting = [x]
         while waiting:
             x = waiting.pop()
-            if x is None or type(x) in PROXIES or isinstance(x, _LEAVES) or id(x) in self.seen:
+            if (
+                x is None
+                or type(x) in PROXIES
+                or id(x) in self.seen
+                or isinstance(x, _LEAVES)
+                and not is_traced_array(x)
+            ):
                 continue
             self.seen[id(x)] = x
             found = self.candidates.get(id(x))

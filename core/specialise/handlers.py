@@ -17,11 +17,9 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
-from .clocks import Clock
-from .logged import Logged
+from .drivers import is_users
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
-from .warned import Warned
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
@@ -143,7 +141,8 @@ class Handlers:
         jump, raised = self.trace.attempted(lambda: self.trace.as_python(run))
         del self.trace.scopes[scopes:]
         for op in walk(Block([], out[start:])):
-            kind = _may_raise(op) if op.kind == "call" else None
+            is_checked = not self.trace.checked.isdisjoint(op.results)
+            kind = _may_raise(op) if op.kind == "call" and not is_checked else None
             if kind is not None and self.trace.sees(kind):
                 name = getattr(op.callee, "__name__", "a callback")
                 raise BadInput(
@@ -275,11 +274,6 @@ class Handlers:
 
         if raised is None:
             return passed()
-        if hasattr(type(manager), "_recreate_cm"):
-            raise BadInput(
-                "compiled code cannot leave the block of a @contextmanager function by an exception; write the context manager as a "
-                "class with __enter__ and __exit__"
-            )
         groups = [([k], None) for k in range(len(raised.errors))]
         certain = Raised(True, raised.which, raised.errors)
         if raised.condition is True:
@@ -327,6 +321,6 @@ def _is_plain(node: ast.AST) -> bool:
 def _may_raise(op: Any) -> type[BaseException] | None:
     """Return the exception that a run-time call may raise, apart from the checks recorded for it."""
     if op.callee is callback:
-        return None if isinstance(op.named["function"].constant, (Clock, Warned, Logged)) else Exception
+        return Exception if is_users(op.named["function"].constant) else None
     module = getattr(op.callee, "__module__", None) or ""
     return np.linalg.LinAlgError if module.startswith(("numpy.linalg", "scipy.linalg")) else None

@@ -17,9 +17,8 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..values.items import entries_of, items_of
-from .called_back import refuse_stored_by_hash
 from .instances import held_by_instance, is_instance
-from .scopes import Choice, Closure, Scope
+from .scopes import Choice, Closure, Conflict, Scope
 from .surface.arguments import is_number
 from .surface.views import in_numpy
 from .traced import Array, Scalar, Storage, Traced
@@ -163,6 +162,10 @@ def has_choice(trace: Any, x: Any) -> bool:
 
 def identical(trace: Any, x: Any, y: Any) -> Any:
     """``x is y``: a bool, or a traced bool."""
+    for side in (x, y):
+        if isinstance(side, Conflict):
+            side.refuse()
+    x, y = map(trace.arrays.inside, (x, y))
     if x is y:
         return True
     for a, b in ((x, y), (y, x)):
@@ -173,7 +176,7 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
                 return False
             return _is_plain_number(b) and _is_one_number(trace, a, b)
     if type(x) is type(y) and trace.outside.is_outside(x) is not trace.outside.is_outside(y):
-        trace.outside.is_compared = True
+        trace.outside.compared |= {id(x), id(y)}
     if type(x) is not type(y) or not trace.candidates:
         return False
     of_x, of_y = candidates(trace, x), candidates(trace, y)
@@ -217,17 +220,3 @@ def _is_one_number(trace: Any, a: Scalar, b: Any) -> Any:
 
 def _are_nan(trace: Any, a: Any, b: Any) -> Any:
     return trace.call(operator.and_, *(trace.call(operator.ne, x, x) for x in (a, b)))
-
-
-def refuse_as_key(trace: Any, x: Any) -> None:
-    """Refuse a key that may be one of two objects, or whose hash or comparison changes an object."""
-    for e in x if isinstance(x, tuple) else (x,):
-        if not isinstance(e, Traced) and is_instance(e):
-            refuse_stored_by_hash(e)
-    if trace.candidates and (
-        id(x) in trace.candidates or isinstance(x, tuple) and any(id(e) in trace.candidates for e in x)
-    ):
-        raise BadInput(
-            "an object that was chosen by a condition not known while compiling cannot be a dict key or set element; keep a number in "
-            "the objects, and use that"
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
+from ..values.array_classes import ARRAY, is_subclass_array, is_traced_array, parts_of, put
 from ..values.attributes import attributes, has_dict
 from .scopes import UNBOUND, Choice, Conflict
 from .traced import Traced
@@ -29,6 +30,8 @@ def is_instance(x: Any) -> bool:
         return False
     if hasattr(kind, "__morula_trace__"):  # a function of some kind
         return False
+    if is_subclass_array(x):
+        return is_traced_array(x)
     return kind.__module__ not in ("functools", "types") and (has_dict(x) or _has_slots(kind))
 
 
@@ -48,13 +51,19 @@ def is_array_like(x: Any) -> bool:
 
 
 def held_by_instance(x: Any) -> dict[str, Any]:
-    """Return an object's attributes."""
+    """Return an object's attributes; those of an array of a class include its plain array."""
+    if is_subclass_array(x):
+        return parts_of(x)
     return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
 
 
 def hold(x: Any, held: dict[str, Any]) -> None:
     """Replace all attributes of an object, without running methods of its class."""
-    if _has_slots(type(x)):
+    if is_subclass_array(x):
+        vars(x).clear() if has_dict(x) else None
+        for name, value in held.items():
+            put(x, name, value)
+    elif _has_slots(type(x)):
         for name, _ in attributes(x):
             if name not in held:
                 object.__delattr__(x, name)
@@ -81,6 +90,8 @@ class Slots:
         self.x = x
 
     def __contains__(self, name: str) -> bool:
+        if name == ARRAY:
+            return True
         try:
             object.__getattribute__(self.x, name)
         except AttributeError:  # not set
@@ -94,6 +105,8 @@ class Slots:
             raise KeyError(name) from None
 
     def __setitem__(self, name: str, value: Any) -> None:
+        if is_subclass_array(self.x):
+            return put(self.x, name, value)
         object.__setattr__(self.x, name, value)
 
     def __delitem__(self, name: str) -> None:

@@ -95,6 +95,22 @@ def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
     return found
 
 
+def entry_at(trace: Any, x: dict[Any, Any], key: Scalar) -> Any:
+    """``x[key]`` of a dict with keys that are known: a branch for each key that is a number."""
+    keys = [k for k in x if isinstance(k, NUMBERS)]
+
+    def from_(place: int) -> Any:
+        if place == len(keys):
+            raise KeyError(key)
+        test = trace.call(operator.eq, key, keys[place])
+        return trace.branch(
+            trace.value(test), lambda: trace.call(operator.getitem, x, keys[place]), lambda: from_(place + 1)
+        )
+
+    trace.outside.read_whole(x)
+    return from_(0)
+
+
 def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
     """Write ``x[index] = new`` into a list of numbers: each item becomes a choice of the new and the old number."""
     if type(x) is not list or not is_index(index) or not all(isinstance(e, (Scalar, *NUMBERS)) for e in (*x, new)):

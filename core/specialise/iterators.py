@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import BadInput
+from ..values.array_classes import is_traced_array
+from .range_in_python import Range
 from .scopes import Choice, Conflict, Late
 from .sequences import Sequence, sequence_of
 from .traced import Array, NeedsConcrete, Scalar, current
@@ -277,13 +279,13 @@ def iterator_of(trace: Any, x: Any) -> Any:
         return x
     trace.outside.read_whole(x)
     method = getattr(type(x), "__iter__", None)
-    if isinstance(method, FunctionType) and not isinstance(x, (Array, Sequence)):
+    if isinstance(method, FunctionType) and not isinstance(x, Array):
         return trace.call(method, x)
     if isinstance(x, Conflict):
         raise BadInput(x.text)
     if isinstance(x, Scalar):
         raise TypeError("'float' object is not iterable")
-    if isinstance(x, (Array, Sequence, range)):
+    if isinstance(x, (Array, Range, range)) or is_traced_array(x):
         sequence = sequence_of(trace, x)
         if sequence is None:
             raise TypeError("iteration over a 0-d array")

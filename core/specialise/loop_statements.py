@@ -230,7 +230,7 @@ class LoopStatements:
         if state["return"] is False:
             return jump
         if state["broke"] is False and isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
-            return Jump({"return": True}, getattr(state["value"], "x", state["value"]))  # there is no other way out
+            return Jump({"return": True}, settled_part(state["value"]))  # there is no other way out
         returned = Jump({"return": state["return"]}, state["value"])
         return returned if jump is None else self.trace.statements.unless(returned, lambda: jump)
 

@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..faults import kind_of
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import INT, ArrayType, Dim
+from ..values.items import are_in_one_order
 from .branches import Branches, Region
 from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
@@ -29,11 +31,11 @@ from .forms import containers, has_function, numbers_in, rebuilt, same_constant,
 from .identity import forget
 from .instances import hold_part, is_instance
 from .iterators import Iterator
-from .merging import convert, describe, in_one_order, join, remedy
+from .merging import convert, describe, join, remedy
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot, is_changed
-from .state import content, put, value_after
+from .state import RAW, content, put, value_after
 from .surface.memory_order import note_dependence, same_order
 from .traced import Array, Scalar, Storage
 
@@ -215,14 +217,14 @@ class Loop:
             elif isinstance(holder, (list, deque)):
                 if (key, None) not in known and not same_entries(before, after):
                     new.append(Slot(holder, None, "carried"))
-            elif isinstance(holder, set):
+            elif isinstance(holder, (set, *RAW)):
                 if after != before:
                     raise BadInput(
-                        "a set that changes in a loop that is not unrolled cannot be compiled; use an array of bools that marks "
-                        "the elements present"
+                        f"a {kind_of(holder)} that changes in a loop that is not unrolled cannot be compiled; use an array "
+                        f"{'of bools that marks the elements present' if isinstance(holder, set) else 'of NumPy'}"
                     )
             else:
-                if not in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
+                if not are_in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
                     self.trace.disordered[id(holder)] = holder
                 for k in {**before, **after}:
                     late = before.get(k)
@@ -232,6 +234,7 @@ class Loop:
                         new.append(Slot(holder, k, "carried"))
         for slot in new:
             slot.begin()
+            self.trace.outside.keep(slot.holder, slot.key)
         self.slots += new
         if new:
             raise Retry(self)
@@ -376,22 +379,7 @@ class Loop:
         initial = [v for s in slots for v in s.initial]
         body.results = [v for s in slots for v in s.results]
         made = [Value(p.name, p.type) for p in parameters]
-        line = trace.builder.line
-        if self.trips is not None:
-            start, stop, step = self.trips
-            body.parameters = [index, *parameters]
-            operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
-            trace.builder.append(
-                Operation("range", trace.memory_policy, operands, blocks=[body], results=made, line=line)
-            )
-        else:
-            body.parameters = parameters
-            test = Block([Value(p.name, p.type) for p in parameters])
-            (go,) = next(s.parameters for s in slots if s.holder is self.go)
-            test.results = [test.parameters[parameters.index(go)]]
-            trace.builder.append(
-                Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
-            )
+        self.append(body, index, parameters, initial, made)
         values = iter(made)
         outcome = []
         moved = exchanged(trace, self.slots)
@@ -427,6 +415,27 @@ class Loop:
                 self.separate(slot, after, named)
             self.set(slot, after if slot.form == "carried" else self.late(slot, after))
         self.carried.after(self.slots, outcome)
+
+    def append(
+        self, body: Block, index: Value, parameters: list[Value], initial: list[Value], made: list[Value]
+    ) -> None:
+        """Append the loop's operation, whose results are ``made``."""
+        trace, line = self.trace, self.trace.builder.line
+        if self.trips is not None:
+            start, stop, step = self.trips
+            body.parameters = [index, *parameters]
+            operands = [start, stop, trace.builder.constant(step, np.int64), *initial]
+            trace.builder.append(
+                Operation("range", trace.memory_policy, operands, blocks=[body], results=made, line=line)
+            )
+            return
+        body.parameters = parameters
+        test = Block([Value(p.name, p.type) for p in parameters])
+        (go,) = next(s.parameters for s in self.slots if s.holder is self.go)
+        test.results = [test.parameters[parameters.index(go)]]
+        trace.builder.append(
+            Operation("while", trace.memory_policy, initial, blocks=[test, body], results=made, line=line)
+        )
 
     def separate(self, slot: Slot, after: Any, named: list[Any]) -> None:
         """Separate a slot's object before the loop from its object ``after`` it: they are now two.

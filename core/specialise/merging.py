@@ -11,8 +11,8 @@ from ..ir.builder import Builder, result_dtype, text_of_shape
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import STACK, ArrayType
 from ..values.holders import blank
-from ..values.items import count_of, items_of
-from .choices import can_choose, narrowed, options_of, places, renumbered, which_of
+from ..values.items import are_in_one_order, count_of, items_of
+from .choices import can_choose, is_complex, is_number, narrowed, options_of, places, renumbered, which_of
 from .forms import NUMBERS, of_entries, of_items, same_constant
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -110,6 +110,11 @@ class Merger:
             return self.late(a, b, name)
         if type(a) is Choice or type(b) is Choice:
             return self.choice(a, b, name)
+        if self.trace.may_choose and is_number(a) and is_number(b) and is_complex(a) is not is_complex(b):
+            if not all(isinstance(x, NUMBERS) or x.type.is_static for x in (a, b)):
+                return self.conflict(a, b, name)
+            which = self.trace.tests_of_choices.get(self.condition)
+            return Choice(self.merge(0, 1) if which is None else which, [self.one_side(a, 0), self.one_side(b, 1)])
         if isinstance(a, (Scalar, *NUMBERS)) and isinstance(b, (Scalar, *NUMBERS)):
             found = self.leaf(self.number(a, 0), self.number(b, 1), name)
             return Scalar(found) if found is not None else self.conflict(a, b, name)
@@ -127,14 +132,14 @@ class Merger:
                 return self.tied(of_items(a, [self.merge(p, q, name) for p, q in zip(x, y)]), a, b, name)
             if isinstance(a, dict) and x.keys() == y.keys():
                 made = of_entries(a, {k: self.merge(x[k], y[k], name) for k in x})
-                if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                if not are_in_one_order(x, y) or any(id(e) in self.trace.disordered for e in (a, b)):
                     self.trace.uneven()
                     self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
             if is_instance(a) and not isinstance(a, (list, dict, set, deque)) and x.keys() == y.keys():
                 made = blank(type(a))
                 hold(made, {k: self.merge(x[k], y[k], k) for k in x})
-                if list(x) != list(y) or any(id(e) in self.trace.disordered for e in (a, b)):
+                if not are_in_one_order(x, y) or any(id(e) in self.trace.disordered for e in (a, b)):
                     self.trace.uneven()
                     self.trace.disordered[id(made)] = made
                 return self.tied(made, a, b, name)
@@ -335,8 +340,3 @@ def describe(x: Any) -> str:
     if hasattr(type(x), "__morula_trace__"):
         return f"the function {x.__name__}" if hasattr(x, "__name__") else "a function"
     return f"a {kind_of(x)}"
-
-
-def in_one_order(a: Any, b: Any) -> bool:
-    """Whether the shorter dict's keys are the first keys of the longer, in the same order."""
-    return all(x == y for x, y in zip(a, b))

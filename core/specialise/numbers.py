@@ -10,7 +10,7 @@ one made in an iteration gets a counted number, and loops and branches carry the
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import BadInput
 from .forms import numbers_in
@@ -27,6 +27,13 @@ REMEDY = (
 
 class Needed(BaseException):
     """The program must be traced again with array numbers."""
+
+
+class _Counted(NamedTuple):
+    """The number of an array made at a place in the program, in a counted iteration; None outside of loops."""
+
+    turn: Any
+    site: int
 
 
 class Numbers:
@@ -95,14 +102,16 @@ class Numbers:
             if id(x) in self.origins and id(x) not in self.unclear:
                 raise BadInput(REMEDY)
             self.count += 1
-            self.set(x, self._counted(self._turn_of(x), self.count))
-        return self.known[id(x)][1]
+            self.set(x, _Counted(self._turn_of(x), self.count))
+        number = self.known[id(x)][1]
+        return self._counted(number) if isinstance(number, _Counted) else number
 
-    def _counted(self, turn: Any, site: int) -> Any:
-        if turn is None:
-            return site
+    def _counted(self, number: _Counted) -> Any:
+        """Return the number as a value; computed at each use, since one branch's value is not known in another."""
+        if number.turn is None:
+            return number.site
         unchecked = self.trace.unchecked
-        return unchecked(operator.add, unchecked(operator.mul, turn, _SITES), site)
+        return unchecked(operator.add, unchecked(operator.mul, number.turn, _SITES), number.site)
 
     def _turn_of(self, x: Array) -> Any:
         """Return the number of the iteration in which an array is made; None outside of loops."""

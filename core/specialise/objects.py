@@ -11,16 +11,20 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..faults import kind_of
 from ..source.definitions import describe
+from ..values.array_classes import is_array_class, is_traced_array
 from ..values.attributes import has_dict
+from .arguments import has_traced
+from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
-from .instances import Slots, is_instance
-from .scopes import UNBOUND, Choice, Closure, Late
-from .sequences import Sequence
-from .traced import ATTRIBUTES, METHODS, Traced, current
+from .instances import Slots, is_instance, is_of_python
+from .scopes import UNBOUND, Choice, Closure, Conflict, Late
+from .traced import ATTRIBUTES, METHODS, Array, Traced, current
 
 LIBRARIES = frozenset(
     (
@@ -35,6 +39,9 @@ LIBRARIES = frozenset(
         "builtins",
         "copy",
         "collections",
+        "importlib",
+        "_frozen_importlib",
+        "_frozen_importlib_external",
     )
 )
 """Packages whose functions are called at once if no argument is traced."""
@@ -66,8 +73,12 @@ class Objects:
         is_error = issubclass(cls, BaseException) and isinstance(cls.__init__, types.FunctionType)
         is_error = is_error and isinstance(cls.__new__, types.BuiltinFunctionType)
         of_c = issubclass(cls, tuple) or issubclass(cls, BaseException) and not is_error
-        if cls.__module__ in ("builtins", "numpy") or of_c or own_call:
-            return self.trace.uninterpreted.call_real(cls, args, kwargs)
+        holds_unknown = is_of_python(cls) and has_traced((args, kwargs))
+        is_of_numpy = cls.__module__ == "numpy" and not is_array_class(cls)
+        is_called_at_once = cls.__module__ == "builtins" or is_of_numpy and not holds_unknown
+        if is_called_at_once or of_c or own_call:
+            found = self.trace.uninterpreted.call_real(cls, args, kwargs)
+            return self.trace.new(found) if isinstance(found, BaseException) else found
         new, init = cls.__new__, cls.__init__
         if is_error:
             made = cls.__new__(cls, *args, **kwargs)
@@ -81,11 +92,14 @@ class Objects:
             made = self.trace.calls.call_function(new, (cls, *args), kwargs)
             if not isinstance(made, cls):
                 return made
-        elif new is object.__new__:
-            made = object.__new__(cls)
+        elif new is object.__new__ or new is dict.__new__ and isinstance(init, types.FunctionType):
+            made = new(cls)
+        elif new is np.ndarray.__new__:
+            made = self.trace.arrays.new(cls, *args, **kwargs)
         else:
             return self.trace.uninterpreted.call_real(cls, args, kwargs)
-        self.trace.new(made)
+        if not is_traced_array(made):  # it may be an older one, and is known already
+            self.trace.new(made)
         if dataclasses.is_dataclass(cls) and _is_generated(init):
             self.fill_dataclass(made, cls, args, kwargs)
         elif isinstance(init, types.FunctionType):
@@ -128,15 +142,30 @@ class Objects:
         found = vars(x)
         return self.trace.outside.read(self.trace, [found], 0, found) if self.trace.outside.is_outside(x) else found
 
+    def set_shape(self, x: Array, shape: Any) -> None:
+        """Set an array's shape, if no condition or loop around can leave it as it was."""
+        made = self.trace.call(self.trace.attribute(x, "reshape"), shape, copy=False)
+        if made.type.shape == x.type.shape:
+            return
+        is_given = any(x is a for a in self.trace.given_arrays)
+        if is_given or self.trace.resolved(x.region) is not self.trace.region:
+            raise BadInput(
+                "compiled code can only set the shape of an array that it has made on the same path; use reshape"
+            )
+        x.view, x.type = made.view, made.type
+
     def attribute(self, x: Any, name: str) -> Any:
         if type(x) is Choice:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
+        if isinstance(x, Conflict):
+            x.refuse()
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if isinstance(x, Traced):
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            if not hasattr(kind, name):
+            is_traced = name in ATTRIBUTES or name in METHODS
+            if not hasattr(kind, name) or not is_traced and not hasattr(like(x), name):
                 raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
             if name == "__class__":
                 return kind
@@ -144,11 +173,16 @@ class Objects:
                 return ATTRIBUTES[name](self.trace, x)
             if name in METHODS:
                 return TracedMethod(METHODS[name], x, name)
+            if name in ("__doc__", "__module__"):
+                return getattr(kind, name)
             raise BadInput(
                 f".{name} of a {kind.__name__} cannot be compiled; use it outside of the compiled function, or in mo.callback"
             )
-        if isinstance(x, Sequence) and x.bounds and name in ("start", "stop", "step"):
-            return x.bounds[("start", "stop", "step").index(name)]
+        x = self.trace.arrays.inside(x)
+        if is_of_numbers(getattr(x, "__self__", x) if type(x) is super else x):
+            found = self.trace.arrays.attribute(x, name)
+            if found is not NotImplemented:
+                return found
         if isinstance(x, (types.ModuleType, type)):
             if isinstance(x, type):
                 return self.of_class(x, name)
@@ -156,7 +190,7 @@ class Objects:
             if assigned is not UNBOUND:
                 return assigned
             if name not in x.__dict__ and not hasattr(x, name):
-                self.trace.outside.miss(x.__dict__, name)
+                self.trace.outside.miss(self.trace, x.__dict__, name)
             found = getattr(x, name)
             if isinstance(x, types.ModuleType) and (x.__name__ or "").partition(".")[0] not in LIBRARIES:
                 return self.trace.outside.read(self.trace, x.__dict__, name, found)
@@ -169,7 +203,7 @@ class Objects:
                 text = f"'{kind_of(x)}' object has no attribute '{name}'"
                 found = self.trace.expressions.settled(own, name, AttributeError, text)
                 return self.trace.outside.read(self.trace, own, name, found)
-            self.trace.outside.miss(own, name)
+            self.trace.outside.miss(self.trace, own, name)
         if name == "__dict__":
             take_dict(self.trace, x)
             if self.trace.outside.is_outside(x):
@@ -203,9 +237,9 @@ class Objects:
                 )
         elif isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x):
             if name not in Slots(x):
-                self.trace.outside.miss(Slots(x), name)
+                self.trace.outside.miss(self.trace, Slots(x), name)
         elif isinstance(held, dict) and self.trace.outside.is_outside(x):
-            self.trace.outside.miss(held, name)  # guards that no attribute of the object hides the class's
+            self.trace.outside.miss(self.trace, held, name)  # guards that no attribute of the object hides the class's
         if isinstance(static, property) and static.fget is not None:
             return self.trace.call(static.fget, x)
         if isinstance(static, functools.cached_property):
@@ -225,7 +259,7 @@ class Objects:
 
     def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
         found = self.trace.call(static.func, x)
-        if not self.trace.outside.is_outside(x):
+        if id(x) in self.trace.made and not self.trace.outside.is_outside(x):
             self.trace.touch(x)
             x.__dict__[name] = found
         return found
@@ -258,8 +292,8 @@ class Objects:
             if name in ("real", "imag", "flat"):
                 self.trace.call(operator.setitem, self.attribute(x, name), ..., value)
                 return
-            if name == "shape":
-                raise BadInput("compiled code cannot set the shape of an array; use reshape")
+            if name == "shape" and isinstance(x, Array):
+                return self.set_shape(x, value)
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             if not hasattr(like(x), name):
@@ -289,6 +323,9 @@ class Objects:
         setter = type(x).__setattr__
         if isinstance(setter, types.FunctionType) and not dataclasses.is_dataclass(x):
             self.trace.calls.call_function(setter, (x, name, value), {})
+            return
+        if is_traced_array(x):
+            self.trace.arrays.set_attribute(x, name, value)
             return
         if not is_instance(x) and not has_dict(x):
             if static is None:

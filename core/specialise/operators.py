@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..values.array_classes import is_subclass_array
 from ..values.items import entries_of, items_of
 from .arguments import has_traced
 from .containers import CONTAINERS
@@ -18,6 +19,7 @@ from .identity import has_choice, identical
 from .instances import has_array, is_instance
 from .surface.operators import UFUNCS
 from .traced import Array, Scalar, Traced
+from .ufunc_protocol import OF_SCALARS
 
 _BINARY = {
     getattr(operator, name if name not in ("and", "or") else name + "_"): (f"__{name}__", f"__r{name}__")
@@ -50,8 +52,7 @@ _OF_CONTAINERS = OPERATORS | {
     max,
     min,
 }
-_OF_SCALARS = -1000000.0
-"""``__array_priority__`` of NumPy's numbers, and of objects that do not define it."""
+_UFUNCS = {**UFUNCS, operator.matmul: np.matmul}
 
 
 class Operators:
@@ -66,12 +67,20 @@ class Operators:
             return True
         if type(function) is not types.BuiltinFunctionType or function not in OPERATORS:
             return False
-        return any(not isinstance(x, Traced) and is_instance(x) and type(x).__module__ != "numpy" for x in args)
+        return any(
+            not isinstance(x, Traced) and is_instance(x) and (type(x).__module__ != "numpy" or is_subclass_array(x))
+            for x in args
+        )
 
     def call(self, function: Any, args: Any) -> Any:
         """Apply an operator that a class or a Python container may define."""
         if function in _UNARY:
             method = getattr(type(args[0]), _UNARY[function], None)
+            if is_subclass_array(args[0]):
+                own = self.trace.arrays.own(args[0], _UNARY[function])
+                return (
+                    self.trace.arrays.operator(args[0], _UNARY[function], ()) if own is None else self.trace.call(own)
+                )
             return (
                 self.trace.call(method, *args)
                 if isinstance(method, types.FunctionType)
@@ -80,7 +89,12 @@ class Operators:
         a, b = args
         if function in _IN_PLACE:
             plain, name = _IN_PLACE[function]
+            if is_subclass_array(a):
+                own = self.trace.arrays.own(a, name)
+                return self.trace.arrays.operator(a, name, (b,)) if own is None else self.trace.call(own, b)
             if isinstance(a, Array):
+                if is_subclass_array(b):
+                    return self.trace.call(_UFUNCS[plain], a, b, out=(a,))
                 if has_array(b) and not _defers(a, b) and not hasattr(type(b), "__array_ufunc__"):
                     return self.trace.call(function, a, self.trace.call(np.asarray, b))
                 raise BadInput(
@@ -96,18 +110,25 @@ class Operators:
             return self.trace.call(plain, a, b)
         names = _BINARY.get(function) or _COMPARISONS[function]
         order = [(a, b, names[0]), (b, a, names[1])]
-        if _is_first(type(b), type(a), names[1], function in _COMPARISONS):
+        if _is_first(type(b), np.ndarray if isinstance(a, Array) else type(a), names[1], function in _COMPARISONS):
             order.reverse()
         for x, y, name in order:
             if isinstance(x, Traced) and is_instance(y):
                 found = self.with_numpys(function, x, y, a is x)
                 if found is not NotImplemented:
                     return found
-            method = getattr(type(x), name, None)
-            if isinstance(method, types.FunctionType) and not isinstance(x, Traced):
-                found = self.trace.call(method, x, y)
+            method, is_negated = getattr(type(x), name, None), False
+            if name == "__ne__" and method is object.__ne__:  # it negates __eq__
+                method, is_negated = type(x).__eq__, True
+            if is_subclass_array(x):
+                own = self.trace.arrays.own(x, name)
+                found = self.trace.arrays.operator(x, name, (y,)) if own is None else self.trace.call(own, y)
                 if found is not NotImplemented:
                     return found
+            elif isinstance(method, types.FunctionType) and not isinstance(x, Traced):
+                found = self.trace.call(method, x, y)
+                if found is not NotImplemented:
+                    return self.trace.call(operator.not_, self.trace.expressions.truth(found)) if is_negated else found
         if any(isinstance(x, Traced) for x in args):
             plain = [as_number(x, other) for x, other in ((a, b), (b, a))]
             if plain[0] is not a or plain[1] is not b:
@@ -133,7 +154,7 @@ class Operators:
             other = as_number(y, x)
             return self.trace.call(function, *((x, other) if is_left else (other, x)))
         if hasattr(type(y), "__array_ufunc__"):
-            ufunc = np.matmul if function is operator.matmul else UFUNCS[function]
+            ufunc = _UFUNCS[function]
             return self.trace.call(ufunc, *((x, y) if is_left else (y, x)))
         if has_array(y):
             other = self.trace.call(np.asarray, y)
@@ -186,4 +207,4 @@ def _defers(x: Traced, y: Any) -> bool:
     """Whether NumPy's number or array ``x`` leaves an operator to the class of ``y``."""
     if hasattr(type(y), "__array_ufunc__"):
         return type(y).__array_ufunc__ is None
-    return getattr(y, "__array_priority__", _OF_SCALARS) > (0.0 if isinstance(x, Array) else _OF_SCALARS)
+    return getattr(y, "__array_priority__", OF_SCALARS) > (0.0 if isinstance(x, Array) else OF_SCALARS)

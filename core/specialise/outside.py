@@ -1,4 +1,4 @@
-"""What a program reads from outside: globals, closures, and the objects and containers in them.
+"""Reads from outside of the program: globals, closures, and the objects and containers in them.
 
 An array found there becomes a hidden input, which every call reads again from its place.  Everything else is a
 compile-time constant, with a guard that checks at each call that it is still there.
@@ -18,9 +18,14 @@ import numpy as np
 from ..errors import ENGINE, BadInput
 from ..faults import kind_of
 from ..source.definitions import is_of_library
+from ..values.array_classes import ARRAY, array_in, is_subclass_array, is_traced_array
+from ..values.attributes import has_dict
+from ..values.holders import blank
 from ..values.items import item_of
-from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_unchanged
-from .instances import Slots, held_by_instance, is_instance
+from .arguments import type_of
+from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_equal_in_form, is_unchanged
+from .instances import Slots, held_by_instance, hold, is_instance
+from .keys import fixed
 from .outside_variables import Variables
 from .state import content, put
 from .traced import Traced
@@ -68,6 +73,19 @@ class Source:
             return False
 
 
+class ArrayOfClass(Source):
+    """A place that holds an array of a class derived from ``ndarray``; its plain array is the input."""
+
+    def __init__(self, holder: Any, key: Any, found: Any) -> None:
+        super().__init__(holder, key, array_in(found))
+
+    def read(self) -> Any:
+        found = super().read()
+        if not is_subclass_array(found):
+            raise LookupError(self.key)
+        return array_in(found)
+
+
 class Varying(BaseException):
     """The program must be traced again, with numbers that it changes outside as inputs: their places."""
 
@@ -88,6 +106,27 @@ class Alike(Source):
             return self.read() is self.first.read()
         except (LookupError, ValueError):
             return False
+
+
+class EqualInForm(Source):
+    """The guard of an object that each run of the program replaces: another one may be there that holds the same."""
+
+    def holds(self) -> bool:
+        try:
+            return is_equal_in_form(self.read(), self.found, set())
+        except (LookupError, ValueError):
+            return False
+
+
+class Present(Source):
+    """The guard of a key or attribute that the program only overwrites: it is there, with any value."""
+
+    def holds(self) -> bool:
+        try:
+            self.read()
+        except (LookupError, ValueError):
+            return False
+        return True
 
 
 class Code(Source):
@@ -118,11 +157,15 @@ class Outside:
         self.attributes: dict[type, Any] = {}
         self.static: dict[int, Any] = {}
         self.has_containers = False
-        self.is_compared = False  # by ``is``, with an object of the program
+        self.compared: set[int] = set()  # the ids of objects that are compared by ``is`` with those of the program
         self.entered: dict[int, Any] = {}  # outside holders being differentiated through copies
         self.variables = Variables()
+        self.arrays_of_classes: dict[int, tuple[Any, Any]] = {}  # with the program's objects for them
+        self.own: dict[int, Any] = {}  # the arrays of classes, by the program's objects
         self.locks = 0  # how many the program holds
         self.varying: set[Any] = set()  # the places of numbers that the program changes
+        self.replaced: list[tuple[Any, ...]] = []  # the changed places of outside holders
+        self.kept: set[tuple[int, Any]] = set()  # the changed places whose old values are part of the new ones
         self.changed: dict[int, tuple[Any, Any, Any]] = {}
         """Outside holders that the program changes, with their contents before, as found and as the program's values."""
 
@@ -148,9 +191,12 @@ class Outside:
             if source.holder is not holder or source.key != key:
                 self.guards.setdefault(_place(holder, key), Alike(holder, key, source))
             return array
+        key = fixed(trace, key)
         place = _place(holder, key)
         if place not in self.guards:
             self.guards[place] = Source(holder, key, x)
+        if is_subclass_array(x) and not is_traced_array(x):
+            return self.array_of_class(trace, holder, key, x)
         self.note_bound(x)
         if not isinstance(x, (*_SETTLED, *NUMBERS)):
             if id(x) in self.entered:
@@ -160,6 +206,27 @@ class Outside:
                 )
             self.note(x)
         return x
+
+    def array_of_class(self, trace: Any, holder: Any, key: Any, x: Any) -> Any:
+        """Return the program's object for an array of a class derived from ``ndarray``."""
+        if id(x) not in self.arrays_of_classes:
+            source = ArrayOfClass(holder, key, x)
+            if type_of(source.found) is None:
+                return x
+            made = blank(type(x))
+            self.arrays_of_classes[id(x)] = x, made
+            self.own[id(made)] = x
+            self.inputs[id(x)] = source, trace.hidden(source.found)
+            held = vars(x) if has_dict(x) else {}
+            self.note(held)
+            self.read_whole(held)
+            hold(made, {ARRAY: self.inputs[id(x)][1], **{k: self.read(trace, held, k, e) for k, e in held.items()}})
+            trace.note_made(made, None)
+            trace.tied[id(made)] = (
+                made,
+                f"compiled code changes an attribute of a {kind_of(x)} from outside; pass it as an argument",
+            )
+        return self.arrays_of_classes[id(x)][1]
 
     def note(self, x: Any) -> None:
         """Note a container or an object of outside."""
@@ -181,10 +248,18 @@ class Outside:
             if function.__defaults__:
                 self.guards["defaults", id(function)] = Code(function, "__defaults__")
 
-    def miss(self, holder: Any, key: Any) -> None:
+    def find(self, trace: Any, holder: Any, key: Any) -> None:
+        """Guard that a dict, or an object, has a key, whatever it holds there."""
+        before = self.before(holder)
+        if before is None or key in before:
+            key = fixed(trace, key)
+            self.guards.setdefault(("present", id(holder), key), Present(holder, key, None))
+
+    def miss(self, trace: Any, holder: Any, key: Any) -> None:
         """Guard that a dict, or an object's slots, does not have a key."""
         before = self.before(holder)
         if before is None or key not in before:
+            key = fixed(trace, key)
             self.guards.setdefault(("absent", id(holder), key), Absent(holder, key))
 
     def before(self, holder: Any) -> Any:
@@ -269,6 +344,10 @@ class Outside:
                 "argument, and hold the lock around the call"
             )
 
+    def keep(self, holder: Any, key: Any) -> None:
+        """Note that a value which replaces the one at ``holder[key]`` is made of it, or may be it."""
+        self.kept.add((id(holder), key))
+
     def changes(self, trace: Any) -> list[tuple[Any, Any, Any]]:
         """Return the changed holders with their contents before and after; guard what the changes replace."""
         found = []
@@ -279,7 +358,11 @@ class Outside:
                 for key, x in before.items():
                     place = slots if isinstance(holder, dict) or key in slots else Slots(holder)
                     if key not in after or after[key] is not inside[key]:
-                        self.read(trace, place, key, x)
+                        self.replaced.append(_place(place, fixed(trace, key)))
+                        if key in after and (id(holder), key) not in self.kept and type(x) not in VARYING:
+                            self.find(trace, place, key)
+                        else:
+                            self.read(trace, place, key, x)
                         if key in after and type(x) in VARYING:
                             self.varying.add(_identity(place, key))
             found.append((holder, inside, after))
@@ -289,6 +372,17 @@ class Outside:
         if trace.varying is not None and not self.varying <= trace.varying:
             raise Varying(frozenset(self.varying | trace.varying))
         return found
+
+    def loosen(self, kept: set[int]) -> None:
+        """Let objects that each run replaces be compared by what they hold; ``kept`` are those in the program's results.
+
+        The program may depend on such an object's identity only if it compares, changes or returns it.
+        """
+        for place in self.replaced:
+            guard = self.guards.get(place)
+            if type(guard) is Source and is_instance(guard.found):
+                if id(guard.found) not in (kept | self.compared | self.changed.keys()):
+                    self.guards[place] = EqualInForm(guard.holder, guard.key, guard.found)
 
     def restore(self) -> None:
         """Give the outside holders that were changed while tracing their contents back."""

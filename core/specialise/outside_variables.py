@@ -64,7 +64,7 @@ class Variables:
             try:
                 content: Any = _content(holder, key)
             except (LookupError, ValueError):
-                trace.outside.miss(vars(holder) if isinstance(holder, type) else holder, key)
+                trace.outside.miss(trace, vars(holder) if isinstance(holder, type) else holder, key)
             else:
                 known.found = content
                 place = None if isinstance(holder, types.CellType) else key

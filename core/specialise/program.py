@@ -23,6 +23,7 @@ from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
 from .arguments import traced_leaf, type_of
+from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
 from .calls import Calls
@@ -69,6 +70,7 @@ class Interpreter(Branches):
         "uninterpreted": Uninterpreted,
         "objects": Objects,
         "containers": Containers,
+        "arrays": ArraySubclasses,
     }
     """The parts of the interpreter.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
 
@@ -84,6 +86,7 @@ class Interpreter(Branches):
     uninterpreted: Uninterpreted
     objects: Objects
     containers: Containers
+    arrays: ArraySubclasses
 
     def __init__(self, is_numbered: bool = False) -> None:
         for name, part in self.components.items():
@@ -98,6 +101,9 @@ class Interpreter(Branches):
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.called_back: dict[int, Any] = {}
+        self.tests_of_choices: dict[
+            Value, Any
+        ] = {}  # for a test of which of two options a choice is: the number that tells
         self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []
@@ -126,6 +132,8 @@ class Interpreter(Branches):
         self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
+        self.checked = set()
+        self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = False
         self.may_choose = False
@@ -442,7 +450,8 @@ def _traced(
     shown = {*places, *results.arrays.shown}
     given = [*((place[p], x, originals[trace.positions[p]]) for p, x in arrays),
              *((i, x, s.found) for i, (s, x) in enumerate(hidden, len(kept)) if isinstance(x, Array))]  # fmt: skip
-    has_one_memory = not (written or updates or trace.differentiates or trace.outside.is_compared)
+    trace.outside.loosen(results.constants)
+    has_one_memory = not (written or updates or trace.differentiates or trace.outside.compared)
     return Program(
         function,
         kept,

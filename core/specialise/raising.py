@@ -125,7 +125,6 @@ class Raising(Trace):
         return True
 
     def sees(self, kind: type) -> bool:
-        """Whether a surrounding ``try`` sees exceptions of a class."""
         return any(sees(kind) for sees in self.tries)
 
     def chain(self, error: BaseException) -> None:
@@ -151,6 +150,11 @@ class Raising(Trace):
             self.open_guard(self.value(raised.condition), True, None, raised)
         else:
             self.end_if(raised)
+
+    def throw_one_of(self, condition: Any, which: Any, errors: list[Exception]) -> None:
+        for error in errors:
+            self.chain(error)
+        self.throw(Raised(condition, which if len(errors) > 1 else 0, [*errors]))
 
     def end_if(self, raised: Raised) -> None:
         """End the program at run time if it has raised."""

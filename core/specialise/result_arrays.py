@@ -1,4 +1,4 @@
-"""What each array of a result is: an argument, a view of one, a new array, or one of several.
+"""Decides for each array of a result whether it is an argument, a view of one, a new array, or one of several.
 
 A program returns numbers and new arrays.  An array that shares memory with an argument, or with another array of the
 result, is made from these after each run by NumPy: a view of the argument itself, at the indices that the program has

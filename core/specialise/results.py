@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 import gc
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
-from ..values.attributes import has_dict
-from ..values.holders import blank
-from ..values.items import base_of, count_of, entries_of, items_of
+from ..values.array_classes import ARRAY, as_class, is_array_class, put
+from ..values.attributes import attributes, has_dict
+from ..values.holders import blank, layout_of_class
+from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
 from .forms import of_entries
@@ -23,9 +26,9 @@ from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .iterators import Iterator as Unfinished
 from .python_functions import python_function
+from .range_in_python import Range
 from .result_arrays import ResultArrays
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
-from .sequences import Sequence as Walkable
 from .traced import Array, Trace, Traced
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
@@ -35,7 +38,7 @@ Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 class Results:
     """Collects the ``values`` that a program returns, and plans how Python objects are built from them."""
 
-    def __init__(self, trace: Trace, parameters: Sequence[Value], made: dict[int, Any]) -> None:
+    def __init__(self, trace: Any, parameters: Sequence[Value], made: dict[int, Any]) -> None:
         self.trace = trace
         self.values: list[Value] = []
         self.place = {p: i for i, p in enumerate(parameters)}
@@ -46,6 +49,7 @@ class Results:
         self.knows_objects = False
         self.gives_numbers = False  # whether the result contains a number of the arguments
         self.outside: dict[int, Any] = {}  # the outside holders that the program changes
+        self.constants: set[int] = set()  # the objects that are results as they are
         self.changes: list[tuple[Any, Any, Any]] = []  # each with its contents before and after
         self.shared: dict[int, _Shared] = {}  # lists, dicts and objects in two places of the result
 
@@ -58,7 +62,11 @@ class Results:
         if isinstance(x, Traced):
             return self.leaf(x)
         if id(x) in self.outside:
+            self.constants.add(id(x))
             return lambda results, leaves, objects: x
+        if id(x) in self.trace.outside.own:
+            own = self.trace.outside.own[id(x)]
+            return lambda results, leaves, objects: own
         if id(x) in self.given:
             number = self.given[id(x)]
             self.knows_objects = True
@@ -89,6 +97,7 @@ class Results:
             elif not isinstance(x, tuple):
                 continue
             waiting += _parts(x).values()
+            waiting += filter(_is_object, items_of(x)) if isinstance(x, dict) else ()
         self.refuse_names_on_a_path(seen)
         return self.plan(y)
 
@@ -105,15 +114,23 @@ class Results:
                     )
 
     def plan_of_holder(self, x: Any) -> Plan:
+        if isinstance(x, (list, tuple)) and type(x) not in (list, tuple):
+            return self.plan_of_sequence(x)
         if isinstance(x, (list, tuple)):
             parts = [self.plan(e) for e in items_of(x)]
-            kind: Any = getattr(type(x), "_make", type(x))
+            kind: Any = type(x)
             return lambda results, leaves, objects: kind([p(results, leaves, objects) for p in parts])
         if isinstance(x, dict):
             self.trace.refuse_unknown_entries(x)  # type: ignore[attr-defined]
         if type(x) is dict:
             entries = {k: self.plan(e) for k, e in entries_of(x)}
-            return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+            keys = self.plans_of_keys(entries)
+            if keys is None:
+                return lambda results, leaves, objects: {k: p(results, leaves, objects) for k, p in entries.items()}
+            both = list(zip(keys, entries.values()))
+            return lambda results, leaves, objects: {
+                k(results, leaves, objects): p(results, leaves, objects) for k, p in both
+            }
         if isinstance(x, dict):
             return self.plan_of_dict(x)
         if isinstance(x, deque):
@@ -123,18 +140,20 @@ class Results:
             parts = [self.plan(e) for e in items_of(x)]
             collection = type(x)
             return lambda results, leaves, objects: collection([p(results, leaves, objects) for p in parts])
-        if isinstance(x, slice):
+        if isinstance(x, (slice, Range)):
             bounds = [self.plan(e) for e in (x.start, x.stop, x.step)]
-            return lambda results, leaves, objects: slice(*(p(results, leaves, objects) for p in bounds))
+            of_bounds: Any = slice if isinstance(x, slice) else range
+            return lambda results, leaves, objects: of_bounds(*(p(results, leaves, objects) for p in bounds))
         if isinstance(x, BaseException) and _holds_traced(x.args, set()):
             raise BadInput("compiled code returns an exception that holds numbers; return the numbers themselves")
-        if isinstance(x, (Walkable, Text)):
+        if isinstance(x, Text):
             raise BadInput(
                 f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling; return the numbers"
             )
         if isinstance(x, Closure):
             x = python_function(x)
-        if is_instance(x) and (self.trace.made_in(x) is not None or _holds_traced(x, set())):  # type: ignore[attr-defined]
+        is_made = id(x) in self.trace.made and layout_of_class(type(x)) is object  # type: ignore[attr-defined]
+        if is_instance(x) and (is_made or _holds_traced(x, set())):
             return self.instance(x)
         if isinstance(x, Unfinished):
             raise BadInput("compiled code returns an iterator; return a list of its items")
@@ -148,23 +167,46 @@ class Results:
             raise BadInput(
                 f"compiled code returns a {kind_of(x)}, which holds numbers or functions of the program; return these themselves"
             )
+        self.constants.add(id(x))
         return lambda results, leaves, objects: x
 
     def plan_of_choice(self, x: Choice) -> Plan:
         which, options = self.plan(x.which), [self.plan(o) for o in x.options]
         return lambda results, leaves, objects: options[which(results, leaves, objects)](results, leaves, objects)
 
+    def plan_of_sequence(self, x: Any) -> Plan:
+        """Return how a list or tuple of a subclass is made: without running methods of the class."""
+        parts, kind = [self.plan(e) for e in items_of(x)], type(x)
+        named = [(name, self.plan(e)) for name, e in attributes(x)]
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            items = [p(results, leaves, objects) for p in parts]
+            made: Any = tuple.__new__(kind, items) if issubclass(kind, tuple) else blank(kind)
+            if isinstance(made, list):
+                list.extend(made, items)
+            for name, plan in named:
+                object.__setattr__(made, name, plan(results, leaves, objects))
+            return made
+
+        return build
+
+    def plans_of_keys(self, keys: Iterable[Any]) -> list[Plan] | None:
+        """Return how the keys of a dict are made; None if they are constants."""
+        return [self.plan(k) for k in keys] if any(map(_is_object, keys)) else None
+
     def plan_of_dict(self, x: Any) -> Plan:
         """Return how a dict of a subclass is made."""
         entries = {k: self.plan(e) for k, e in entries_of(x)}
+        keys = self.plans_of_keys(entries)
         form = of_entries(x, {})
         if isinstance(x, defaultdict):
             form.default_factory = python_function(x.default_factory)
-        attributes = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
+        named = {k: self.plan(e) for k, e in vars(x).items()} if has_dict(x) else {}
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
-            made = of_entries(form, {k: p(results, leaves, objects) for k, p in entries.items()})
-            for name, plan in attributes.items():
+            names = entries if keys is None else [k(results, leaves, objects) for k in keys]
+            made = of_entries(form, {k: p(results, leaves, objects) for k, p in zip(names, entries.values())})
+            for name, plan in named.items():
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
 
@@ -188,16 +230,23 @@ class Results:
         return len(self.values) - 1
 
     def instance(self, x: Any) -> Plan:
-        attributes = {k: self.plan(e) for k, e in _parts(x).items()}
+        named = {k: self.plan(e) for k, e in _parts(x).items()}
         kind = type(x)
 
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
             made = blank(kind)
-            for name, plan in attributes.items():
+            for name, plan in named.items():
                 object.__setattr__(made, name, plan(results, leaves, objects))
             return made
 
-        return build
+        def build_array(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            parts = {name: plan(results, leaves, objects) for name, plan in named.items()}
+            made = as_class(np.asarray(parts.pop(ARRAY)), kind)
+            for name, part in parts.items():
+                put(made, name, part)
+            return made
+
+        return build_array if is_array_class(kind) else build
 
     def note_changes(self, changes: list[tuple[Any, Any, Any]]) -> None:
         """Note the outside holders that the program changes: they keep their identity in the results."""
@@ -226,10 +275,9 @@ class Results:
                 )
             if id(x) in trace.disordered:
                 trace.refuse_unknown_entries(x)
-            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
-            gone = [k for k in before if k not in after]
-            if changed or gone:
-                found.append((Itself(x), _update(type(x), changed, gone, self.order(x, before, changed))))
+            update = self.update(x, before, after)
+            if update is not None:
+                found.append((Itself(x), update))
         for number, x in self.made.items():
             before, after = self.before[number], _parts(x)
             if before == {} == after:
@@ -240,22 +288,33 @@ class Results:
                     f"whether an argument has the attribute {late} depends on a condition that is not known while compiling; set it on both "
                     "paths"
                 )
-            if isinstance(x, dict) and (late is not None or list(before) != list(after) or id(x) in trace.disordered):
+            is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
+            if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
-            changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
-            gone = [k for k in before if k not in after]
-            if changed or gone or isinstance(x, dict) and list(before) != list(after):
+            update = self.update(x, before, after, isinstance(x, dict) and is_reordered)
+            if update is not None:
                 self.knows_objects = True
-                found.append((number, _update(type(x), changed, gone, self.order(x, before, changed))))
+                found.append((number, update))
         return found
 
-    def order(self, x: Any, before: dict[Any, Any], changed: dict[Any, Plan]) -> list[Any]:
+    def update(
+        self, x: Any, before: dict[Any, Any], after: dict[Any, Any], is_reordered: bool = False
+    ) -> Callable[..., None] | None:
+        """Return what makes the program's changes in a list, dict or object; None if there are none."""
+        changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
+        gone = [k for k in before if k not in after]
+        if not (changed or gone or is_reordered):
+            return None
+        keys = {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
+        return _update(type(x), changed, gone, self.order(x, before), keys)
+
+    def order(self, x: Any, before: dict[Any, Any]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
         if not isinstance(x, dict):
             return []
         keys = list(items_of(x))
         kept = [k for k in before if dict.__contains__(x, k)]
-        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if a != b), len(kept))
+        start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if not is_same_key(a, b)), len(kept))
         return keys[start:] if start < len(kept) else []
 
 
@@ -289,7 +348,11 @@ class Itself:
         self.x = x
 
 
-def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any]) -> Callable[..., None]:
+def _update(
+    kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any], keys: dict[Any, Plan]
+) -> Callable[..., None]:
+    """Return what changes a list, a dict or an object; ``keys`` tells how keys of a dict are made that are no constants."""
+
     def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
         if issubclass(kind, list):
             if gone:
@@ -302,7 +365,8 @@ def _update(kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[A
             for k in gone:
                 base.__delitem__(x, k)
             for k, plan in changed.items():
-                base.__setitem__(x, k, plan(results, leaves, objects))
+                key = keys[k](results, leaves, objects) if k in keys else k
+                base.__setitem__(x, key, plan(results, leaves, objects))
             for k in order:
                 base.__setitem__(x, k, base.pop(x, k))
         else:
@@ -324,6 +388,11 @@ def _parts(x: Any) -> dict[Any, Any]:
     return {} if held is None or not isinstance(held[0], tuple) else dict(zip(held[0][1:], held[1]))
 
 
+def _is_object(key: Any) -> bool:
+    """Whether a key is, or contains, an object of a class in Python."""
+    return any(map(_is_object, items_of(key))) if isinstance(key, (tuple, frozenset)) else is_instance(key)
+
+
 def _holds_traced(x: Any, seen: set[int]) -> bool:
     if isinstance(x, (Traced, Choice, Closure)):
         return True
@@ -333,7 +402,7 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
     if isinstance(x, (list, tuple, deque)):
         return any(_holds_traced(e, seen) for e in items_of(x))
     if isinstance(x, dict):
-        return any(_holds_traced(e, seen) for _, e in entries_of(x))
+        return any(_holds_traced(e, seen) for entry in entries_of(x) for e in entry)
     if isinstance(x, Iterator):
         return True
     if isinstance(x, functools.partial):

@@ -25,6 +25,8 @@ class Scope:
     def __init__(self, local: frozenset[str], parent: Scope | None, function: FunctionType | None, name: str) -> None:
         self.vars: dict[str, Any] = {}
         self.local = local
+        self.callee: FunctionType | Closure | None = function  # None: a comprehension
+        self.is_comprehension = False
         self.parent = parent
         self.name = name
         self.own_name = name  # in tracebacks

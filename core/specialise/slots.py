@@ -82,7 +82,7 @@ class Slot:
 
 @dataclass
 class Lesson:
-    """What an interpretation of a loop has found: how it was written, and the places that it carries."""
+    """The findings of one interpretation of a loop: how it was written, and the places that it carries."""
 
     node: Any
     way: str = ""  # how the loop was written: "loop", "peeled" or "unrolled"

@@ -1,4 +1,4 @@
-"""What a region of a program changes: variables, arrays, lists, dicts, attributes of objects.
+"""Changes made by a region of a program: variables, arrays, lists, dicts, attributes of objects.
 
 Everything mutable is a *holder*: the dict of a scope's variables, a ``Storage``, a list, a dict, a set, an object with
 attributes.  The first change of a holder within a region saves its content, so that a region can be run, its outcome
@@ -7,6 +7,7 @@ recorded, and the state before it restored.
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,9 @@ from ..ir.dynamic import Value
 from ..values.items import entries_of, items_of
 from .instances import held_by_instance, hold
 from .traced import Array, Storage
+
+RAW = (bytearray, array)
+"""Containers of numbers that are known while compiling."""
 
 After = dict[int, tuple[Any, Any]]
 """Holders with their contents after a region, by id."""
@@ -30,6 +34,8 @@ def content(holder: Any) -> Any:
         return list(items_of(holder))
     if isinstance(holder, set):
         return set(items_of(holder))
+    if isinstance(holder, RAW):
+        return list(holder)
     return dict(held_by_instance(holder))
 
 
@@ -57,6 +63,8 @@ def put(holder: Any, held: Any) -> None:
         kind = OrderedDict if isinstance(holder, OrderedDict) else dict  # a subclass may override these methods
         kind.clear(holder)
         kind.update(holder, held)
+    elif isinstance(holder, RAW):
+        holder[:] = type(holder)(held) if isinstance(holder, bytearray) else array(holder.typecode, held)
     elif isinstance(holder, set):
         set.clear(holder)
         set.update(holder, held)

@@ -284,7 +284,7 @@ class StatementsOf:
             for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults)
             if d is not None
         }
-        return Closure(node, self.trace.scope, defaults, by_name)
+        return self.trace.new(Closure(node, self.trace.scope, defaults, by_name))
 
     # Assignment
 

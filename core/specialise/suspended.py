@@ -110,7 +110,9 @@ class Suspended(Iterator):
             frames.clear()
             if isinstance(error, StopIteration) and not isinstance(error, _Returned):
                 raise RuntimeError("generator raised StopIteration") from error
-            raise StopIteration(error.value) if isinstance(error, _Returned) else error from None
+            if isinstance(error, _Returned):
+                raise StopIteration(error.value) from None
+            raise
         finally:
             del trace.scopes[depth - 1 :]
             trace.builder.line, trace.tries = line, tries

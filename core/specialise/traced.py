@@ -90,7 +90,6 @@ class Traced:
     """A number or an array that is known only when the program runs."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
     __array_priority__ = 1000
     type: ArrayType
 
@@ -100,6 +99,11 @@ class Traced:
 
     def __bool__(self) -> bool:
         raise NeedsConcrete(current().value(self), "the truth value of a number")
+
+    def __hash__(self) -> int:
+        if Trace.stack and current().is_hashing:
+            raise NeedsConcrete(current().value(self), "the hash of a number")
+        return object.__hash__(self)
 
     def __index__(self) -> int:
         return current().concrete(self, "the value of an integer")
@@ -171,7 +175,7 @@ class Scalar(Traced):
     __slots__ = ("ir",)
 
     def __new__(cls, ir: Value) -> Scalar:
-        return object.__new__(_class_of(ir.type.dtype, ir.type.weak))
+        return object.__new__(_class_of(ir.type.number))
 
     def __init__(self, ir: Value) -> None:
         self.ir = ir
@@ -182,10 +186,8 @@ class Scalar(Traced):
 
 
 @lru_cache(maxsize=256)
-def _class_of(dtype: Any, weak: bool) -> type[Scalar]:
-    """Return a class with the name that Python's own messages use for the number."""
-    one = dtype.type(0)
-    kind = type(one.item()) if weak or dtype.kind == "b" else type(one)
+def _class_of(kind: Any) -> type[Scalar]:
+    """Return a class with the name that Python's own messages use for a number of class ``kind``."""
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return type(name, (Scalar,), {"__slots__": ()})
 
@@ -228,6 +230,8 @@ class Trace:
     overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
     asked: NeedsConcrete | None = None  # the last number that had to be known
+    is_hashing: bool = False  # whether the hash of a key is being computed, which must be known
+    checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
     level: int = 0  # how many derivatives are taken of the traced code
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
@@ -274,6 +278,14 @@ class Trace:
         """Whether a value is an argument of the program as it was given, or an array from outside of it."""
         return False
 
+    def sees(self, kind: type) -> bool:
+        """Whether a surrounding ``try`` sees exceptions of a class."""
+        raise NotImplementedError
+
+    def throw_one_of(self, condition: Any, which: Any, errors: list[Exception]) -> None:
+        """Raise ``errors[which]`` if the condition holds, so that a ``try`` can catch it."""
+        raise NotImplementedError
+
     def where(self) -> str:
         """Return the user's function, file and line that is being traced."""
         raise NotImplementedError
@@ -289,7 +301,7 @@ def current() -> Trace:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""What functions do on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
+"""Implementations of functions on traced values: ``FUNCTIONS[np.sum](trace, x, axis=0)``, with the function's own signature."""
 
 EFFECTS: set[Any] = set()
 """Functions of ``FUNCTIONS`` that are always recorded; others run while compiling if all arguments are known."""
@@ -322,7 +334,7 @@ def traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 ALWAYS: dict[Any, Callable[..., Any]] = {}
-"""What functions of morula do in a traced program, whatever their arguments: ``ALWAYS[pullback](trace, f, x)``."""
+"""Implementations of morula's own functions, used in every traced program: ``ALWAYS[pullback](trace, f, x)``."""
 
 
 def always_traces(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -372,4 +384,3 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Traced, f"__{_name}__", _binary(getattr(operator, _name))[0])
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Traced, f"__{_name}__", _unary(getattr(operator, _name)))
-Traced.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,14 @@ from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
 from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
+from ..values.array_classes import ARRAY, array_in, is_traced_array
+from ..values.attributes import WithAttributes, attributes
+from ..values.holders import Objects, blank, is_engines_own, kind_of
+from ..values.items import entries_of, items_of
 from ..values.layout import Describe
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
+from .instances import held_by_instance, hold
 from .merging import describe as describe_value
 from .scopes import Choice, Conflict
 from .traced import Array, Trace, Traced
@@ -35,10 +41,11 @@ from .traced import Array, Trace, Traced
 class Pull:
     """The pullback of a function that was differentiated in a program."""
 
-    def __init__(self, trace: Trace, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
+    def __init__(self, trace: Any, f: Any, y: Any, active: list[Value], entered: list[Entered]) -> None:
         self.trace, self.f, self.y, self.active, self.entered = trace, f, y, active, entered
         self.saved: list[Value] = []
-        self.results: list[Value] = []  # their values in the program
+        self.results: list[tuple[Value, Value]] = []  # of the function, with their values in the program
+        self.own: dict[int, Value] = {}  # the function's result by leaf of ``y``: in the program, two may be one value
         self.backward: Function | None = None
         self.is_linear = True  # whether no pullback of the user's own is part of it
 
@@ -53,8 +60,8 @@ class Pull:
         builder = self.trace.builder
         seeds: dict[Value, Value] = {}
         self.seed(self.y, dy, seeds)
-        inexact = [v for v in self.results if v.type is STACK or v.type.is_inexact]
-        given = [seeds.get(v) or builder.zeros(v.type.shape, v.type.dtype) for v in inexact]
+        inexact = [(own, v) for own, v in self.results if v.type is STACK or v.type.is_inexact]
+        given = [seeds.get(own) or builder.zeros(v.type.shape, v.type.dtype) for own, v in inexact]
         assert self.backward is not None
         found = iter(inline(builder, self.backward, [*self.saved, *given]))
         return tuple(x.gradient([next(found) for _ in x.parameters]) for x in self.entered)
@@ -65,6 +72,8 @@ class Pull:
             return
         if y is None:
             raise result_is_none()
+        if is_traced_array(y):
+            y, dy = array_in(y), self.trace.arrays.plain(dy)
         if isinstance(y, Conflict):
             y.refuse()
         if type(y) is Choice:
@@ -75,6 +84,9 @@ class Pull:
                     "ambiguous; return one kind of value"
                 )
             y, dy = y.options, dy.options
+        if type(y) is WithAttributes:
+            self.seed(y.container, dy, seeds)
+            y, dy = SimpleNamespace(**y.attributes), SimpleNamespace(**dict(attributes(dy)))
         if isinstance(y, (list, tuple)):
             if not isinstance(dy, (list, tuple)) or len(dy) != len(y):
                 raise BadInput(f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too")
@@ -87,11 +99,19 @@ class Pull:
                 )
             for key, de in dy.items():
                 self.seed(y[key], de, seeds)
+        elif type(y) is SimpleNamespace:
+            given_parts = dy if isinstance(dy, dict) else dict(attributes(dy))
+            for name, e in vars(y).items():
+                self.seed(e, given_parts.get(name), seeds)
         elif isinstance(y, Traced) and y.type.is_inexact:
-            value, builder = self.trace.value(y), self.trace.builder
+            value, builder = self.own[id(y)], self.trace.builder
             g = self.trace.value(dy)
             g = builder.cast(_of_shape(builder, g, y.type.shape), y.type.dtype)
             seeds[value] = builder.ufunc(np.add, seeds[value], g) if value in seeds else g
+        elif not isinstance(y, Traced) and kind_of(type(y)) is not None and not is_engines_own(type(y)):
+            raise BadInput(
+                f"the result is a {type(y).__name__}, which has no cotangent in compiled code; return its contents as a list or tuple"
+            )
 
 
 def _of_shape(builder: Builder, g: Value, shape: Shape) -> Value:
@@ -135,58 +155,101 @@ def differentiated(
     With ``aux`` the result is a pair whose second part is not differentiated.  Without ``integers`` Python ints in the
     arguments are not differentiated: they remain ints.
     """
-    check_function(f)
-    entered = [Entered(trace, args[i], integers) for i in chosen]
-    _refuse_one_holder_for_two(entered)
-    parameters = [p for e in entered for p in e.parameters]
-    own: dict[int, Any] = {}
-    by_hand = trace.by_hand
-
-    def run() -> tuple[list[Value], Any]:
-        given = list(args)
-        trace.level += 1
-        around, trace.tries_around = trace.tries_around, list(trace.tries)
-        try:
-            for i, e in zip(chosen, entered):
-                given[i] = e.enter()
-                own.update(e.originals)
-            y = _without_views(trace, trace.call(f, *given, **kwargs))
-            if aux and isinstance(y, tuple) and len(y) == 2:
-                y = (y[0], _constant(trace, y[1], own))
-            shown = _shown(y)
-            written = [pair for e in entered for pair in e.changed()]
-        finally:
-            trace.level -= 1
-            trace.tries_around = around
-            for e in entered:
-                e.leave(Restore(own))
-        asked = [trace.value(x) for x in _leaves(shown)]
-        return asked, (y, shown, written)
-
-    made = Captured(trace, getattr(f, "__name__", "f"), parameters, run)
-    arguments = [v for e in entered for v in e.values()]
-    if made.raises:
-        made.settle(inline(trace.builder, made.function, [*arguments, *made.free]))
+    run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen))
+    made = run.made
     trace.differentiates = True
     sweeps = reverse(
         by_rows(products_of_loops(made.function)),
-        [True] * len(parameters) + [False] * len(made.free),
+        run.active,
         trace.target,
         trace.is_strong,
         trace.level > 0,
     )
-    forward = without_custom(sweeps.forward, _is_left_behind)  # an outer derivative passes through it
-    found = inline(trace.builder, forward, [*arguments, *made.free])
+
+    forward, backward = (without_custom(f, run.is_over) for f in (sweeps.forward, sweeps.backward))
+    found = inline(trace.builder, forward, [*run.arguments, *made.free])
     count = len(made.results)
-    made.settle(found[:count])
-    y, shown, written = made.outcome  # type: ignore[misc]
-    _put_back(trace, written)
-    for one in trace.candidates.values():
-        one.restore(own)
-    pull = Pull(trace, f, shown, parameters, entered)
-    pull.is_linear = trace.by_hand == by_hand
-    pull.results, pull.saved, pull.backward = found[:count], found[count:], sweeps.backward
-    return Restore(own)(y), pull
+    own = {id(leaf): value for leaf, value in zip(leaves_of(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
+    y = run.result(found[:count])
+    pull = Pull(trace, f, run.shown, run.parameters, run.entered)
+    pull.is_linear = run.is_linear
+    pull.results, pull.own = list(zip(made.results, found[:count])), own
+    pull.saved, pull.backward = found[count:], backward
+    return y, pull
+
+
+class Run:
+    """A call of a function that is differentiated, traced into a function of its own (``made``)."""
+
+    def __init__(
+        self,
+        trace: Any,
+        f: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        chosen: Sequence[int],
+        aux: bool = False,
+        integers: Sequence[bool | Sequence[bool]] = (),
+    ) -> None:
+        """``integers``: for each chosen argument, whether ints are differentiated, or whether each of them is."""
+        check_function(f)
+        self.trace = trace
+        self.entered = entered = [Entered(trace, args[i], of_ints) for i, of_ints in zip(chosen, integers)]
+        _refuse_one_holder_for_two(entered)
+        self.parameters = [p for e in entered for p in e.parameters]
+        self.own: dict[int, Any] = {}
+        by_hand = trace.by_hand
+
+        def run() -> tuple[list[Value], Any]:
+            given = list(args)
+            trace.level += 1
+            around, trace.tries_around = trace.tries_around, list(trace.tries)
+            try:
+                for i, e in zip(chosen, entered):
+                    given[i] = e.enter()
+                    self.own.update(e.originals)
+                y = _without_views(trace, trace.call(f, *given, **kwargs))
+                if aux and isinstance(y, tuple) and len(y) == 2:
+                    y = (y[0], _constant(trace, y[1], self.own))
+                shown = _shown(y)
+                written = [pair for e in entered for pair in e.changed()]
+            finally:
+                trace.level -= 1
+                trace.tries_around = around
+                for e in entered:
+                    e.leave(Restore(self.own))
+            asked = [trace.value(x) for x in leaves_of(shown)]
+            return asked, (y, shown, written)
+
+        self.made = made = Captured(trace, getattr(f, "__name__", "f"), self.parameters, run)
+        self.arguments = [v for e in entered for v in e.values()]
+        self.active = [True] * len(self.parameters) + [False] * len(made.free)
+        if made.raises:
+            made.settle(inline(trace.builder, made.function, [*self.arguments, *made.free]))
+        self.is_linear = trace.by_hand == by_hand  # whether no pullback of the user's own is part of it
+
+    def is_over(self, op: Operation) -> bool:
+        """Whether a derivative given by hand was for this derivative; those around it differentiate the plain values."""
+        by_level = op.callee is custom and "level" in op.named
+        return _is_left_behind(op) or by_level and op.named["level"].constant > self.trace.level
+
+    def result(self, values: Sequence[Value]) -> Any:
+        """Return the result, with these values of the results of the traced function."""
+        self.settle(values)
+        return self.restored()
+
+    def restored(self) -> Any:
+        """Return the result with the arguments' own arrays and holders in place of their replacements."""
+        return Restore(self.own)(self.y)
+
+    def settle(self, values: Sequence[Value]) -> None:
+        """Use these values: ``y`` is the result then, with the arguments' replacements, and ``shown`` its structure."""
+        trace = self.trace
+        self.made.settle(values)
+        self.y, self.shown, written = self.made.outcome  # type: ignore[misc]
+        _put_back(trace, written)
+        for one in trace.candidates.values():
+            one.restore(self.own)
 
 
 def _refuse_one_holder_for_two(entered: list[Entered]) -> None:
@@ -207,18 +270,35 @@ def _put_back(trace: Any, written: list[tuple[Array, Any]]) -> None:
             trace.call(np.copyto, original, x)
 
 
-def _shown(y: Any) -> Any:
-    """Return a result with new containers and the same entries."""
+def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
+    """Return a result with new containers and the same entries, and with namespaces in place of objects."""
+    objects = {} if objects is None else objects
     if type(y) is Choice:
-        return Choice(y.which, [_shown(o) for o in y.options])
+        return Choice(y.which, [_shown(o, objects) for o in y.options])
+    if isinstance(y, (tuple, list, dict)) and type(y) not in (tuple, list, dict) and (named := attributes(y)):
+        if id(y) not in objects:
+            objects[id(y)] = shown = WithAttributes({} if isinstance(y, dict) else [], {})
+            if isinstance(y, dict):
+                shown.container.update((k, _shown(e, objects)) for k, e in entries_of(y))
+            else:
+                shown.container.extend(_shown(e, objects) for e in items_of(y))
+            shown.attributes.update((name, _shown(e, objects)) for name, e in named)
+        return objects[id(y)]
     if isinstance(y, tuple):
-        return getattr(y, "_make", type(y))([_shown(e) for e in y])
+        return getattr(y, "_make", type(y))([_shown(e, objects) for e in y])
     if isinstance(y, list):
-        return [_shown(e) for e in y]
-    return {k: _shown(e) for k, e in y.items()} if isinstance(y, dict) else y
+        return [_shown(e, objects) for e in y]
+    if isinstance(y, dict):
+        return {k: _shown(e, objects) for k, e in y.items()}
+    if isinstance(y, Traced) or not isinstance(kind_of(type(y)), Objects) or is_engines_own(type(y)):
+        return y
+    if id(y) not in objects:
+        objects[id(y)] = made = SimpleNamespace()
+        vars(made).update((name, _shown(e, objects)) for name, e in attributes(y))
+    return objects[id(y)]
 
 
-def _leaves(y: Any) -> list[Any]:
+def leaves_of(y: Any) -> list[Any]:
     found = Describe(Traced)
     found.describe(_with_options(y))
     return [x for x in found.leaves if isinstance(x, Traced)]
@@ -239,6 +319,10 @@ def _without_views(trace: Any, y: Any) -> Any:
         return Choice(y.which, [_without_views(trace, o) for o in y.options])
     if isinstance(y, Array) and y.view is not None:
         return trace.wrap(trace.value(y))
+    if is_traced_array(y) and array_in(y).view is not None:
+        made = blank(type(y))
+        hold(made, {**held_by_instance(y), ARRAY: _without_views(trace, array_in(y))})
+        return trace.new(made)
     if isinstance(y, tuple):
         parts = [_without_views(trace, e) for e in y]
         return y if all(a is b for a, b in zip(parts, y)) else getattr(y, "_make", type(y))(parts)
@@ -328,6 +412,7 @@ def scalar_and_unit(trace: Any, f: Any, y: Any) -> tuple[Any, Any]:
 
 def unit(trace: Any, f: Any, y: Any) -> Any:
     """Return the cotangent 1 of a real scalar."""
+    y = array_in(y) if is_traced_array(y) else y
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if isinstance(y, Conflict):
         missing = "; is a `return` missing at its end?" if "None" in y.text else ""

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import types
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
-from ..faults import in_words
+from ..faults import in_words, kind_of
 from ..source.definitions import describe
+from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
+from ..values.items import items_of
 from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .containers import CONTAINERS, ON_ENTRIES
 from .generators import STATES, Generators
 from .impure import is_impure, refuse_effects
+from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
+from .keys import hashing
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
@@ -35,6 +41,12 @@ class Uninterpreted:
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
         refuse_effects(function, self.trace.made)
+        array = next((x for x in (bound_to(function), *args, *kwargs.values()) if is_traced_array(x)), None)
+        if array is not None and not _only_holds(function):
+            raise BadInput(
+                f"{describe(function)} of a {kind_of(array)}, a subclass of ndarray, cannot be compiled; pass np.asarray(x), or use "
+                "mo.callback"
+            )
         for x in (bound_to(function), *args, *kwargs.values()):
             if hasattr(type(x), "__next__") and id(x) not in self.trace.made:
                 refuse_next(x)  # the function may take items
@@ -52,7 +64,8 @@ class Uninterpreted:
         before = [content(x) for x in holders]
         self.trace.called.append(function)
         try:
-            found = function(*args, **kwargs)
+            with hashing(self.trace) if not _makes_sets(function) else nullcontext():
+                found = function(*args, **kwargs)
         except NeedsConcrete as error:
             if function is min or function is max:
                 error.args = (f"the order of the lists or tuples that min or max compares; {INSTEAD}",)
@@ -76,15 +89,15 @@ class Uninterpreted:
         finally:
             self.trace.called.pop()
             for x, held in zip(holders, before):
-                self.trace.containers.note_change(x, held)
+                if self.trace.containers.note_change(x, held):
+                    self.check_keys(x)
         self.generators.save(function, args, found)
         if (
             isinstance(found, CONTAINERS)
             and id(found) not in self.trace.made
             and not self.trace.outside.is_outside(found)
         ):
-            if isinstance(found, (dict, set)):
-                self.trace.expressions.refuse_traced_keys(found)
+            self.check_keys(found)
             self.trace.new(found)
         elif hasattr(type(found), "__next__") and not isinstance(found, Iterating) and id(found) not in self.trace.made:
             found = (
@@ -93,8 +106,15 @@ class Uninterpreted:
                 else self.trace.new(found)
             )
         elif isinstance(found, frozenset):
-            self.trace.expressions.refuse_traced_keys(found)
+            self.check_keys(found)
+        elif function is object.__new__ and is_instance(found):
+            self.trace.new(found)
         return found if getattr(function, "__name__", "") in STATES else self.take_in(found)
+
+    def check_keys(self, x: Any) -> None:
+        """Refuse keys of a dict, or elements of a set, that cannot be such in compiled code."""
+        for key in items_of(x) if isinstance(x, (dict, set, frozenset)) else ():
+            self.trace.expressions.key(key, not isinstance(x, dict))
 
     def take_in(self, x: Any) -> Any:
         if type(x) is np.ndarray and x.dtype.kind in "biufc":
@@ -102,6 +122,18 @@ class Uninterpreted:
         if type(x) in (tuple, list) and any(type(e) is np.ndarray for e in x):
             return type(x)(self.take_in(e) for e in x)
         return x
+
+
+def _makes_sets(function: Any) -> bool:
+    """Whether a function puts its arguments into a set, which may hold numbers that are not known while compiling."""
+    return function is set or function is frozenset or isinstance(bound_to(function), (set, frozenset))
+
+
+def _only_holds(function: Any) -> bool:
+    """Whether a call only stores its arguments, or compares their identities."""
+    if isinstance(function, type):
+        return issubclass(function, (tuple, BaseException, super, functools.partial, types.MethodType))
+    return isinstance(bound_to(function), CONTAINERS)
 
 
 def _of_c(function: Any) -> str:

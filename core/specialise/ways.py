@@ -25,6 +25,7 @@ from ..ir.dynamic import Block, Function, Operation, Value, walk
 from ..ir.typed import callback, debug_print
 from ..values.numbers import PROXIES
 from .clocks import Clock
+from .drivers import Driver
 from .state import After
 from .traced import Trace
 
@@ -34,7 +35,7 @@ MOST = 24
 _OPAQUE = (type, ModuleType, ast.AST, Trace, Value, Operation, Block, np.ndarray, np.generic)
 
 _OF_IMPORTS = ("__loader__", "__spec__", "__builtins__")
-"""What the import system puts into a module's namespace; a loader may lead to all that a test runner or a notebook holds."""
+"""Names that the import system sets in a module; a loader may refer to everything that a test runner or notebook holds."""
 
 
 class Fork(BaseException):
@@ -73,11 +74,15 @@ def shows(block: Block) -> bool:
     return any(
         op.callee is debug_print
         or op.callee is callback
-        and not isinstance(op.named["function"].constant, Clock)
+        and _is_shown(op.named["function"].constant)
         or isinstance(op.callee, Function)
         and shows(op.callee.block)
         for op in walk(block)
     )
+
+
+def _is_shown(function: Any) -> bool:
+    return shows(function.function.block) if isinstance(function, Driver) else not isinstance(function, Clock)
 
 
 def reachable(roots: Iterable[Any], afters: list[After]) -> set[int]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, NamedTuple
 
 MISSING = object()
 """Stands for an attribute that does not exist."""
 
 IS_SEQUENCE, IS_MAPPING, IS_ITS_OWN = 1 << 5, 1 << 6, 1 << 22
 """Type flags (``tp_flags``) that determine how a class matches patterns of ``match``."""
+
+
+class WithAttributes(NamedTuple):
+    """A snapshot of a list, tuple or dict of a derived class: the built-in container, and the attributes by name."""
+
+    container: Any
+    attributes: dict[str, Any]
 
 
 def attributes(x: Any) -> list[tuple[str, Any]]:
@@ -65,3 +72,8 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
         if name in cls.__dict__:
             return cls.__dict__[name]
     return MISSING
+
+
+def public_names(x: Any, *names: str) -> list[str]:
+    """Return the names that tab completion shows for an object: ``names`` and those that all objects have."""
+    return sorted([*names, *(name for name in object.__dir__(x) if name.startswith("__") and "morula" not in name)])

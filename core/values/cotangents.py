@@ -25,11 +25,42 @@ def scale_masked(dy: Any, partial: Any) -> Any:
     >>> scale_masked(np.array([0.0, 1.0]), np.array([np.inf, 2.0])).tolist()
     [0.0, 2.0]
     """
-    g = scale(dy, partial)
+    return _masked(scale(dy, partial), dy)
+
+
+def along_masked(t: Any, partial: Any) -> Any:
+    """Return ``t * partial``, a tangent times a slope, masked like ``scale_masked``."""
+    return _masked(t * partial, t)
+
+
+def _masked(g: Any, dy: Any) -> Any:
     if isinstance(g, (np.ndarray, np.generic)) and not np.isfinite(g).all():
         # The result depends on dy also where dy is zero: 0 * dy keeps it for a second derivative.
         g = np.where((dy == 0) & np.isnan(g), 0 * dy, g)
     return g
+
+
+def fit(t: Any, y: Any) -> Any:
+    """Convert a tangent to the form of its value ``y``: shape by broadcasting, real for a real ``y``, the dtype of ``y``.
+
+    >>> fit(1 + 2j, np.zeros(2)).tolist()
+    [1.0, 1.0]
+    """
+    if isinstance(y, np.ndarray):
+        t = np.asarray(t)
+        if t.dtype.kind == "c" and y.dtype.kind != "c":
+            t = t.real
+        t = t if t.shape == y.shape else np.broadcast_to(t, y.shape)
+        return t if t.dtype == y.dtype else t.astype(y.dtype)
+    if isinstance(y, (tuple, list)):
+        return [None if ti is None else fit(ti, yi) for ti, yi in zip(t, y)]
+    if isinstance(t, np.ndarray):
+        t = t[()]
+    if isinstance(t, (complex, np.complexfloating)) and not isinstance(y, (complex, np.complexfloating)):
+        t = t.real
+    if isinstance(y, np.inexact) and not isinstance(y, (float, complex)):
+        return y.dtype.type(t)
+    return t
 
 
 def conform(g: Any, x: Any) -> Any:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ENGINE
+from .array_classes import blank_array, is_array_class
 from .attributes import attributes, dict_of, slot_of
 from .numbers import PASSIVE, Int, is_exact
 
@@ -274,6 +275,11 @@ def _kind_of(cls: type) -> Kind | None:
     return OBJECTS if cls.__dictoffset__ else None
 
 
+def is_engines_own(cls: Any) -> bool:
+    """Return whether instances are values of the engine while it traces a program, which hold no values of the user's."""
+    return hasattr(cls, "__morula_trace__") or (cls.__module__ or "").startswith(ENGINE)
+
+
 BUILT_IN: dict[type, Kind | None] = {
     **dict.fromkeys(PASSIVE),
     **dict.fromkeys((float, complex, Int, np.ndarray, np.float64, np.float32)),
@@ -284,8 +290,12 @@ BUILT_IN: dict[type, Kind | None] = {
 
 def blank(cls: Any) -> Any:
     """Return an instance without attributes; runs neither ``__init__`` nor a ``__new__`` written in Python."""
-    base = next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))  # the class in C that gives it its layout
-    return base.__new__(cls)
+    return blank_array(cls) if is_array_class(cls) else layout_of_class(cls).__new__(cls)
+
+
+def layout_of_class(cls: type) -> Any:
+    """Return the class in C that gives a class its layout."""
+    return next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))
 
 
 def _like(x: Any, base: type) -> Any:

@@ -29,6 +29,16 @@ def item_of(x: Any, key: Any) -> Any:
     return base_of(x).__getitem__(x, key)
 
 
+def is_same_key(a: Any, b: Any) -> bool:
+    """Whether two keys are one entry of a dict; like a dict, call ``==`` only if the hashes are equal."""
+    return a is b or b in {a}
+
+
+def are_in_one_order(a: Iterable[Any], b: Iterable[Any]) -> bool:
+    """Whether the keys of the shorter dict are the first keys of the longer, in the same order."""
+    return all(map(is_same_key, a, b))
+
+
 def count_of(x: Any) -> int:
     """Return how many items a container has."""
     return base_of(x).__len__(x)

@@ -1,12 +1,12 @@
-"""The layout of nested Python values: their numbers and arrays, the *leaves*, apart from what holds them.
+"""The layout of a compiled function's arguments and results: their containers and objects, without the leaves.
 
-``scan`` takes leaves out and gives a key, the same for values that differ in their numbers alone; it runs at every call
-of a compiled function.  ``layout_of`` describes what holds the leaves, and ``build`` puts other leaves in their place: the
-arguments of a program that is being traced, or a result.  Both meet the leaves in the same order.
+``scan`` returns the leaves of a value and its signature, which is equal for values that differ only in their numbers; it
+runs at every call of a compiled function.  ``layout_of`` describes the containers, and ``build`` makes new ones of that
+layout around other leaves: the traced arguments of a program, or its results.  Both list the leaves in the same order.
 
-Leaves are Python's floats, complex numbers and ints, NumPy's numbers, and arrays.  Lists, tuples, named tuples, dicts,
-objects with attributes, bound methods and ``functools.partial`` hold them.  All else is *static*: part of the key by value.
-An object that occurs twice is one object in what is built, too.
+Leaves are Python's floats, complex numbers and ints, NumPy's numbers, and arrays.  They may be nested in lists, tuples,
+named tuples, dicts, objects with attributes, bound methods and ``functools.partial``.  Anything else is *static*: a
+compile-time constant, part of the signature by value.  Sharing is kept: an object that occurs twice is built once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from .array_classes import is_array_class, parts_of, put
 from .attributes import attributes
 from .holders import blank
 from .items import count_of, entries_of, items_of
@@ -34,7 +35,7 @@ NUMBERS_OF_NUMPY = {np.dtype(c).type for c in DTYPES}
 STATIC = {str, bytes, bool, type(None), type, FunctionType, ModuleType, types.BuiltinFunctionType, np.ufunc, range}
 STATIC |= {type(...), type(NotImplemented), np.dtype, type(np.sum)}
 VIEWS = (type({}.values()), type(OrderedDict().values()), types.MappingProxyType)
-"""What has the hash of its identity, but shows a dict that may change."""
+"""Views of dicts: hashable by identity, although the dict may change."""
 
 
 class Static:
@@ -61,7 +62,7 @@ class Unhashable(BadInput):
 
 
 def scan(x: Any, leaf: type | tuple[type, ...] = ()) -> tuple[list[Any], tuple[Any, ...]]:
-    """The leaves of ``x``, each object once, and a key for all else; instances of ``leaf`` are leaves, too.
+    """Return the leaves of ``x``, each object once, and its signature; instances of ``leaf`` are leaves, too.
 
     Raises:
         BadInput: an array of a class or a dtype that cannot be compiled; a static value that has no hash.
@@ -104,7 +105,7 @@ def _scan(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int], leaf:
 
 
 def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int], leaf: Any) -> None:
-    """A value that may hold others."""
+    """Scan a container, an object or a static value."""
     kind = type(x)
     if id(x) in seen:
         key.append(seen[id(x)])
@@ -131,8 +132,9 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
         return tuple(x), list(x.values())
     if kind is MethodType:
         return x.__func__, (x.__self__,)
-    if issubclass(kind, np.ndarray):
-        _refuse_array(x)
+    if is_array_class(kind):
+        parts = parts_of(x)
+        return (0, *parts), list(parts.values())
     if kind is functools.partial:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())
     if isinstance(x, tuple):
@@ -150,7 +152,7 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
 
 
 def has_identity(kind: type) -> bool:
-    """Whether it matters which of several equal instances one is: what cannot change has none."""
+    """Whether instances are distinguished by identity; immutable ones are not."""
     return not issubclass(kind, (tuple, MethodType))
 
 
@@ -160,8 +162,6 @@ def callable_of_morula(kind: type) -> bool:
 
 
 def _refuse_array(x: np.ndarray) -> None:
-    if type(x) is not np.ndarray:
-        raise BadInput(f"compiled code takes plain arrays, not {type(x).__qualname__}: pass np.asarray(x)")
     if not x.dtype.isnative:
         raise BadInput(
             f"compiled code has no arrays of dtype {x.dtype.str}, which is not in native byte order: pass x.astype(x.dtype.type)"
@@ -172,7 +172,7 @@ def _refuse_array(x: np.ndarray) -> None:
 
 
 def _hashable(x: Any) -> Any:
-    """A static value as an entry of a key."""
+    """Return a static value as an entry of a signature."""
     if type(x) is slice:
         return x.start, x.stop, x.step
     if type(x) is set:
@@ -228,19 +228,19 @@ Layout = Hole | Fixed | Again | Holder
 
 
 def layout_of(x: Any, leaf: type | tuple[type, ...] = ()) -> Layout:
-    """What holds the leaves of ``x``; they are numbered in the order of ``scan``."""
+    """Return the layout of ``x``; leaves are numbered in the order of ``scan``."""
     return Describe(leaf).describe(x)
 
 
 def objects_of(x: Any) -> list[Any]:
-    """The arrays in ``x`` and what holds leaves, in the order of their numbers in the layout."""
+    """Return the arrays, containers and objects in ``x``, in the order of their numbers in the layout."""
     found = Describe()
     found.describe(x)
     return found.objects
 
 
 class Describe:
-    """Finds the layout of one value; ``leaves`` are its leaves, ``objects`` what has a number, ``static`` what is static.
+    """Finds the layout of one value, its ``leaves``, its numbered ``objects`` and its ``static`` parts.
 
     A leaf of the classes ``shared`` that occurs twice is one leaf, with a number.
     """
@@ -250,7 +250,7 @@ class Describe:
         self.seen: dict[int, Any] = {}
         self.objects: list[Any] = []
         self.leaves: list[Any] = []
-        self.static: list[Any] = []  # but for names, functions and the like, which hold no numbers
+        self.static: list[Any] = []  # without names, functions and the like, which hold no numbers
 
     def describe(self, x: Any) -> Layout:
         kind = type(x)
@@ -292,7 +292,7 @@ def build(layout: Layout, leaves: Sequence[Any]) -> Any:
 
 
 class Build:
-    """Builds one value; ``made`` has the holders that were built, by number, and ``fixed`` what is static, as it is."""
+    """Builds one value; ``made`` holds the containers and objects by number, ``fixed`` the static values."""
 
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
@@ -341,8 +341,9 @@ class Build:
         if not isinstance(keys, tuple):
             for part in layout.parts[:n]:
                 list.append(x, self.build(part))
+        store_attribute = put if is_array_class(layout.kind) else object.__setattr__
         for name, part in zip(attributes, layout.parts[n:]):
-            object.__setattr__(x, name, self.build(part))
+            store_attribute(x, name, self.build(part))
         return x
 
 
@@ -354,7 +355,7 @@ def names_of_leaves(layout: Layout, name: str = "") -> list[str]:
 
 
 def names_of_arguments(f: Any, layout: Layout) -> list[str]:
-    """The same for the leaves of ``(args, kwargs)``, with the names of the parameters of ``f``."""
+    """Return the names of the leaves of ``(args, kwargs)``, with the names of the parameters of ``f``."""
     args, kwargs = layout.parts  # type: ignore[union-attr]
     code = getattr(f, "__code__", None)
     names = [] if code is None else list(code.co_varnames[: code.co_argcount])

@@ -33,10 +33,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ENGINE, BadInput
-from .holders import Attribute, Kind, Objects, Recursion, blank, kind_of, unrolled
+from ..errors import BadInput
+from .holders import Attribute, Kind, Objects, Recursion, blank, is_engines_own, kind_of, unrolled
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 Path = tuple[tuple[str, Any], ...]
 """The steps from the root to a place in a tree, each ("item", key) or ("attribute", name)."""
@@ -318,9 +323,7 @@ class _Walk:
     names: tuple[str, str]
     is_exact: bool
     arrays: Any = np.ndarray  # the classes of arrays
-    entered: tuple[Kind, Any] | None = (
-        None  # the kind of the container or object that was visited last, and its empty replacement
-    )
+    entered: tuple[Kind, Any] | None = None  # the kind of the last container visited, and its empty replacement
     done: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # originals and replacements, by the original's id
     partners: dict[int, tuple[Any, Any, Path]] = field(default_factory=dict)  # of an exact walk, by the id of either
 
@@ -364,7 +367,7 @@ class _Walk:
         return self.new(new)
 
     def parts(self, kind: Kind, x: Any, other: Any, path: Path) -> dict[Any, Any] | None:
-        """What ``other`` holds where the tree holds ``x``."""
+        """Return the entries of ``other``, the counterpart of ``x``, by key."""
         if other is None and not self.is_exact:
             return None
         is_of_class = type(other) is type(x) if self.is_exact else isinstance(other, type(x))
@@ -462,9 +465,7 @@ class _Compiled(_Walk):
         self.is_leaf = partial(self.trace.call, self.is_leaf)
 
     def kind(self, x: Any) -> Kind | None:
-        kind: Any = type(x)
-        of_trace = hasattr(kind, "__morula_trace__") or (kind.__module__ or "").startswith(ENGINE)
-        return None if of_trace else kind_of(kind)
+        return None if is_engines_own(type(x)) else kind_of(type(x))
 
     def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:
         found = kind.entries(x)

@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from .core.api import (
         adjoint,
         checkpoint,
-        forwarddiff,
         grad,
         gradient,
-        hessian,
         hook,
         ir,
-        jacobian,
         nestlevel,
         pullback,
         show,
         stop_gradient,
+        tangent,
         value_and_grad,
         vjp,
     )
     from .core.callbacks import callback
     from .core.compilation.just_in_time import jit
     from .core.errors import BadInput, MorulaError, NoDerivative
+    from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
+    from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 
 __all__ = [
     "BadInput",
@@ -63,11 +63,15 @@ __all__ = [
     "gradient",
     "hessian",
     "hook",
+    "hvp",
     "implicit",
     "ir",
+    "jacfwd",
     "jacobian",
     "jit",
+    "jvp",
     "linalg",
+    "linearize",
     "ml",
     "nestlevel",
     "ode",
@@ -77,6 +81,7 @@ __all__ = [
     "random",
     "show",
     "stop_gradient",
+    "tangent",
     "testing",
     "tree",
     "value_and_grad",

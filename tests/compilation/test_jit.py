@@ -506,3 +506,15 @@ def test_slopes_of_special_functions_in_their_shapes_by_rules_with_tables_of_the
     for f in (special.gammainc, special.stdtr):
         slope = mo.grad(lambda a, f=f: np.sum(f(a, x)))
         np.testing.assert_allclose(mo.jit(slope, target="native")(1.3), slope(1.3), rtol=1e-10)
+
+
+WEIGHTS = {"a": 2.0, "b": 3.0}
+
+
+def test_explain_of_a_program_that_reads_a_container_and_misses_an_entry():
+    def f(x):
+        return sum(w * x for w in WEIGHTS.values()) * (1.0 if "c" in WEIGHTS else 2.0)
+
+    compiled = mo.jit(f, target="native")
+    assert compiled(1.5) == 15.0
+    assert "read from outside while compiling: " in compiled.explain(1.5)

@@ -437,3 +437,13 @@ def test_int_arguments_remain_ints_in_the_pullback_of_a_compiled_function(target
     assert same(mo.grad(lambda x: scaled(compiled, x))(0.3), mo.grad(lambda x: scaled(pair_with_int, x))(0.3))
     second = mo.grad(mo.grad(lambda x: scaled(compiled, x)))(0.3)
     assert same(second, mo.grad(mo.grad(lambda x: scaled(pair_with_int, x)))(0.3))
+
+
+def test_a_derivative_given_by_hand_ends_with_its_level(target):
+    """The solution is constant for the inner derivative, and the outer derivative goes through it."""
+
+    def f(a):
+        return mo.implicit(mo.stop_gradient(a**0.5), lambda x: x * x - a)
+
+    assert np.isclose(mo.jit(mo.grad(mo.grad(f)), target=target)(4.0), -1 / 32)
+    assert np.isclose(mo.jit(mo.grad(mo.grad(mo.grad(f))), target=target)(4.0), 3 / 256)

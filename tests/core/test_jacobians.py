@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from path_tester import PATHS, run_on
 
 import morula as mo
-from morula.core import jacobians
+from morula.core.jacobians import matrices as jacobians
 
 T = np.linspace(0.1, 3.0, 40)
 
@@ -83,9 +86,60 @@ def test_structures_of_arguments_and_results(jacobian):
     assert found["z"]["a"] == 4.0 and found["z"]["w"][1] == 0.0
 
 
-def test_hessian_of_a_structure():
-    found = mo.hessian(lambda p: p["a"] ** 2 * p["b"] ** 3)({"a": 2.0, "b": 3.0})
-    assert found == {"a": {"a": 54.0, "b": 108.0}, "b": {"a": 108.0, "b": 72.0}}
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass
+class Line:
+    slope: Any
+    offset: Any
+    name: Any = None
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_an_argument_with_ints_and_constants(n, jacobian):
+    given = {"x": 2.0, "n": 3, "name": "a", "k": np.arange(2), "is": True, "line": Line(1.5, 4, "b")}
+    found = jacobian(lambda p: p["x"] * p["n"] * p["line"].slope * np.ones(n))(given)
+    assert found["name"] is None and found["k"] is None and found["is"] is None and found["line"].name is None
+    for entry, slope in ((found["x"], 4.5), (found["n"], 3.0), (found["line"].slope, 6.0), (found["line"].offset, 0.0)):
+        np.testing.assert_allclose(entry, np.full(n, slope))
+
+
+@pytest.mark.parametrize("make", [Pair, Line])
+@pytest.mark.parametrize("n", [2, 40])
+def test_a_result_keeps_its_class(make, n, jacobian):
+    found = jacobian(lambda x: make(x**2 * np.ones(n), [x, None, 5]))(3.0)
+    assert type(found) is make
+    first, second = (found.a, found.b) if make is Pair else (found.slope, found.offset)
+    np.testing.assert_allclose(first, np.full(n, 6.0))
+    assert second == [1.0, None, 0.0]
+
+
+def test_a_container_in_two_places_of_a_result_counts_once_in_each(jacobian):
+    def f(x):
+        inside = [x * x * T]
+        return inside, inside
+
+    first, second = jacobian(f)(3.0)
+    np.testing.assert_allclose([first[0], second[0]], [6.0 * T, 6.0 * T])
+
+
+@pytest.mark.parametrize(
+    "given", [{"a": 2.0, "b": 3.0}, Pair(2.0, 3.0), Line(2.0, 3.0, "a line")], ids=["dict", "named tuple", "object"]
+)
+def test_hessian_of_a_structure(given, jacobian):
+    def entries(p):
+        return (p["a"], p["b"]) if isinstance(p, dict) else (p.a, p.b) if isinstance(p, Pair) else (p.slope, p.offset)
+
+    def f(p):
+        a, b = entries(p)
+        return a**2 * b**3
+
+    found = jacobian(mo.grad(f))(given)
+    assert type(found) is type(given)
+    np.testing.assert_allclose([entries(row) for row in entries(found)], [[54.0, 108.0], [108.0, 72.0]])
 
 
 def test_columns_are_differentiated():
@@ -136,3 +190,8 @@ def test_complex_numbers_are_refused(jacobian):
         jacobian(lambda z: z)(1j)
     with pytest.raises(mo.BadInput, match="jacobian needs a real output"):
         jacobian(lambda x: x * 1j)(1.0)
+
+
+def test_a_result_without_numbers_is_refused(jacobian):
+    with pytest.raises(mo.BadInput, match="jacobian needs a result of numbers or arrays, not a tuple of length 2"):
+        jacobian(lambda x: ("a", None))(1.0)

@@ -9,6 +9,7 @@ import pytest
 
 import morula as mo
 from morula.core.eager.recorded import known
+from morula.core.testing.differences import ridders
 from morula.core.values.versions import Versions
 
 
@@ -180,8 +181,8 @@ def test_a_class_of_a_module_that_is_given_other_bases_between_runs():
         Changing.__bases__ = (Base,)
 
 
-def derivative(f, x, h=1e-5):
-    return (f(x + h) - f(x - h)) / (2 * h)
+def derivative(f, x):
+    return ridders(lambda h: f(x + h), 0.01)[0]
 
 
 def test_an_attribute_that_becomes_a_descriptor_between_runs(monkeypatch):

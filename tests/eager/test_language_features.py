@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from eager_tester import check_tangent
 
 import morula as mo
 
@@ -834,3 +835,13 @@ def test_a_feature_of_the_language_has_its_gradient(name):
     f, args, expected = {**FEATURES, **TRANSFORMS}[name]
     found = mo.gradient(f, *[a.copy() if isinstance(a, np.ndarray) else a for a in args])
     assert_equal(found, expected if len(args) > 1 else (expected,))
+
+
+OF_COTANGENTS = {"hook"}
+"""Features that forward mode does not have."""
+
+
+@pytest.mark.parametrize("name", [name for name in {**FEATURES, **TRANSFORMS} if name not in OF_COTANGENTS])
+def test_a_feature_of_the_language_has_its_tangent(name):
+    f, args, expected = {**FEATURES, **TRANSFORMS}[name]
+    check_tangent(f, args, expected if len(args) > 1 else (expected,))

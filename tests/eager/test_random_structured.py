@@ -17,11 +17,7 @@ from sample_sizes import drawn
 
 import morula as mo
 from morula.core.eager.structured.functions import compiled_for
-
-
-def differences(f, args: tuple, direction: tuple, h: float) -> float:
-    ahead, behind = ([x + s * h * d for x, d in zip(args, direction)] for s in (1, -1))
-    return (f(*ahead) - f(*behind)) / (2 * h)
+from morula.core.testing.differences import ridders
 
 
 def assert_same(one, other, rtol: float) -> None:
@@ -48,9 +44,9 @@ def check(text: str, args: tuple, direction: tuple) -> bool:
         assert_same(g, expected, 1e-8)
         assert np.shape(g) == np.shape(x)
     slope = sum(float(np.sum(g * d)) for g, d in zip(gradient, direction))
-    steps = [differences(f, args, direction, h) for h in (1e-5, 2e-5)]
-    if abs(steps[0] - steps[1]) < 1e-7 * (1 + abs(slope)):  # else a branch switches, or the slope is steep
-        assert abs(slope - steps[0]) < 1e-4 * (1 + abs(slope)), (slope, steps)
+    expected, error = ridders(lambda t: float(f(*(x + t * d for x, d in zip(args, direction)))), 1e-4, levels=6)
+    if error < 1e-7 * (1 + abs(slope)):  # else a branch switches, or the slope is steep
+        assert abs(slope - expected) < 1e-4 * (1 + abs(slope)), (slope, expected)
     return compiled
 
 

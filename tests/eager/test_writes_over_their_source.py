@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.testing.differences import vjp_by_differences
 
 X = np.array([0.3, 1.1, -0.7, 1.9, 0.6, -1.4])
 
@@ -62,7 +63,7 @@ def test_a_write_over_its_source_is_right_or_refused(text):
         assert "x[::-1].copy()" not in text and "(x * 1.0)" not in text, "nothing is shared"
         return
     assert value == pytest.approx(expected, rel=1e-12)
-    slopes = [(f(X + h) - f(X - h)) / 2e-5 for h in 1e-5 * np.eye(6)]
+    (slopes,), _ = vjp_by_differences(f, 1.0, (X,), step=1e-3)  # between the jumps of np.round
     np.testing.assert_allclose(gradient, slopes, rtol=1e-7, atol=1e-7)
 
 

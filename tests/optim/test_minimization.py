@@ -228,3 +228,25 @@ class TestBadInput:
     def test_a_function_of_many_values_is_refused(self):
         with pytest.raises(mo.MorulaError, match=r"\(2,\)"):
             minimize(lambda x: x**2, np.ones(2))
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_compiled_search_is_the_same_search(method, target):
+    def fit(x0, a):
+        return minimize(lambda x, a: a * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2, x0, a, method=method)
+
+    x0 = np.array([-1.2, 1.0])
+    found, expected = mo.jit(fit, target=target)(x0, 100.0), fit(x0, 100.0)
+    assert found.converged and abs(found.iterations - expected.iterations) <= 2
+    np.testing.assert_allclose(found.x, [1.0, 1.0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_derivative_of_a_compiled_minimum(method):
+    def loss(a):
+        return np.sum(minimize(lambda x: np.sum((x - a) ** 2) + np.sum(x**4), np.zeros(2), method=method).x ** 2)
+
+    a = np.array([1.0, -0.5])
+    x = minimize(lambda x: np.sum((x - a) ** 2) + np.sum(x**4), np.zeros(2)).x
+    np.testing.assert_allclose(mo.jit(mo.grad(loss))(a), 2 * x * 2 / (2 + 12 * x**2), rtol=1e-6)

@@ -12,20 +12,21 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula.core.testing.differences import ridders
 
 GRID = [-2.0, 0.0, 0.5, 1.0, 2.0]
 
 
-def differences(f, x, h):
-    """The gradient and the Hessian by central differences, extrapolated from steps of h and h / 2."""
+def differences(f, x, step):
+    """The gradient and the Hessian by extrapolated differences."""
 
-    def plain(h):
-        e = h * np.eye(len(x))
-        g = [(f(x + a) - f(x - a)) / (2 * h) for a in e]
-        H = [[(f(x + a + b) - f(x + a - b) - f(x - a + b) + f(x - a - b)) / (4 * h * h) for b in e] for a in e]
-        return np.array([*g, *np.ravel(H)])
+    def slope(at, direction):
+        return ridders(lambda t: f(at + t * direction), step, levels=3)[0]
 
-    return (4 * plain(h / 2) - plain(h)) / 3
+    e = np.eye(len(x))
+    gradient = [slope(x, a) for a in e]
+    hessian = [ridders(lambda t, a=a, b=b: slope(x + t * a, b), step, levels=3)[0] for a in e for b in e]
+    return np.array([*gradient, *hessian])
 
 
 def smooth(f, x):

@@ -234,7 +234,7 @@ def test_residuals_exist_where_the_matrix_has_full_rank(shape, rank, columns, ta
 
 def test_views_that_compiled_code_has_no_form_of_are_refused(target):
     class Own(np.ndarray):
-        pass
+        __slots__ = ("own",)
 
     def written(x):
         z = x + 1j * x
@@ -242,7 +242,7 @@ def test_views_that_compiled_code_has_no_form_of_are_refused(target):
         return z
 
     for program, text in (
-        (lambda x: x.view(Own), "Own, a subclass of ndarray"),
+        (lambda x: x.view(Own), "Own, a subclass of ndarray with slots"),
         (lambda x: x.view(np.int64), "float64 as int64"),
         (lambda x: x.view(complex), "float64 as complex128"),
         (written, "write to .real and .imag"),
@@ -288,3 +288,11 @@ def test_what_depends_on_values_is_refused_with_a_remedy():
     ):
         with pytest.raises(BadInput, match=text):
             mo.jit(program, target="native")(V)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_the_different_rows_of_an_array(target, axis):
+    a = np.array([[1.0, 2.0, 1.0], [0.0, 3.0, 0.0], [1.0, 2.0, 1.0], [0.0, np.nan, 0.0], [0.0, np.nan, 0.0]])
+    for x in (a, a[:3], a[:1], a[:, :1]):
+        found = mo.jit(lambda x: np.unique(x, axis=axis), target=target)(x)
+        np.testing.assert_array_equal(found, np.unique(x, axis=axis))

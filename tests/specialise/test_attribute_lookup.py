@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -209,3 +210,24 @@ def test_what_numpys_arrays_say_of_themselves(target):
     assert compiled[0] == y == used(a) and np.allclose(compiled[1], gradient, rtol=1e-14)
     with pytest.raises(ValueError, match="Unsupported device"):
         mo.jit(lambda a: a.to_device("gpu"), target=target)(a)
+
+
+def test_static_lookup_sees_the_attributes_of_arrays_and_numbers():
+    def program(x):
+        found = [name for name in ("shape", "__dict__", "ndim", "nothing") if found_statically(x, name)]
+        found += [name for name in ("real", "__len__", "__doc__") if found_statically(x[0], name)]
+        mro = type.__dict__["__mro__"]
+        try:
+            mro.__get__(x)
+        except TypeError as error:
+            text = str(error)
+        return x[0] * len(found) + len(text), found, np.ndarray.shape.__get__(x)
+
+    x = np.array([1.5, 2.0])
+    (value, *rest), (expected, *others) = mo.jit(program)(x), program(x)
+    assert value == expected
+    assert rest == others
+
+
+def found_statically(x, name):
+    return inspect.getattr_static(x, name, None) is not None

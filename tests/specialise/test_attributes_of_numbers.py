@@ -51,3 +51,45 @@ def test_methods_of_numpys_bools_that_are_known_while_compiling():
 def test_a_number_of_numpy_has_no_length():
     with pytest.raises(AttributeError, match=r"'numpy.float64' object has no attribute '__len__'"):
         mo.jit(lambda x: np.sin(x).__len__())(1.0)
+
+
+@pytest.mark.parametrize("number", [f for name, f in NUMBERS.items() if name != "an array without axes"])
+def test_an_exception_holds_numbers_of_pythons_classes(number):
+    def raising(x, z, n):
+        if x > 0:
+            raise ValueError(number(x, z, n))
+        return x
+
+    def called(x, z, n):
+        return number(x, z, n)()
+
+    for f in (raising, called):
+        with pytest.raises((ValueError, TypeError)) as expected:
+            f(0.5, 1 + 2j, 3)
+        with pytest.raises(type(expected.value)) as found:
+            mo.jit(f, target="native")(0.5, 1 + 2j, 3)
+        assert [type(a) for a in found.value.args] == [type(a) for a in expected.value.args]
+        assert found.value.args == expected.value.args
+
+
+@pytest.mark.parametrize("number", [NUMBERS["a bool"], NUMBERS["NumPy's bool"]], ids=["Python's", "NumPy's"])
+def test_a_choice_among_none_and_a_number_keeps_the_class(number):
+    def best(x, z, n):
+        found = None
+        for i in range(n):
+            if x > i:
+                found = number(x, z, n)
+        return found
+
+    for x in (0.5, -0.5):
+        found, expected = mo.jit(best, target="native")(x, 1j, 3), best(x, 1j, 3)
+        assert type(found) is type(expected) and found == expected
+
+
+def test_equal_dtypes_with_classes_of_their_own_are_one():
+    """``ulonglong`` equals ``uint64``: the program of the first is that of the second, whose numbers are ``uint64``."""
+    first = mo.jit(lambda x: (x[0], x[0] + x[1]), target="native")
+    first(np.arange(2, dtype=np.ulonglong))
+    assert [type(y) for y in first(np.arange(2, dtype=np.uint64))] == [np.uint64, np.uint64]
+    other = mo.jit(lambda x: x * x + x, target="native")
+    assert type(other(np.uint64(3))) is np.uint64

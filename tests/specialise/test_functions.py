@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -272,3 +273,26 @@ def test_an_integer_that_is_a_shape(path):
     compiled = run_on(path)(sized)
     assert compiled(3, 2.0) == 12.0
     assert compiled(4, 2.0) == 16.0
+
+
+class State(NamedTuple):
+    step: float
+    place: Any
+
+
+def taken(**options):
+    return options.pop("a") * options["b"]
+
+
+def replaced_in_a_loop(x, n):
+    state = State(1.0, x)
+    for _ in range(n):
+        state = state._replace(step=state.step * 0.5, place=state.place + state.step)
+        if taken(a=state.step, b=2.0) < 0.2:
+            break
+    return (state.place * state.place).sum() * state.step
+
+
+@pytest.mark.parametrize("n", [0, 2, 6])
+def test_a_dict_of_keywords_belongs_to_its_call(check, n):
+    check(replaced_in_a_loop, np.array([0.5, -1.0]), n)

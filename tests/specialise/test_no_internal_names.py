@@ -44,7 +44,6 @@ PROGRAMS = [
     (lambda x: {x: 1}, "a key of a dict"),
     (lambda x: max(lambda: 1, x), "a number or an array is needed, but this is a function"),
     (lambda x: [1.0, 2.0][x], "the value of an integer|an index into a list|indices must be integers"),
-    (lambda x: range(int(x)), "returns a range of numbers"),
     (lambda x: ValueError(x), "returns an exception that holds numbers"),
 ]
 

@@ -91,3 +91,28 @@ def test_a_finite_float_beyond_64_bits_is_no_error_of_pythons(target):
 
     with pytest.raises(OverflowError, match="64 bits"):
         mo.jit(caught, target=target)(1e30)
+
+
+class OnlyEqual:
+    """A class whose ``!=`` is what Python derives from ``==``."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __eq__(self, other):
+        if isinstance(other, str):
+            return NotImplemented
+        return self.x == (other.x if isinstance(other, OnlyEqual) else other)
+
+    __hash__ = None
+
+
+def compared(x):
+    a = OnlyEqual(x)
+    return a != OnlyEqual(2.0), a != 2.0, 2.0 != a, a != x, a != "text", a == "text", not a != 3.0
+
+
+def test_unequal_of_a_class_that_defines_only_equal(target):
+    f = mo.jit(compared, target=target)
+    for x in (2.0, 3.0):
+        assert f(x) == compared(x)

@@ -25,6 +25,15 @@ def test_xla_has_no_recursion():
         mo.jit(fibonacci, target="xla")(5, 0.9)
 
 
+def sum_with_a_constant_part(n, x):
+    return 0.0 if n <= 0 else 3.0 * x + mo.stop_gradient(x) + sum_with_a_constant_part(n - 1, 0.5 * x)
+
+
+def test_a_derivative_given_by_hand_in_a_recursive_function():
+    found = mo.jit(mo.value_and_grad(sum_with_a_constant_part, 1), target="native")(5, 3.0)
+    assert np.allclose(found, mo.value_and_grad(sum_with_a_constant_part, 1)(5, 3.0))
+
+
 class Held:
     def __init__(self, a):
         self.a = a

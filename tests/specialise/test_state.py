@@ -20,7 +20,7 @@ REFUSED = frozenset(
     append_to_one_of_two arg_alias_result argument_lists_exchanged argument_reordered_in_a_branch
     cache_called_in_a_branch cached_property
     closure_made_in_a_loop counter_class_attribute
-    dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned dict_with_traced_key
+    dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned
     fib_loop gen_except_inside
     is_after_a_loop iter_arg key_added_to_an_argument_in_a_branch left_walk
     lists_swapped_in_a_loop loop_ordered

@@ -109,6 +109,7 @@ SAME = {
         a.T.ravel(),
         a.reshape((4, -1), order="F"),
         a.flatten(),
+        (a.flat != 1.0) * 1.0,
     ),
     "axes": lambda a: (
         a.T,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from path_tester import run_on
 
 import morula as mo
@@ -175,3 +176,40 @@ def test_methods(target):
     assert np.allclose(model.predict(x), model.w @ x)
     model.w = model.w * 2
     assert np.allclose(model.predict(x), model.w @ x)
+
+
+def equal_arguments(a):
+    return mo.pullback(lambda x, y: (x, y), a, a)[1]((1.0, 10.0))
+
+
+def equal_arguments_computed_with(a):
+    b = a * 3.0
+    return mo.pullback(lambda x, y: {"x": [x, x * y], "y": y}, b, b)[1]({"x": [1.0, 10.0], "y": 100.0})
+
+
+def one_argument_in_several_results(a):
+    return mo.pullback(lambda x: (x, x, x + 0), a)[1]((1.0, 10.0, 100.0))
+
+
+def equal_arguments_differentiated_again(a):
+    return mo.grad(lambda b: mo.pullback(lambda x, y: (x * x, y * x), b, b)[1]((1.0, 10.0))[0])(a)
+
+
+def equal_arrays(a):
+    v = np.array([a, 2.0 * a])
+    return mo.pullback(lambda x, y: (x, y), v, v)[1]((np.array([1.0, 2.0]), np.array([10.0, 20.0])))
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (equal_arguments, (1.0, 10.0)),
+        (equal_arguments_computed_with, (61.0, 160.0)),
+        (one_argument_in_several_results, (111.0,)),
+        (equal_arguments_differentiated_again, 12.0),
+        (equal_arrays, ([1.0, 2.0], [10.0, 20.0])),
+    ],
+)
+def test_results_that_are_one_value_have_cotangents_of_their_own(f, expected, path):
+    for x, y in zip(np.atleast_1d(run_on(path)(f)(2.0)), np.atleast_1d(expected), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)

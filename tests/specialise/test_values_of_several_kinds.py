@@ -363,3 +363,14 @@ def test_an_array_of_two_kinds_is_refused():
 
     with pytest.raises(mo.BadInput, match=r"a number or array is needed, but this is None or 'text'; test it first"):
         mo.jit(f)(0.25)
+
+
+@pytest.mark.parametrize("x", [1.0, -1.0])
+def test_questions_about_a_value_that_a_call_returns(x):
+    def kind(x):
+        return np.ones(2) if x > 0.0 else None
+
+    def f(x):
+        return kind(x) is None, isinstance(kind(x), np.ndarray), hasattr(kind(x), "shape"), type(kind(x)) is np.ndarray
+
+    assert mo.jit(f, target="native")(x) == f(x)

@@ -55,6 +55,28 @@ def test_containers_and_objects(kind):
     assert repr(found) == repr(expected)
 
 
+@dataclass
+class Found:
+    x: Any
+    value: float
+
+
+def halved_until_small(a):
+    count = 0.0
+    while True:
+        if a[0] < 0.1:
+            return Found(a, count)
+        if count >= 20.0:
+            return Found(-a, count)
+        a = a * 0.5
+        count += 1.0
+
+
+def test_an_object_returned_from_a_loop_without_another_way_out(target):
+    found = mo.jit(halved_until_small, target=target)(np.ones(2))
+    assert type(found) is Found and found.x.tolist() == [0.0625, 0.0625] and found.value == 4.0
+
+
 HOLDING: dict[str, Any] = {
     "view of a dict": lambda x: {"a": x * 2}.values(),
     "mapping proxy": lambda x: types.MappingProxyType({"a": x * 2}),

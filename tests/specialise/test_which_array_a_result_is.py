@@ -87,6 +87,18 @@ def the_best(a, b, n, c):
     return best, a
 
 
+def the_smallest_before_a_small_one(a, b, n, c):
+    smallest, scale = a, 1.0
+    for _ in range(n):
+        x = a * scale
+        if x[1] < 0.3:
+            break
+        if x[1] < smallest[1]:
+            smallest = x
+        scale = scale * 0.5
+    return smallest if scale < 0.4 else a
+
+
 def exchanged(a, b, n, c):
     for _ in range(n):
         a, b = b, a

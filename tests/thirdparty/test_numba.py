@@ -125,7 +125,9 @@ def test_single_precision_stays():
 
 
 @pytest.mark.parametrize(
-    "name", ["jit", "jit_writes", "jit_by_name", "vectorize", "vectorize_scalars", "vectorize_declared"]
+    "name",
+    ["jit", "jit_writes", "jit_by_name", "vectorize", "vectorize_scalars", "vectorize_declared"]
+    + ["guvectorize", "guvectorize_one"],
 )
 def test_compiles(name):
     function, *arguments = CALLS[name]
@@ -141,7 +143,7 @@ def test_compiles(name):
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda x: dot(x, x), "dot of numba.guvectorize cannot be compiled"),
+        (lambda x: dynamic(x, 2.0), "dynamic of numba.guvectorize cannot be compiled"),
         (into(branch), "branch of numba.vectorize cannot be compiled with out= or keyword arguments"),
     ],
 )
@@ -149,6 +151,18 @@ def test_what_cannot_be_compiled_says_so(function, text):
     arguments = (X, Y) if function.__code__.co_argcount == 2 else (X,)
     with pytest.raises(mo.MorulaError, match=re.escape(text)):
         mo.jit(function)(*arguments)
+
+
+def test_several_results_of_a_kernel_compile():
+    def loss(x, y):
+        products, norms = scaled(y, x[:2])
+        return np.sum(np.sin(products)) + np.sum(norms)
+
+    found = mo.jit(mo.value_and_grad(loss, (0, 1)))(X, Y)
+    expected = mo.value_and_grad(loss, (0, 1))(X, Y)
+    np.testing.assert_allclose(found[0], expected[0])
+    for a, b in zip(found[1], expected[1]):
+        np.testing.assert_allclose(a, b)
 
 
 def test_a_mask_is_refused():

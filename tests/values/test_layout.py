@@ -118,8 +118,18 @@ def test_a_static_value_without_a_hash_is_refused():
 def test_arrays_that_cannot_be_compiled_are_refused():
     with pytest.raises(BadInput, match="no arrays of dtype object"):
         scan(np.array([1, None]))
-    with pytest.raises(BadInput, match="plain arrays, not MaskedArray"):
-        scan(np.ma.ones(3))
+
+
+def test_an_array_of_a_class_holds_a_plain_array_and_attributes():
+    class Named(np.ndarray):
+        pass
+
+    x, y = np.ones(3).view(Named), np.zeros(3).view(Named)
+    x.name = y.name = "a"
+    leaves, key = scan(x)
+    assert [type(e) for e in leaves] == [np.ndarray] and key == scan(y)[1]
+    y.name = "b"
+    assert key != scan(y)[1] and key != scan(np.ones(3))[1]
 
 
 def test_arrays_of_the_other_byte_order_are_refused():

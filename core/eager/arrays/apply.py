@@ -224,7 +224,7 @@ def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict
         return [None for _ in args]
     try:
         with np.errstate(all="ignore"):
-            cotangents = pull(rule, dy, _of_numpy(y), tuple(map(_of_numpy, args)), kwargs)
+            cotangents = pull(rule, dy, of_numpy(y), tuple(map(of_numpy, args)), kwargs)
     except np.linalg.LinAlgError as error:
         raise NoDerivative(
             f"{rule.function.__name__} has no derivative here, because a matrix to be inverted for it is singular ({error})"
@@ -232,7 +232,7 @@ def pull_limits(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict
     return [float(g) if type(x) is float and isinstance(g, np.floating) else g for g, x in zip(cotangents, args)]
 
 
-def _of_numpy(x: Any) -> Any:
+def of_numpy(x: Any) -> Any:
     if isinstance(x, bool):
         return x
     return np.float64(x) if isinstance(x, (float, int)) else np.complex128(x) if isinstance(x, complex) else x

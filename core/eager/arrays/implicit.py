@@ -25,61 +25,97 @@ from ..unrecorded.opaque import Opaque, judge
 
 
 class Watched:
-    """A Python function that C code calls.  Each call is recorded, and ``calls`` keeps (x, y, first record of it)."""
+    """A Python function that C code calls.  Each call is recorded, and ``calls`` keeps (x, y, its evaluation)."""
 
     def __init__(self, tape: Tape, function: Any) -> None:
         self.tape, self.function = tape, function
-        self.calls: list[tuple[Any, Any, int]] = []
+        self.calls: list[tuple[Any, Any, Evaluation]] = []
 
     def __call__(self, x: Any, *args: Any) -> Any:
         x = np.copy(x) if isinstance(x, np.ndarray) else x  # the caller may reuse its memory
-        first = len(self.tape.records)
-        y = call(self.tape, self.function, x, *args)
-        self.calls.append((x, y, first))
+        y, evaluation = evaluated(self.tape, self.function, x, *args)
+        self.calls.append((x, y, evaluation))
+        if self.tape.tangents is not None:
+            del self.calls[:-KEPT]
         return y
+
+
+KEPT = 16
+"""How many calls are kept in forward mode, whose memory must not grow: solvers return one of the last points."""
+
+Evaluation = Callable[[], Tape]
+
+
+def evaluated(tape: Tape, function: Any, x: Any, *args: Any) -> tuple[Any, Evaluation]:
+    """Call a function on a tape; return its result and a function that returns the records of the call.
+
+    In forward mode these are on a tape of their own, between the tape and the function.
+    """
+    if tape.tangents is None:
+        first = len(tape.records)
+        y = call(tape, function, x, *args)
+        return y, lambda: _part(tape, first)
+    inner = Tape(tape)
+    inner.is_between = True
+    return call(inner, function, x, *args), lambda: inner
+
+
+def _part(tape: Tape, first: int) -> Tape:
+    found = Tape()
+    found.records = tape.records[first:]
+    return found
 
 
 def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
     """Return the root ``x`` of a watched function as an implicit function of everything that function depends on."""
-    for at, y, first in reversed(watched.calls if tape.parent is None else ()):
+    for at, y, evaluation in reversed(watched.calls if tape.parent is None else ()):
         if np.array_equal(at, x):
-            return _attach(tape, at, y, first, watched.function)
+            return _attach(tape, at, y, evaluation, watched.function)
     return solution(tape, x, watched.function, *args)
 
 
 def solution(tape: Tape, x: Any, residual: Callable[..., Any], *args: Any) -> Any:
     """Return the root ``x`` of ``residual(x, *args)`` as an implicit function of everything the residual depends on."""
     x = distinct(x) if tape.parent is None else solution(tape.parent, x, residual, *args)
-    first = len(tape.records)
-    return _attach(tape, x, call(tape, residual, x, *args), first, residual)
+    return _attach(tape, x, *evaluated(tape, residual, x, *args), residual)
 
 
-def _attach(tape: Tape, x: Any, r: Any, first: int, residual: Any) -> Any:
+def _attach(tape: Tape, x: Any, r: Any, evaluation: Evaluation, residual: Any) -> Any:
+    records = evaluation()
     if isinstance(r, (list, tuple)):
-        r = call(tape, np.array, r)
-    evaluation = Tape()
-    evaluation.records = tape.records[first:]
+        r, of_list = evaluated(records if tape.tangents is not None else tape, np.array, r)
+        if tape.tangents is None:
+            records.records = [*records.records, *of_list().records]
     y = call_on(tape.parent, distinct, x)
-    tape.records.append((_implicit_back, y, x, r, evaluation, residual, user_frame()))
+    record = implicit_back, y, x, r, records, residual, user_frame()
+    tape.records.append(record)
     return y
 
 
-def _implicit_back(table: Cotangents, record: Record) -> None:
+def implicit_back(table: Cotangents, record: Record) -> None:
     _, y, x, r, evaluation, residual, where = record
     dy = table.take(y)
     if dy is None:
         return
     if any(type(s) is Opaque and s.moved is None for record in evaluation.records for s in record):
         judge(table.tape)
+    jacobian = jacobian_of_residual(table, x, r, evaluation, residual, where)
+    dr = table.run(np.linalg.solve, table.run(np.transpose, jacobian), table.run(np.reshape, dy, -1))
+    dr = table.run(np.negative, dr)
+    table.add(r, table.run(np.reshape, dr, r.shape) if isinstance(r, np.ndarray) else table.run(np.ndarray.item, dr))
+
+
+def jacobian_of_residual(
+    table: Cotangents, x: Any, r: Any, evaluation: Tape, residual: Any, where: tuple[str, int]
+) -> Any:
+    """Return the derivative of the residual ``r`` with respect to the solution ``x``, in an evaluation on a tape."""
     jacobian = table.run(np.stack, [_row(table, x, r, i, evaluation) for i in range(np.size(r))])
     if jacobian.shape[0] != jacobian.shape[1] or not np.linalg.cond(np.asarray(jacobian)) < 1 / np.finfo(float).eps:
         raise NoDerivative(
             f"the solution of an equation, computed at {where[0]}:{where[1]}, has no derivative: the Jacobian of {describe(residual)} is "
             "singular there, so the solution is not unique or not differentiable"
         )
-    dr = table.run(np.linalg.solve, table.run(np.transpose, jacobian), table.run(np.reshape, dy, -1))
-    dr = table.run(np.negative, dr)
-    table.add(r, table.run(np.reshape, dr, r.shape) if isinstance(r, np.ndarray) else table.run(np.ndarray.item, dr))
+    return jacobian
 
 
 def _row(table: Cotangents, x: Any, r: Any, i: int, evaluation: Tape) -> Any:

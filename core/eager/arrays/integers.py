@@ -51,10 +51,10 @@ def enlist(tape: Tape, x: Any, function: Any, args: Any = (), bits: Any = None) 
     first = next((origin[1:] for origin in origins if origin is not None), (function, user_frame(), bits))
     tape.integers[place_of(x)] = (owner(x) if isinstance(x, np.ndarray) else x), *first
     if first[2] is not None and args:
-        tape.records.append((_of_bits, x, *args))
+        tape.records.append((depends_on_bits, x, *args))
 
 
-def _of_bits(table: Cotangents, record: Record) -> None:
+def depends_on_bits(table: Cotangents, record: Record) -> None:
     """Pass nothing on; the record only says that integers depend on others."""
 
 
@@ -107,11 +107,11 @@ def lose(tape: Tape, y: Any, function: Any, args: Any = ()) -> Any:
     if type(y) is Int or isinstance(y, np.integer) or isinstance(y, np.ndarray) and y.dtype.kind in "iu":
         enlist(tape, y, function, args)
         if not isinstance(y, np.ndarray):
-            tape.records.append((_refuse, y))
+            tape.records.append((refuse, y))
     return y
 
 
-def _refuse(table: Cotangents, record: Record) -> None:
+def refuse(table: Cotangents, record: Record) -> None:
     _, y = record
     dy = table.take(y)
     if dy is not None and np.any(dy != 0):

@@ -58,7 +58,7 @@ def call_model(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[str
     active = [i for i, x in enumerate(args) if (model.updates or i not in model.into) and differentiable(x)]
     if active and differentiable(result):
         opaque = Opaque(model.function, snapshot(args))
-        tape.records.append((_pull_back, result, model, snapshot(args), kwargs, active, opaque))
+        tape.records.append((pull_back_model, result, model, snapshot(args), kwargs, active, opaque))
     for i, value in zip(model.into, written):
         setitem(tape, args[i], ..., value)
     if out is not None:
@@ -88,7 +88,7 @@ def _run_program(tape: Tape, model: Model, args: tuple[Any, ...], kwargs: dict[s
     return None
 
 
-def _pull_back(table: Cotangents, entry: Record) -> None:
+def pull_back_model(table: Cotangents, entry: Record) -> None:
     _, y, model, args, kwargs, active, opaque = entry
     dy = table.take(y)
     if dy is None:

@@ -160,10 +160,10 @@ def add_at(tape: Tape, ufunc: np.ufunc, a: np.ndarray, index: Any, b: Any) -> No
     tape.written.add(id(owner(a)))
     if a.dtype.kind in "iu" and carries(tape, b):
         enlist(tape, a, ufunc, (b,))
-    tape.records.append((_add_at_back, a, ufunc is np.subtract, index, old, b))
+    tape.records.append((add_at_back, a, ufunc is np.subtract, index, old, b))
 
 
-def _add_at_back(table: Cotangents, record: Record) -> None:
+def add_at_back(table: Cotangents, record: Record) -> None:
     _, a, negative, index, old, b = record
     table.redo.append((a, ..., table.run(np.copy, a)))
     table.write(a, ..., old)

@@ -44,7 +44,10 @@ def apply_overwriting(
     given = {**dict(zip(rule.parameters, args)), **kwargs}
     named = dict.fromkeys([*rule.writes, *(name for names in flags.values() for name in names)])
     arrays = [given[name] for name in named if isinstance(given.get(name), np.ndarray) and given[name].flags.writeable]
-    before = [call_on(tape.parent, np.copy, a) for a in arrays]
+    is_forward = (
+        tape.tangents is not None
+    )  # the rule then needs the contents before the call at once, with their tangents
+    before = [tape.call(np.copy, a) if is_forward else call_on(tape.parent, np.copy, a) for a in arrays]
     y = call_on(tape.parent, rule.function, *args, **kwargs)
     left: tuple[Any, ...] = tuple(given[n] for n in rule.writes)
     result = y if isinstance(y, np.ndarray) or not left else left[0] if len(left) == 1 else left
@@ -54,6 +57,10 @@ def apply_overwriting(
     apart = tuple(call_on(tape.parent, np.copy, e) if within else e for e, within in zip(parts, inside))
     args = tuple(False if name in flags else x for name, x in zip(rule.parameters, args))
     kwargs = {name: x for name, x in kwargs.items() if name not in flags}
+    if is_forward:
+        copies = {id(a): old for a, old in zip(arrays, before)}
+        args = tuple(copies.get(id(x), x) for x in args)
+        kwargs = {name: copies.get(id(x), x) for name, x in kwargs.items()}
     record_rule(tape, rule, apart if isinstance(result, tuple) else apart[0], args, kwargs)
     for a, old in zip(arrays, before):
         note_overwritten(tape, a, old, Opaque(rule.function, snapshot((*args, *kwargs.values())), overwrites=True))

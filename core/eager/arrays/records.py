@@ -34,10 +34,10 @@ def holds_numbers(dtype: np.dtype[Any]) -> bool:
 def moved(tape: Tape, y: np.ndarray, source: np.ndarray, places: np.ndarray, chosen: Any = ...) -> None:
     """Record that the records ``y[chosen]`` were copied from ``places`` in the flattened ``source``."""
     if holds_numbers(y.dtype):
-        tape.records.append((_moved_back, y, source, places, chosen))
+        tape.records.append((moved_back, y, source, places, chosen))
 
 
-def _moved_back(table: Cotangents, record: Record) -> None:
+def moved_back(table: Cotangents, record: Record) -> None:
     _, y, source, places, chosen = record
     index = np.unravel_index(places, source.shape) if source.ndim else ()
     for part, origin in zip(numeric_fields(y), numeric_fields(source)):

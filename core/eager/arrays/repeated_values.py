@@ -40,6 +40,13 @@ def handles_equal_values(*functions: Any) -> None:
         HANDLERS[function] = functools.partial(_decompose, function)
 
 
+def _no_tangent(function: Any, where: tuple[str, int]) -> NoDerivative:
+    return NoDerivative(
+        f"{function.__name__}, called at {where[0]}:{where[1]}, met equal values, whose vectors have no tangent; use reverse "
+        "mode (morula.grad, morula.pullback), or scipy.linalg.sqrtm, expm, logm or polar"
+    )
+
+
 def _needs_limits(parts: tuple[Any, Any, Any]) -> bool:
     """Whether some values are equal, or singular values are zero, whose left and right vectors rotate independently."""
     s = np.asarray(parts[0])
@@ -62,6 +69,11 @@ def _decompose(function: Any, tape: Tape, *args: Any, **kwargs: Any) -> Any:
     before = len(tape.records)
     y = call_rule(tape, rule, args, kwargs)
     parts = _parts(function, y, args, kwargs)
+    if tape.tangents is not None:
+        if parts is not None and tape.tangents.varies(parts[0]) and _needs_limits(parts):
+            where = user_frame()
+            tape.tangents.lose([v for v in parts[1:] if v is not None], lambda: _no_tangent(function, where))
+        return y
     if len(tape.records) == before or parts is None or not _needs_limits(parts):
         return y
     plain = tape.records[-1]

@@ -147,11 +147,11 @@ def inherited(tape: Tape, plainly: Any, recorded: Any, args: tuple[Any, ...], kw
     place = owner(y) if isinstance(y, np.ndarray) else None
     if any(isinstance(a, np.ndarray) and owner(a) is place for a in (*args, *kwargs.values())):
         return y
-    tape.records.append((_equal, plain_arrays(y), recorded(*args_of_arrays, **kwargs_of_arrays)))
+    tape.records.append((of_equal, plain_arrays(y), recorded(*args_of_arrays, **kwargs_of_arrays)))
     return y
 
 
-def _equal(table: Cotangents, record: Record) -> None:
+def of_equal(table: Cotangents, record: Record) -> None:
     _, y, same = record
     table.add(same, table.take(y))
 

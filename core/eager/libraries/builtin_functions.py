@@ -214,11 +214,11 @@ def _select(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, 
         y = _select(tape.parent, function, (ties,), {})
     else:
         y = Int(y) if isinstance(y, int) else same_number(y)
-    tape.records.append((_share, y, ties))
+    tape.records.append((to_each_tie, y, ties))
     return y
 
 
-def _share(table: Cotangents, record: Record) -> None:
+def to_each_tie(table: Cotangents, record: Record) -> None:
     _, y, ties = record
     dy = table.take(y)
     if dy is not None:

@@ -121,15 +121,15 @@ def array_getitem(tape: Tape, a: np.ndarray, i: Any) -> Any:
     """Do ``ndarray.__getitem__``, recorded."""
     y = np.ndarray.__getitem__(a, i) if tape.parent is None else array_getitem(tape.parent, a, i)
     if a.dtype.kind in "fc" and not (isinstance(y, np.ndarray) and y.base is not None and owner(y) is owner(a)):
-        tape.records.append((_getitem_back, plain_arrays(y), plain_arrays(a), i if type(i) is int else snapshot(i)))
+        tape.records.append((getitem_back, plain_arrays(y), plain_arrays(a), i if type(i) is int else snapshot(i)))
     elif a.dtype.kind == "V" and isinstance(y, np.ndarray) and owner(y) is not owner(a):
-        record_fields(tape, y, a, lambda part, whole: (_getitem_back, part, whole, snapshot(i)))
+        record_fields(tape, y, a, lambda part, whole: (getitem_back, part, whole, snapshot(i)))
     elif tape.integers is not None and carries(tape, a):
         return lose(tape, y, operator.getitem, (a,))
     return y
 
 
-def _getitem_back(table: Cotangents, record: Record) -> None:
+def getitem_back(table: Cotangents, record: Record) -> None:
     _, y, a, index = record
     dy = table.take(y)
     if dy is not None:

@@ -255,7 +255,7 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if function in known.functions:
             known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
         return _call_unread(tape, function, args, kwargs)
-    if known.runs:
+    if known.runs and (tape.tangents is None or not is_structured(function)):
         # A function without a compiled form for this call is recorded in all later calls too.
         known.functions.settle(function, recorded, template_of(function).is_current)
     if is_raised():

@@ -31,7 +31,12 @@ def call_compiled_form(
     ``otherwise(tape, function, args, kwargs)`` is the call in general, for later calls with arguments of other types.
     """
     values = parameters(function, args, kwargs)
-    if values is None or tape.integers and any(type(x) is not Int and carries(tape, x) for x in values):
+    if (
+        values is None
+        or tape.tangents is not None
+        or tape.integers
+        and any(type(x) is not Int and carries(tape, x) for x in values)
+    ):
         return NOT_COMPILED
     run = run_compiled(tape, tape.parent, function, values)
     if run is None:
@@ -91,7 +96,13 @@ def _of_numbers(
     several = compiled.result.kind == "tuple"  # includes lists, which the program may change afterwards
 
     def call_of_numbers(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == given and not kwargs and tape.parent is None and compiled.is_current():
+        if (
+            len(args) == given
+            and not kwargs
+            and tape.parent is None
+            and tape.tangents is None
+            and compiled.is_current()
+        ):
             if all(type(x) in REAL for x in args):
                 try:
                     y, saved = forward(*args, *rest)

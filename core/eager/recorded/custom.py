@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput, NoDerivative
-from ...rules.registry import ADJOINTS, HANDLERS, handles
+from ...rules.connected import connected
+from ...rules.registry import ADJOINTS, HANDLERS, TANGENTS, handles
 from ...source.definitions import describe
 from ...source.requirements import check_function, kind_of
 from ...values import tree
@@ -23,7 +24,8 @@ from ...values.silence import warning_as, warnings_now
 from ...values.strong_zero import is_zero
 from ..structured.functions import forget
 from . import known
-from .structure import as_it_is, same_number
+from .snapshots import as_it_is
+from .structure import same_number
 from .tape import Cotangents, Record, Tape
 
 Function = Callable[..., Any]
@@ -61,6 +63,8 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
 
         def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+            if tape.tangents is not None and f in TANGENTS:
+                return connected.call_with_tangent(tape, f, args, kwargs)
             pair = call_on(tape.parent, definition, *args, **kwargs)
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
@@ -169,11 +173,19 @@ def hook(g: Function, x: Any) -> Any:
 def _hook(tape: Tape, g: Function, x: Any) -> Any:
     check_function(g)
     y = call_on(tape.parent, distinct, x)
-    tape.records.append((_hook_back, as_it_is(y), g, as_it_is(x), warnings_now()))
+    tape.records.append((hook_back, as_it_is(y), g, as_it_is(x), warnings_now()))
     return y
 
 
-def _hook_back(table: Cotangents, record: Record) -> None:
+def hook_has_no_tangent(g: Function) -> NoDerivative:
+    """Return the error for a hook in forward mode."""
+    return NoDerivative(
+        f"morula.hook with {describe(g)} changes or looks at a cotangent, and forward mode has none; use reverse mode "
+        "(morula.grad, morula.pullback), or leave the hook out"
+    )
+
+
+def hook_back(table: Cotangents, record: Record) -> None:
     _, y, g, x, state = record
     dy = table.take(y)
     if dy is not None:

@@ -19,6 +19,7 @@ from ...recursion import DeepRecursion
 from ...rules.connected import connected
 from ...rules.registry import HANDLERS
 from ...source.requirements import result_is_none
+from ...values.attributes import WithAttributes, attributes, public_names
 from ...values.cotangents import conform
 from ...values.numbers import REAL, call_on
 from ...values.silence import silently
@@ -37,7 +38,8 @@ from . import builtin_iteration, known  # noqa: F401
 from .call import call
 from .compiled_calls import parameters, run_compiled
 from .construct import give_back
-from .structure import Arguments, as_gradient, as_it_is, is_structure_of_numbers
+from .snapshots import as_it_is, held_in_order
+from .structure import Arguments, as_gradient, is_structure_of_numbers
 from .tape import Cotangents, NotANumber, Tape, sweep
 
 Function = Callable[..., Any]
@@ -68,6 +70,9 @@ class _OfOneRun:
         """The cotangents of the arguments, computed on the tape of an enclosing derivative if there is one."""
         raise NotImplementedError
 
+    def __dir__(self) -> list[str]:
+        return public_names(self)
+
     def __repr__(self) -> str:
         return "<pullback of one run>"
 
@@ -90,7 +95,7 @@ class Back(_OfOneRun):
     held: Held | None = None  # the contents of shared arrays, for a pullback that is called later
 
     def __init__(self, tape: Tape, arguments: Arguments, y: Any) -> None:
-        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y)
+        self.tape, self.arguments, self.y = tape, arguments, as_it_is(y, with_attributes=True)
 
     def kept(self) -> set[int]:
         """Return the ids of result arrays that the caller must not change: none, as ``held`` keeps shared contents."""
@@ -148,7 +153,7 @@ class CompiledBack(_OfOneRun):
         chosen: Sequence[int],
         again: Callable[[Tape | None], tuple[Any, Back]],
     ) -> None:
-        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y), args
+        self.compiled, self.saved, self.y, self.args = compiled, saved, as_it_is(y, with_attributes=True), args
         self.active, self.chosen = active, chosen
         self.again = again  # records the same run on a tape
         self.held: Held | None = None
@@ -231,9 +236,28 @@ def record_run(
 def _record_on_tape(
     f: Function, args: Sequence[Any], kwargs: dict[str, Any], chosen: Sequence[int], parent: Tape | None
 ) -> tuple[Any, Back]:
+    tape = Tape(parent)
+    y, arguments = run_on(tape, f, args, kwargs, chosen)
+    back = Back(tape, arguments, y)
+    return arguments.restore(y, set()), back
+
+
+def run_on(
+    tape: Tape,
+    f: Function,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    chosen: Sequence[int],
+    begun: Callable[[Arguments], None] | None = None,
+    ended: Callable[[Any], None] | None = None,
+) -> tuple[Any, Arguments]:
+    """Run ``f`` on a tape; return its result, which holds the fresh numbers and arrays, and the entered arguments.
+
+    ``begun`` is called with the arguments before the run, and ``ended`` with the result while they are still entered.
+    """
+    parent = tape.parent
     if parent is None:
         known.begin()
-    tape = Tape(parent)
     arguments = Arguments(tape)
     deep = DeepRecursion()
     ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
@@ -242,6 +266,8 @@ def _record_on_tape(
     first, *rest = gc.get_threshold()
     try:
         fresh = arguments.enter(args, chosen)
+        if begun is not None:
+            begun(arguments)
         if 0 < first < ALLOCATIONS:
             gc.set_threshold(ALLOCATIONS, *rest)
         if parent is None:
@@ -249,6 +275,8 @@ def _record_on_tape(
             known.runs.add(tape)
         y = call(tape, f, *fresh, **kwargs)
         del fresh
+        if ended is not None:
+            ended(y)
         arguments.has_returned = True
     finally:
         tape.over = True
@@ -260,8 +288,7 @@ def _record_on_tape(
         finally:
             if 0 < first < ALLOCATIONS:  # another thread's run may have raised it meanwhile, and be gone
                 gc.set_threshold(first, *rest)
-    back = Back(tape, arguments, y)
-    return arguments.restore(y, set()), back
+    return y, arguments
 
 
 def _record_compiled(
@@ -309,12 +336,18 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
         raise result_is_none()
     if type(dy) is float and type(y) in REAL:
         table.add(y, dy)
+    elif type(y) is WithAttributes:
+        seed(table, y.container, dy)
+        given = dict(attributes(dy))
+        for name, value in y.attributes.items():
+            seed(table, value, given.get(name))
     elif isinstance(y, (tuple, list)):
-        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+        parts = held_in_order(dy)
+        if parts is None or len(parts) != len(y):
             raise BadInput(
                 f"the result is a {type(y).__name__} of length {len(y)}; its cotangent must be one too, not {dy!r}"
             )
-        for e, de in zip(y, dy):
+        for e, de in zip(y, parts):
             seed(table, e, de)
     elif isinstance(y, dict):
         if not isinstance(dy, dict) or not set(dy) <= set(y):

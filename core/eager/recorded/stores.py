@@ -111,7 +111,7 @@ def array_setitem(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
     tape.written.add(id(a) if a.base is None else _written_memory(a))
     if kind in "iu" and carries(tape, v):
         enlist(tape, a, operator.setitem, (v,))
-    tape.records.append((_setitem_back, a, i if type(i) is int else snapshot(i), old, v))
+    tape.records.append((setitem_back, a, i if type(i) is int else snapshot(i), old, v))
 
 
 def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
@@ -121,10 +121,10 @@ def _set_objects(tape: Tape, a: np.ndarray, i: Any, v: Any) -> None:
         v = tape.call(np.asarray, v, dtype=object)
     old = a[i] if single else np.copy(a[i])
     call_on(tape.parent, operator.setitem, a, i, v)
-    tape.records.append((_objects_back, a, i if type(i) is int else snapshot(i), old, single))
+    tape.records.append((objects_back, a, i if type(i) is int else snapshot(i), old, single))
 
 
-def _objects_back(table: Cotangents, record: Record) -> None:
+def objects_back(table: Cotangents, record: Record) -> None:
     _, a, index, old, single = record
     table.redo.append((a, index, a[index] if single else np.copy(a[index])))
     table.write(a, index, old)
@@ -218,7 +218,7 @@ def _read(a: np.ndarray, i: Any) -> Any:
     return np.copy(entry) if isinstance(entry, np.ndarray) else entry
 
 
-def _setitem_back(table: Cotangents, record: Record) -> None:
+def setitem_back(table: Cotangents, record: Record) -> None:
     _, a, index, old, v = record
     if table.evaluate is None and type(index) is int and a.ndim == 1 and a.flags.writeable:
         # A shortcut for one entry of a vector, the usual write of a loop that fills an array.
@@ -272,7 +272,7 @@ def set_attribute(tape: Tape, x: Any, name: str, v: Any) -> None:
         elif name == "shape":
             shape = x.shape
             call_on(tape.parent, setattr, x, name, v)
-            tape.records.append((_shape_back, x, shape))
+            tape.records.append((shape_back, x, shape))
         elif x.dtype.kind in "fc" and not (name == "dtype" and np.dtype(v) == x.dtype):
             raise NoDerivative(
                 f"an assignment to the {name} of an array cannot be differentiated; make a new array, as view() does"
@@ -322,7 +322,7 @@ def _store(tape: Tape, x: Any, name: str, v: Any, plainly: Callable[[Any, str, A
     return False
 
 
-def _shape_back(table: Cotangents, record: Record) -> None:
+def shape_back(table: Cotangents, record: Record) -> None:
     """Give the array its old shape back for the operations before the assignment."""
     _, x, shape = record
     table.redo.append((x, SHAPE, x.shape))

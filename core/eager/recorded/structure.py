@@ -24,7 +24,6 @@ import _thread
 import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ from .tape import Cotangents, Tape
 __all__ = [
     "Arguments",
     "as_gradient",
-    "as_it_is",
     "is_structure_of_numbers",
     "map_container",
     "plain",
@@ -347,38 +345,6 @@ def _gradient_of(node: Node, table: Cotangents, done: dict[int, Any]) -> Recursi
         return kind.made(node.holder, values)
     kind.fill(new, node.keys, values)
     return new
-
-
-def as_it_is(x: Any) -> Any:
-    """Return a snapshot of the structure of ``x``, because containers may change before the backward sweep."""
-    kind = type(x)
-    if kind in NUMBERS or kind in PASSIVE or kind_of(kind) is None:
-        return x
-    return unrolled(_as_it_is(x, {}))
-
-
-def _as_it_is(x: Any, done: dict[int, Any]) -> Recursion:
-    if kind_of(type(x)) is None:
-        return x
-    if id(x) in done:
-        return done[id(x)]
-    if isinstance(x, tuple):
-        parts = []
-        for e in x:
-            parts.append((yield _as_it_is(e, done)))
-        return tuple(parts)
-    if isinstance(x, list):
-        held: Any = []
-        done[id(x)] = held
-        for e in x:
-            held.append((yield _as_it_is(e, done)))
-        return held
-    held = {} if isinstance(x, dict) else SimpleNamespace()
-    done[id(x)] = held
-    into = held if isinstance(x, dict) else vars(held)
-    for key, e in list(x.items()) if isinstance(x, dict) else attributes(x):
-        into[key] = yield _as_it_is(e, done)
-    return held
 
 
 def same_number(x: Any) -> Any:

@@ -35,7 +35,10 @@ SHAPE = object()
 
 
 Record = tuple[Any, ...]
-"""``(pullback, result, *residuals)``; the pullback is called with a table of cotangents and the record."""
+"""``(pullback, result, *residuals)``; the pullback is called with a table of cotangents and the record.
+
+The operands are among the residuals, also in containers, or in the attribute ``operands`` of one.
+"""
 
 
 def place_of(x: Any) -> int:
@@ -54,7 +57,7 @@ class Tape:
 
     __slots__ = (
         *("inputs", "integers", "is_between", "lent", "level", "memory"),
-        *("over", "parent", "places", "records", "written"),
+        *("over", "parent", "places", "records", "tangents", "written"),
     )
 
     def __init__(self, parent: Tape | None = None) -> None:
@@ -70,6 +73,7 @@ class Tape:
         self.lent: list[Any] = []  # recording callbacks, and objects that hold such, to be reset when the run ends
         self.level: Tape | None = None  # the extra tape between this tape and its parent: see repeated_values
         self.is_between = False  # whether this is such an extra tape, which belongs to no derivative of the program
+        self.tangents: Any = None  # the table of a tape of forward mode
         self.over = False  # whether the run has ended: later callbacks are not part of it
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -258,14 +262,7 @@ class Cotangents:
         if not self.is_strong:
             raise NotANumber
         if self.unknown:
-            function, place = next(iter(self.unknown.items()))
-            name = getattr(function, "__name__", "f")
-            called = "" if place is None else f", called at {place[0]}:{place[1]},"
-            raise NoDerivative(
-                f"{describe(function)}{called} has no known derivative with respect to an argument that depends on the "
-                f"differentiated arguments. Give it one:\n{example(name)}"
-                "or wrap that argument in morula.stop_gradient"
-            )
+            raise unknown_derivative(*next(iter(self.unknown.items())))
 
     def reached(self, x: np.ndarray) -> bool:
         """Whether the memory that ``x`` owns or views has a cotangent."""
@@ -318,6 +315,17 @@ class Cotangents:
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args) if self.evaluate is None else self.evaluate(function, *args)
+
+
+def unknown_derivative(function: Any, place: tuple[str, int] | None) -> NoDerivative:
+    """Return the error for a derivative in an argument for which a rule gives none; ``place``: the line of the call."""
+    name = getattr(function, "__name__", "f")
+    called = "" if place is None else f", called at {place[0]}:{place[1]},"
+    return NoDerivative(
+        f"{describe(function)}{called} has no known derivative with respect to an argument that depends on the "
+        f"differentiated arguments. Give it one:\n{example(name)}"
+        "or wrap that argument in morula.stop_gradient"
+    )
 
 
 def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | None = None) -> None:

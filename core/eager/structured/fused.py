@@ -31,6 +31,7 @@ from ...source.trees import nodes
 from ...values.cotangents import conform
 from ...values.numbers import AGAIN, NO_KEYWORDS, NUMBERS, REAL
 from ...values.passing import drop, forgets, pass_by
+from ...values.silence import silently
 from ..arrays.apply import SINGULAR, apply_rule
 from ..recorded.tape import Cotangents, Tape, pull_again
 from ..rewriting.instrument import instrument
@@ -60,7 +61,11 @@ class Site:
     def other(self, tape: Tape, *given: Any) -> Any:
         """Run the expression for leaves of new types, or with arrays among them."""
         leaves = given[: self.leaves]
-        if tape.parent is not None or any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
+        if (
+            tape.parent is not None
+            or tape.tangents is not None
+            or any(a is not b for a, b in zip(given[self.leaves :], self.functions))
+        ):
             return AGAIN
         key: Any = tuple(map(type, leaves))
         if np.ndarray in key:
@@ -97,15 +102,21 @@ class Site:
     def pull_apart(self, table: Cotangents, dy: Any, *leaves: Any) -> None:
         """Pull back operation by operation where a slope is infinite, because the tape treats that case."""
 
-        def run(tape: Tape, tree: Tree) -> Any:
-            if tree[0] == "leaf":
-                return leaves[tree[1]]
-            if tree[0] == "constant":
-                return tree[2]
-            # Apply the rule directly: a recorded operator would again be a fused operation.
-            return apply_rule(tape, find_rule(tree[1]), tuple(run(tape, t) for t in tree[2:]), NO_KEYWORDS)
+        pull_again(table, lambda tape: self.apart(tape, self.tree, leaves), dy)
 
-        pull_again(table, lambda tape: run(tape, self.tree), dy)
+    def push_apart(self, tangents: Any, y: Any, *leaves: Any) -> None:
+        """Find the tangent operation by operation, for the same reason."""
+        t = tangents.get(silently(self.apart, tangents.tape, self.tree, leaves))
+        if t is not None:
+            tangents.set(y, t)
+
+    def apart(self, tape: Tape, tree: Tree, leaves: Sequence[Any]) -> Any:
+        if tree[0] == "leaf":
+            return leaves[tree[1]]
+        if tree[0] == "constant":
+            return tree[2]
+        # Apply the rule directly: a recorded operator would again be a fused operation.
+        return apply_rule(tape, find_rule(tree[1]), tuple(self.apart(tape, t, leaves) for t in tree[2:]), NO_KEYWORDS)
 
 
 class Body:
@@ -216,6 +227,8 @@ def _print(site_: Any, types: tuple[Type, ...], active: tuple[bool, ...], guarde
     forward, backward = (verify(f) for f in reverse(function, chosen, None))  # type: ignore[arg-type]
     namespace: dict[str, Any] = {"AGAIN": AGAIN, "REAL": REAL, "other": site_.other, "conform": conform}
     namespace |= {"SINGULAR": SINGULAR, "pull_apart": site_.pull_apart, "variants": site_.variants}
+    if isinstance(site_, Site):
+        namespace |= {"push_apart": site_.push_apart, "silently": silently, "float64": np.float64}
     if isinstance(site_, Body):
         namespace["is_current"] = site_.is_current
     first, last = _tree_of(forward, namespace), _tree_of(backward, namespace)
@@ -351,7 +364,13 @@ def _text(
     if not guarded:
         run = [f"def run({', '.join(['tape', *leaves])}):", *_indented(recorded)]
     elif isinstance(site_, Body):
-        guards = [*(f"type({x}) in REAL" for x in leaves), "tape.parent is None", "not more", "not named"]
+        guards = [
+            *(f"type({x}) in REAL" for x in leaves),
+            "tape.parent is None",
+            "tape.tangents is None",
+            "not more",
+            "not named",
+        ]
         guards += ["is_current()"] if site_.guards else []
         run = [
             f"def run(tape, {', '.join(f'{x}=AGAIN' for x in leaves)}, /, *more, **named):",
@@ -375,7 +394,34 @@ def _text(
             f"        return variant({', '.join(['tape', *leaves])})",
             "    return AGAIN",
         ]
-    return "\n".join([*pull, "", "", *back, "", "", *run]) + "\n"
+    push = [] if arrays or elements or isinstance(site_, Body) else _push(leaves, held, lines, pairs)
+    return "\n".join([*pull, "", "", *back, "", "", *push, *run]) + "\n"
+
+
+def _push(leaves: list[str], held: str, lines: list[str], pairs: list[tuple[str, str]]) -> list[str]:
+    """Write the function that finds the tangent of a record's result, a number: by the pullback of 1, which is its gradient."""
+    entries = [f"e{x[1:]}" for x, _ in pairs]
+    given = ", ".join([*entries, held])
+    tangent = [f"def tangent({given}):", "    dy = 1.0", *_indented(lines), "    t = 0.0"]
+    for e, (_, g) in zip(entries, pairs):
+        tangent += [f"    if {e} is not None:", f"        t += ({g}) * {e}[1]"]
+    tangent += ["    return t"]
+    push = ["def push(tangents, record):", f"    _, {held} = record", "    numbers = tangents.numbers"]
+    push += [f"    {e} = numbers.get(id({x}))" for e, (x, _) in zip(entries, pairs)]
+    push += [f"    if {' is '.join([*entries, 'None'])}:" if entries else "    if True:", "        return"]
+    apart = ", ".join(["tangents", "y", *leaves])
+    push += ["    kind = type(y)", "    try:"]
+    push += ["        if kind is float:", f"            t = tangent({given})"]
+    push += ["        elif kind is float64:", f"            t = silently(tangent, {given})"]
+    push += ["        else:", "            return"]
+    push += ["    except SINGULAR:", f"        return push_apart({apart})"]
+    push += [
+        "    if t != t:  # perhaps a tangent of zero times an infinite slope",
+        f"        return push_apart({apart})",
+    ]
+    push += ["    numbers[id(y)] = y, t", "    tangents.latest = tangents.length"]
+    push += ["    if len(numbers) > tangents.limit:", "        tangents.drop()"]
+    return [*tangent, "", "", *push, "", "", "back.push = push", "", ""]
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the tape knows of opaque calls: functions without rule or source, and objects that keep values inside C code.
+"""Records of opaque calls on the tape: functions without rule or source, and objects that keep values inside C code.
 
 They run (``opaque_calls``), and the tape records their results together with their inputs.  An error is raised only if a
 cotangent reaches a result that depends on a differentiated argument.  The dependence is found after the run from the tape,
@@ -89,7 +89,9 @@ def note(
     elif isinstance(y, dict):
         y = tuple(y.values())
     if holds_values(y):
-        tape.records.append((_no_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says, later=later)))
+        tape.records.append(
+            (without_derivative, snapshot(y), Opaque(function, snapshot(inputs), says=says, later=later))
+        )
 
 
 def may_hold_numbers(x: Any) -> bool:
@@ -126,7 +128,7 @@ def note_overwritten(tape: Tape, a: np.ndarray, old: np.ndarray, opaque: Opaque,
     """
     if surely:
         tape.written.add(id(owner(a)))
-    tape.records.append((_overwritten, a, old, surely, opaque))
+    tape.records.append((overwritten, a, old, surely, opaque))
 
 
 def holds_values(y: Any) -> bool:
@@ -142,7 +144,7 @@ def keeps(kind: type) -> bool:
     return is_foreign(kind) and not (kind.__module__ or "").startswith(RANDOM)
 
 
-def _no_derivative(table: Cotangents, record: Record) -> None:
+def without_derivative(table: Cotangents, record: Record) -> None:
     _, y, opaque = record
     dy = table.take(y)
     if dy is None:
@@ -180,7 +182,7 @@ def _not_zero(g: Any) -> bool:
     return bool(np.any(g != 0)) if names is None else any(_not_zero(g[name]) for name in names)
 
 
-def _overwritten(table: Cotangents, record: Record) -> None:
+def overwritten(table: Cotangents, record: Record) -> None:
     """Undo the write of an opaque function into an array, and refuse a cotangent of the written contents."""
     _, a, old, surely, opaque = record
     if surely:

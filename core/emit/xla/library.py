@@ -10,8 +10,10 @@ import numpy as np
 import scipy.fft
 from jax import lax
 
-from ...ir.dynamic import Operation
-from .lower import Site, Walk, lowers
+from ...ir.dynamic import Operation, Value
+from ...ir.matrix_errors import error_in, named
+from ...ir.typed import ArrayType
+from .lower import FAILING, LOWERINGS, Failure, Site, Walk, is_lowered, lowers
 
 _SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
 _INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
@@ -68,6 +70,26 @@ def _cholesky(walk: Walk, op: Operation, a: Any, upper: bool = False) -> Any:
     factor = lax.linalg.cholesky(a, symmetrize_input=False)
     walk.fail_if(jnp.any(jnp.isnan(jnp.diagonal(factor, axis1=-2, axis2=-1))), _INDEFINITE)
     return jnp.conj(jnp.swapaxes(factor, -1, -2)) if upper else factor
+
+
+def _without_result(op: Operation) -> Operation:
+    """Return the call of which an ``error_in`` tells whether it raises."""
+    names = dict(zip(op.keywords, op.operands[len(op.positional) :]))
+    function = named(names.pop("name").constant)
+    kind = ArrayType(np.result_type(*(v.type.dtype for v in op.positional)), ())
+    return Operation("call", function, [*op.positional, *names.values()], tuple(names), results=[Value("", kind)])
+
+
+@lowers(error_in, fails=True, when=lambda op: is_lowered(inner := _without_result(op)) and inner.callee in FAILING)
+def _error_in(walk: Walk, op: Operation, *operands: Any, name: str, **constants: Any) -> Any:
+    """Tell whether a function fails by its own lowering, whose errors are kept from the program."""
+    before = walk.failure
+    assert before is not None
+    walk.failure = Failure(jnp.zeros_like(before.code), before.bits)
+    LOWERINGS[named(name)](walk, _without_result(op), *operands, **constants)
+    place = jnp.where(walk.failure.code != 0, 1, 0).astype(np.int64)
+    walk.failure = before
+    return place, jnp.zeros_like(place)
 
 
 @lowers(np.linalg.det, when=_takes())

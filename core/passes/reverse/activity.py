@@ -47,12 +47,19 @@ def differentiated(op: Operation) -> list[Value]:
     return op.positional
 
 
-def active_values(function: Function, parameters: Sequence[bool], results: Sequence[bool] | None = None) -> set[Value]:
+def active_values(
+    function: Function,
+    parameters: Sequence[bool],
+    results: Sequence[bool] | None = None,
+    varying: Sequence[Value] = (),
+) -> set[Value]:
     """Return the values of a function that have a cotangent.
 
-    ``parameters`` and ``results`` say which parameters and results have one (by default all results).
+    ``parameters`` and ``results`` say which parameters and results have one (by default all results); ``varying`` are values
+    that count as dependent on an active parameter.
     """
     varied = {p for p, on in zip(function.parameters, parameters) if on and has_cotangent(p)}
+    varied.update(varying)
     _to_fixpoint(varied, lambda: _spread(function.block, varied))
     results = [True] * len(function.block.results) if results is None else results
     useful = {v for v, on in zip(function.block.results, results) if on and has_cotangent(v)}

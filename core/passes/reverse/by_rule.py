@@ -5,7 +5,7 @@ A rule that is a formula is written directly (``formulas``); the specialiser tra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from inspect import signature
 from typing import Any
 
@@ -31,7 +31,7 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     rule = find_rule(op.callee)
     if rule is None or rule.is_zero:
         raise NoDerivative(
-            f"{_name(op)} has no derivative that compiles (line {op.line}); call mo.grad outside of mo.jit"
+            f"{name_of(op)} has no derivative that compiles (line {op.line}); call mo.grad outside of mo.jit"
         )
     if rule.partials:
         _by_partials(builder, op, rule, cotangents, dys)
@@ -39,7 +39,7 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
         _by_pullbacks(builder, op, rule, cotangents, dys)
 
 
-def _name(op: Operation) -> str:
+def name_of(op: Operation) -> str:
     return callee_name(op.named["function"].constant if op.callee is typed.callback else op.callee)
 
 
@@ -48,24 +48,33 @@ def _by_partials(
 ) -> None:
     (dy,) = dys
     assert dy is not None
+    for value, slope, finite in slopes(builder, op, rule, cotangents.active):
+        cotangents.add(value, scaled(builder, dy, slope, finite))
+
+
+def slopes(builder: Builder, op: Operation, rule: Rule, active: Collection[Value]) -> Iterator[tuple[Value, Any, bool]]:
+    """Write the partial derivatives of an element-wise call with respect to its active operands, one at a time.
+
+    Yields (operand, slope, whether the slope is finite); a slope is a value or, where it is known, a number.
+    """
     constants = [v.constant if v.is_constant else None for v in op.operands]
     finite = rule.is_finite(*constants)
     # Constant scalars are folded into the formula: the slope of x ** 2 becomes 2 * x.
     known = [v if c is None or v.type.shape else c for v, c in zip(op.operands, constants)]
     for value, partial in zip(op.operands, rule.partials):
-        if value not in cotangents.active or partial == 0:
+        if value not in active or partial == 0:
             continue
         if partial is None or isinstance(partial, int):
-            raise NoDerivative(f"{_name(op)} has no derivative with respect to one of its arguments (line {op.line})")
+            raise NoDerivative(f"{name_of(op)} has no derivative with respect to one of its arguments (line {op.line})")
         if is_formula(partial):
             slope = write(builder, partial, [op.results[0], *known])
         else:
             slope = _interpreted(builder, op, partial, [op.results[0], *op.operands], {})
-        cotangents.add(value, scaled(builder, dy, slope, finite))
+        yield value, slope, finite
 
 
-def scaled(builder: Builder, dy: Value, slope: Any, finite: bool) -> Value:
-    """Return dy times the conjugate of a slope.
+def scaled(builder: Builder, dy: Value, slope: Any, finite: bool, conjugated: bool = True) -> Value:
+    """Return dy times the conjugate of a slope, or times the slope itself if not ``conjugated``.
 
     Unless the slope is ``finite``, elements with dy = 0 give zero: a ``where`` that did not choose them must block
     them.
@@ -78,7 +87,7 @@ def scaled(builder: Builder, dy: Value, slope: Any, finite: bool) -> Value:
         slope = builder.constant(slope)
     if slope.type.dtype.kind == "b":
         slope = builder.cast(slope, dy.type.dtype.type(0).real.dtype)
-    if slope.type.dtype.kind == "c":
+    if slope.type.dtype.kind == "c" and conjugated:
         slope = builder.ufunc(np.conjugate, slope)
     g = _quotient(builder, dy, slope) or builder.ufunc(np.multiply, dy, slope)
     if finite:
@@ -123,7 +132,7 @@ def _by_pullbacks(
         for operand, pullback in zip(op.positional, rule.pullbacks):
             if operand in cotangents.active and pullback is None:
                 raise NoDerivative(
-                    f"{_name(op)} has no derivative with respect to one of its arguments (line {op.line})"
+                    f"{name_of(op)} has no derivative with respect to one of its arguments (line {op.line})"
                 )
             gs.append(pulled(pullback) if operand in cotangents.active else None)
     for operand, g in zip(op.positional, gs):
@@ -163,4 +172,4 @@ def _interpreted(builder: Builder, op: Operation, function: Any, args: Sequence[
     try:
         return connected.trace_into(builder, function, args, options)
     except BadInput as error:
-        raise NoDerivative(f"the derivative of {_name(op)} (line {op.line}) does not compile: {error}") from error
+        raise NoDerivative(f"the derivative of {name_of(op)} (line {op.line}) does not compile: {error}") from error

@@ -1,4 +1,4 @@
-"""What functions, methods, operators and indices of Python, NumPy and SciPy do on traced values.
+"""Functions, methods, operators and indices of Python, NumPy and SciPy on traced values.
 
 Each file covers one area and registers its functions in the tables of ``core/specialise/traced.py``.  A body takes the
 trace and then the function's own arguments: any mix of traced values, numbers, arrays and lists.  It gets their IR
@@ -15,7 +15,9 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     broadcasts        np.broadcast
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
+    models            compiled functions of libraries that are written as NumPy programs in ``rules/``
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
+    shared_memory     whether two arrays share memory
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import (  # noqa: F401
+    addresses,
     broadcasts,
     calculus,
     contractions,
@@ -37,6 +40,7 @@ from . import (  # noqa: F401
     math_functions,
     means,
     methods,
+    models,
     norms,
     operators,
     order,
@@ -45,14 +49,15 @@ from . import (  # noqa: F401
     reductions,
     segments,
     shapes,
+    shared_memory,
     ufuncs,
     without_nan,
 )
 
 
 def find(function: Any) -> Callable[..., Any] | None:
-    """Return what a function does on traced values if it is a ufunc, a ufunc's method, or SciPy's; else None."""
-    return ufuncs.find(function) or library.find(function)
+    """Return what a function does on traced values if it is a ufunc, a ufunc's method, or a library's; else None."""
+    return ufuncs.find(function) or library.find(function) or models.find(function)
 
 
 __all__ = ["find"]

@@ -11,7 +11,7 @@ from ...errors import BadInput
 from ...ir.builder import result_dtype
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType
-from ..traced import Array, Storage, Trace, by_rule, traces
+from ..traced import Array, Storage, Trace, Traced, by_rule, traces
 from .arguments import integer, new_array, refuse, refuse_given, strong, value, weak
 from .operators import assign, stored
 from .reductions import real, truths
@@ -44,7 +44,7 @@ def select(trace: Trace, condlist: Any, choicelist: Any, default: Any = 0) -> An
 
 def _dtype(trace: Trace, x: Any) -> Any:
     v = value(trace, x)
-    return v.type.dtype if not v.type.weak else {"b": bool, "i": int, "f": float, "c": complex}[v.type.dtype.kind](0)
+    return v.type.number(0) if v.type.weak else v.type.dtype
 
 
 @traces(np.choose)
@@ -182,9 +182,7 @@ def isscalar(trace: Trace, element: Any) -> bool:
 
 @traces(np.result_type)
 def result_type(trace: Trace, *arrays_and_dtypes: Any) -> np.dtype:
-    return np.result_type(
-        *(_dtype(trace, x) if hasattr(x, "type") and hasattr(x, "shape") else x for x in arrays_and_dtypes)
-    )
+    return np.result_type(*(_dtype(trace, x) if isinstance(x, Traced) else x for x in arrays_and_dtypes))
 
 
 @traces(np.nan_to_num)

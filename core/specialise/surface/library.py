@@ -7,19 +7,26 @@ tuples of arrays, gives the structure and types of the call's result.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import sys
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput
 from ...ir.dynamic import Value
+from ...ir.matrix_errors import error_in, errors_of, name_of
+from ...ir.traced_text import Text
 from ...ir.typed import ArrayType
-from ...rules import linear_algebra as rules
+from ...rules import find_rule, linear_algebra as rules
+from ...rules.table import IN_COMPLEX
+from ..choices import note_bounds
+from ..scopes import Choice
 from ..traced import Array, Trace, traces
 from .arguments import holds_traced, is_array_like, new_array, refuse, static, value
 
@@ -36,19 +43,22 @@ _NUMPY = (
     *("convolve", "correlate", "interp", "i0", "unwrap", "polymul", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
-_REAL_OR_COMPLEX = frozenset(("eig", "eigvals", "roots", "sqrtm", "logm", "funm", "fractional_matrix_power"))
-_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label", "roots"))
+_REAL_OR_COMPLEX = frozenset(("funm", "fractional_matrix_power"))
+_BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label"))
 
 
 def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Write a call of the library function into the program."""
-    name = f"{function.__module__.split('.')[0]}.{function.__name__}"
-    operands, constants = _operands(trace, name, function, args, kwargs)
+    module = getattr(function, "__module__", None) or type(function).__name__
+    name = f"{module.split('.')[0]}.{function.__name__}"
+    operands, constants, out = _operands(trace, name, function, args, kwargs)
     if function.__name__ in _BY_VALUE:
         raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
-    if function.__name__ in _REAL_OR_COMPLEX and not any(v.type.dtype.kind == "c" for v in operands):
-        if (function.__module__ or "").startswith("numpy") or function.__name__ != "eig":
-            raise refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
+    if not any(v.type.dtype.kind == "c" for v in operands):
+        if function in IN_COMPLEX:
+            return _real_or_complex(trace, name, function, args, kwargs)
+        if function.__name__ in _REAL_OR_COMPLEX:
+            raise _unknown_kind(name)
     sample = _sampled(name, function, operands, constants)
     if isinstance(sample, tuple) and any(
         x is None for x in sample
@@ -57,28 +67,73 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
     leaves: list[Any] = []
     build = _plan(name, sample, leaves)
     types = [_type_of(x) for x in leaves]
+    is_checked = trace.sees(np.linalg.LinAlgError) and _throw_error(trace, function, operands, constants)
     made = trace.builder.call(function, operands, types, **constants)
+    if is_checked:
+        trace.checked.update(made)
     wrapped = [new_array(v) if isinstance(x, np.ndarray) else trace.wrap(v) for v, x in zip(made, leaves)]
-    return build(iter(wrapped))
+    found = build(iter(wrapped))
+    if out is None:
+        return found
+    if not isinstance(found, Array) or (found.dtype, found.shape) != (out.dtype, out.shape):
+        raise refuse(f"{name}(out=) of another dtype or shape", "assign the result instead")
+    trace.call(operator.setitem, out, ..., found)
+    return out
+
+
+def _unknown_kind(name: str) -> BadInput:
+    return refuse(f"{name} of real numbers, whose result may be real or complex,", "pass x.astype(complex)")
+
+
+def _real_or_complex(trace: Any, name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a function whose results are real or complex, by the values of its arguments: each becomes a choice of the two."""
+    if not trace.may_choose:
+        trace.is_uneven = True
+        raise _unknown_kind(name)
+    *found, is_real = call(trace, IN_COMPLEX[function], args, kwargs)
+    which = trace.call(int, trace.call(np.logical_not, is_real))
+    parts = [Choice(which, [trace.call(np.copy, trace.call(np.real, x)), x]) for x in found]
+    for part in parts:
+        note_bounds(trace, part)
+    kind = type(function(np.ones((1, 1))))
+    return parts[0] if len(parts) == 1 else kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _throw_error(trace: Trace, function: Any, operands: list[Value], constants: dict[str, Any]) -> bool:
+    """Raise the error that the call would raise, where a ``try`` can catch it; return whether all its errors are known."""
+    errors = errors_of(function, constants)
+    if errors:
+        kinds = [ArrayType(np.dtype(np.int64))] * 2
+        place, number = trace.builder.call(error_in, operands, kinds, name=name_of(function), **constants)
+        condition = trace.wrap(trace.builder.ufunc(np.not_equal, place, trace.builder.constant(0)))
+        texts = [Text(text, [trace.wrap(number)]) if "{}" in text else text for _, text in errors]
+        raised = [kind(text) for (kind, _), text in zip(errors, texts)]
+        trace.throw_one_of(condition, trace.unchecked(operator.sub, trace.wrap(place), 1), raised)
+    return errors is not None
 
 
 def _operands(
     trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
-) -> tuple[list[Value], dict[str, Any]]:
-    """Split the arguments into arrays, passed first, and compile-time constants, passed by keyword."""
+) -> tuple[list[Value], dict[str, Any], Any]:
+    """Split the arguments into arrays, passed first, compile-time constants, passed by keyword, and the argument ``out``.
+
+    Arguments that the function may overwrite are kept: it is called without ``overwrite_...``.
+    """
+    signature = _signature(name, function)
     try:
-        signature = inspect.signature(function)
         bound = signature.bind(*args, **kwargs).arguments
-    except ValueError:
-        raise refuse(f"{name}, whose signature is not known,", "use mo.callback") from None
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
+    bound = {k: False if k.startswith("overwrite_") else x for k, x in bound.items()}
     kinds = {k: p.kind for k, p in signature.parameters.items()}
     if any(kinds[k] in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) for k in bound):
         raise refuse(f"{name} with a variable number of arguments", "use mo.callback")
+    out = bound.pop("out", None)
     last = max((i for i, x in enumerate(bound.values()) if holds_traced(x)), default=-1)
     operands, constants = [], {}
     for i, (k, x) in enumerate(bound.items()):
+        if k == "output" and isinstance(x, (Array, np.ndarray)):  # the call would write into a copy
+            raise refuse(f"{name}(output=)", "assign its result instead")
         if i <= last:
             if not is_array_like(x) or kinds[k] is inspect.Parameter.KEYWORD_ONLY:
                 raise refuse(f"{name} with this value of {k}=", "use mo.callback")
@@ -87,11 +142,22 @@ def _operands(
             operands.append(static(value(trace, x), name))
         elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
             operands.append(value(trace, x))
-        elif k == "out" and x is None:
-            continue
         else:
             constants[k] = x
-    return operands, constants
+    return operands, constants, out
+
+
+def _signature(name: str, function: Any) -> inspect.Signature:
+    """Return a function's signature; that of a compiled function without one stands in its rule."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        rule = find_rule(function)
+        pullbacks = () if rule is None else (*rule.pullbacks, rule.together)
+        for pullback in pullbacks:
+            if pullback is not None:
+                return inspect.Signature(list(inspect.signature(pullback).parameters.values())[2:])
+    raise refuse(f"{name}, whose signature is not known,", "use mo.callback")
 
 
 _known: dict[Any, Any] = {}
@@ -146,11 +212,11 @@ def sample_of(kind: ArrayType, scale: int = 1, row: int | None = None) -> Any:
     if dtype.kind == "b":
         return np.ones(shape, bool)[()]
     if dtype.kind in "iu":
-        return (
-            np.ones(shape, dtype)[()]
-            if kind.weak or not shape
-            else np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
-        )
+        if kind.weak or not shape:
+            return np.ones(shape, dtype)[()]
+        # A vector may hold indices, which LAPACK does not check: numbers beyond its end would be written out of bounds.
+        first = 0 if len(shape) == 1 and scale == 1 else 1
+        return np.arange(first, np.prod(shape) + first).reshape(shape).astype(dtype)
     size = int(np.prod(shape))
     found = scale * np.linspace(0.5, 1.0, size).reshape(shape) if size else np.zeros(shape)
     if len(shape) >= 2 and row is not None:
@@ -194,7 +260,7 @@ def library_trace(function: Callable[..., Any]) -> Callable[..., Any]:
 for _module, _names in (
     (np.linalg, (*_LINEAR_ALGEBRA, "eig", "eigvals")),
     (np.fft, _FOURIER),
-    (np, (*_NUMPY, "roots")),
+    (np, _NUMPY),
 ):
     for _name in _names:
         if hasattr(_module, _name):
@@ -212,6 +278,31 @@ def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
     return x, residuals, rank, s
 
 
+@traces(np.roots)
+def roots(trace: Any, p: Any) -> Any:
+    return trace.calls.interpret(_roots, (p,), {})
+
+
+def _roots(p: Any) -> Any:
+    """``np.roots`` of a polynomial whose degree is its length less one, so that the number of roots is known."""
+    p = np.atleast_1d(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    n = len(p)
+    if n == 0:
+        return np.array([])
+    if p[0] == 0 or p[-1] == 0:
+        raise BadInput(
+            "np.roots of a polynomial whose first or last coefficient is zero cannot be compiled, because the number of roots "
+            "depends on values; leave these coefficients out"
+        )
+    if n == 1:
+        return np.array([])
+    a = np.diag(np.ones(n - 2), -1) + np.zeros((n - 1, n - 1), np.result_type(p, float))
+    a[0, :] = -p[1:] / p[0]
+    return np.linalg.eigvals(a)
+
+
 def find(function: Any) -> Callable[..., Any] | None:
     """Return what a public function of SciPy's listed modules does on traced values; None for others."""
     module = getattr(function, "__module__", None) or ""
@@ -221,8 +312,30 @@ def find(function: Any) -> Callable[..., Any] | None:
     own = _written.get(name)
     for public in _SCIPY:
         if module.startswith(public) and getattr(sys.modules.get(public), name, None) is function:
+            if own is None and isinstance(function, FunctionType) and find_rule(function) is None:
+                return functools.partial(_from_source, function)
             return own if own is not None else library_trace(function)
     return None
+
+
+def _from_source(function: FunctionType, trace: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a Python function that has no rule: from its source where it is differentiated, or cannot be called at run time."""
+    first, second = library_trace(function), functools.partial(_interpreted, function)
+    if trace.level:
+        first, second = second, first
+    try:
+        return first(trace, *args, **kwargs)
+    except BadInput as error:
+        try:
+            return second(trace, *args, **kwargs)
+        except BadInput:
+            raise error from None
+
+
+def _interpreted(function: FunctionType, trace: Any, *args: Any, **kwargs: Any) -> Any:
+    region = trace.run_region(lambda _: trace.calls.call_function(function, args, kwargs, always=True))
+    trace.commit(region)
+    return region.result
 
 
 # SciPy functions written here with NumPy's functions, so that the back ends can optimise them.
@@ -308,3 +421,18 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+def _routines(name: str) -> Callable[..., Any]:
+    """Return what a function that finds routines of BLAS or LAPACK does: it needs only the arrays' dtypes."""
+
+    def found(trace: Trace, names: Any, arrays: Any = (), *args: Any, **kwargs: Any) -> Any:
+        import scipy.linalg
+
+        return getattr(scipy.linalg, name)(names, [np.empty(0, x.dtype) for x in arrays], *args, **kwargs)
+
+    return found
+
+
+for _name in ("get_blas_funcs", "get_lapack_funcs"):
+    _written[_name] = _routines(_name)

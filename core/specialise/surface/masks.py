@@ -13,8 +13,8 @@ import numpy as np
 
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
-from ..traced import Trace, length, traces
-from .arguments import axis_of, new_array, refuse_given, total, value
+from ..traced import Array, Trace, length, traces
+from .arguments import axis_of, new_array, refuse, refuse_given, total, value
 from .reductions import truths
 from .views import reshape
 
@@ -100,8 +100,12 @@ def unique(
     if v.is_constant:
         found = np.unique(v.constant, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **options)
         return tuple(map(_constant(trace), found)) if isinstance(found, tuple) else _constant(trace)(found)
-    refuse_given("np.unique", axis=axis, **options)
+    refuse_given("np.unique", **options)
     call = trace.call
+    if axis is not None:
+        if return_index or return_inverse or return_counts:
+            raise refuse("np.unique(axis=) with indices or counts", "use np.lexsort")
+        return _unique_rows(trace, call(np.asarray, ar), axis)
     flat = call(np.ravel, call(np.asarray, ar))
     order = call(np.argsort, flat, stable=return_index or None)
     x = call(operator.getitem, flat, order)
@@ -125,6 +129,25 @@ def unique(
         ends = call(np.concatenate, [starts, call(np.reshape, call(len, x), 1)])
         found.append(call(np.diff, ends))
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _unique_rows(trace: Trace, array: Array, axis: Any) -> Any:
+    """Return the different parts of an array along an axis, in lexicographic order; parts with NaN all differ."""
+    call = trace.call
+    parts = call(np.moveaxis, array, axis, 0)
+    n, *rest = parts.type.shape
+    if not parts.type.is_static or 0 in parts.type.shape:
+        raise refuse("np.unique(axis=) of an array without elements, or of unknown lengths,", "use np.lexsort")
+    rows = call(np.reshape, parts, (n, int(np.prod(rest))))
+    x = call(
+        operator.getitem,
+        rows,
+        call(np.lexsort, call(operator.getitem, call(np.transpose, rows), slice(None, None, -1))),
+    )
+    later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
+    differs = call(np.any, call(operator.ne, later, earlier), axis=1)
+    found = call(operator.getitem, x, call(np.concatenate, [call(np.ones, 1, bool), differs]))
+    return call(np.moveaxis, call(np.reshape, found, (-1, *rest)), 0, axis)
 
 
 def _constant(trace: Trace) -> Any:

@@ -175,9 +175,7 @@ def view(trace: Trace, x: Any, dtype: Any = None, type: Any = None) -> Any:
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        raise refuse(
-            f"a view of an array as {type.__name__}, a subclass of ndarray,", "use plain arrays, or mo.callback"
-        )
+        return trace.arrays.inherited(x, "view", (dtype, type), {})  # type: ignore[attr-defined]
     if dtype is None or np.dtype(dtype) == x.type.dtype:
         return trace.call(operator.getitem, x, ...)
     if not isinstance(x, Array):
@@ -275,24 +273,34 @@ def nbytes(trace: Trace, x: Any) -> Any:
 
 
 class Flat:
-    """``a.flat``: the elements in C order."""
+    """``a.flat``: the elements in C order; ``elements`` are an array of them."""
+
+    elements = property(lambda self: self.trace.call(np.ravel, self.array))
 
     def __init__(self, trace: Trace, array: Array) -> None:
         self.trace = trace
         self.array = array
 
     def __getitem__(self, index: Any) -> Any:
-        return self.trace.call(operator.getitem, self.trace.call(np.ravel, self.array), index)
+        return self.trace.call(operator.getitem, self.elements, index)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.trace.call(operator.eq, self.elements, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self.trace.call(operator.ne, self.elements, other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __setitem__(self, index: Any, x: Any) -> None:
         if not stands_in_order(self.trace, self.array):
             raise BadInput(
                 "a write through .flat of an array that is not C-contiguous cannot be compiled; write to the array itself"
             )
-        self.trace.call(operator.setitem, self.trace.call(np.ravel, self.array), index, x)
+        self.trace.call(operator.setitem, self.elements, index, x)
 
     def __iter__(self) -> Any:
-        return iter(self.trace.iterate(self.trace.call(np.ravel, self.array)))
+        return iter(self.trace.iterate(self.elements))
 
     def __len__(self) -> int:
         return int(np.prod(self.array.type.shape))  # type: ignore[arg-type]

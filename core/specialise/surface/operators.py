@@ -92,9 +92,11 @@ def of_objects(trace: Trace, function: Any, a: Any, b: Any) -> Any:
     if function in (operator.eq, operator.ne):
         array = next((x for x in (a, b) if isinstance(x, Array)), None)
         holds = function is operator.ne
-        return (
-            holds if array is None else trace.wrap(trace.builder.full(array.type.shape, trace.builder.constant(holds)))
-        )
+        if array is None:
+            return holds
+        if array.type.is_static:
+            return trace.wrap(trace.builder.constant(np.full(array.type.shape, holds)))
+        return trace.wrap(trace.builder.full(array.type.shape, trace.builder.constant(holds)))
     function(_stand_in(a), _stand_in(b))  # raises what Python raises
     raise BadInput(f"{function.__name__} of a {type(a).__name__} and a {type(b).__name__} cannot be compiled")
 
@@ -104,8 +106,7 @@ def _stand_in(x: Any) -> Any:
     if isinstance(x, Array):
         return np.ones((1,) * x.type.ndim, x.type.dtype)
     if isinstance(x, Scalar):
-        one = x.type.dtype.type(1)
-        return one.item() if x.type.weak or x.type.dtype.kind == "b" else one
+        return x.type.number(1)
     return x
 
 

@@ -13,7 +13,7 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Value
 from ...values.attributes import bound_to
 from ..traced import FUNCTIONS, Array, Trace, traces
-from .arguments import as_numpy, axis_of, reduced_axes, refuse, value
+from .arguments import as_numpy, axis_of, new_array, reduced_axes, refuse, value
 from .operators import numpy_power, share_memory, stored
 from .segments import reduceat_trace
 
@@ -57,6 +57,8 @@ def apply(
         raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} positional arguments but {len(args)} were given")
     if out is not None:
         outs = list(out) if isinstance(out, tuple) else [out]
+    is_array = any(x is ... for x in outs)  # the results are arrays, also those of no dimensions
+    outs = [] if is_array else outs
     values = [value(trace, x) for x in operands]
     found = compute(trace.builder, ufunc, values, dtype)
     results = found if ufunc.nout > 1 else [found]
@@ -67,7 +69,9 @@ def apply(
             )
         results = _masked(trace, ufunc, results, outs, value(trace, where))
     outs += [None] * (len(results) - len(outs))
-    wrapped = [stored(trace, r, o, f"ufunc {ufunc.__name__!r}") for r, o in zip(results, outs)]
+    wrapped = [
+        new_array(r) if is_array else stored(trace, r, o, f"ufunc {ufunc.__name__!r}") for r, o in zip(results, outs)
+    ]
     return tuple(wrapped) if ufunc.nout > 1 else wrapped[0]
 
 
@@ -129,6 +133,8 @@ def reduce_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         function = _REDUCTIONS.get(ufunc)
         if function is None:
             return _folded(trace, ufunc, array, axis, keepdims, initial, out, where, dtype)
+        if function in (np.all, np.any) and dtype is not None and np.dtype(dtype) == bool:
+            dtype = None  # it is that of their results
         options = {k: v for k, v in (("dtype", dtype), ("out", out), ("initial", initial)) if v is not None}
         if where is not True:
             options["where"] = where

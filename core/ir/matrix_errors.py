@@ -1,0 +1,76 @@
+"""The errors that functions of linear algebra raise for some matrices, as numbers, so that a program can catch them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+
+MatrixError = tuple[type[Exception], str]
+"""An exception's class and its text, in which braces stand for an integer."""
+
+_SINGULAR = np.linalg.LinAlgError, "Singular matrix"
+_INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
+_NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
+_NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
+_NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
+_NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
+_MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
+_SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
+_DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
+
+_OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
+    "cholesky": (_INDEFINITE,),
+    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (_SINGULAR,)),
+    **dict.fromkeys(("svd", "svdvals", "pinv", "cond", "matrix_rank", "matrix_norm"), (_NO_SVD,)),
+    **dict.fromkeys(("eigh", "eigvalsh"), (_NO_EIGENVALUES,)),
+    **dict.fromkeys(("eig", "eigvals"), (_NO_EIGENVALUES, _NOT_FINITE)),
+    **dict.fromkeys(("det", "slogdet", "qr", "vector_norm"), ()),
+}
+_OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
+    **dict.fromkeys(("cholesky", "cho_factor"), (_MINOR,)),
+    **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
+    "solve_triangular": (_DIAGONAL,),
+    **dict.fromkeys(("svd", "svdvals", "pinv"), (_NO_SVD,)),
+}
+
+
+def errors_of(function: Callable[..., Any], constants: dict[str, Any]) -> tuple[MatrixError, ...] | None:
+    """Return the errors that a call may raise because of the values in its arrays; None if they are not known."""
+    package = (function.__module__ or "").partition(".")[0]
+    if package == "numpy":
+        return _OF_NUMPY.get(function.__name__)
+    if package != "scipy":
+        return None
+    checks = () if constants.get("check_finite") is False else (_NOT_FINITE_IN_SCIPY,)
+    return (*checks, *_OF_SCIPY.get(function.__name__, ()))
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__name__}"
+
+
+def named(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)
+
+
+def error_in(*operands: Any, name: str, **constants: Any) -> tuple[np.int64, np.int64]:
+    """Return which of its errors a function raises, counted from 1 (0 for none), and the integer in its text."""
+    function = named(name)
+    try:
+        function(*operands, **constants)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        for place, (kind, text) in enumerate(errors_of(function, constants) or (), 1):
+            found = re.fullmatch(re.escape(text).replace(r"\{\}", r"(\d+)"), str(error))
+            if type(error) is kind and found is not None:
+                return np.int64(place), np.int64(found[1] if found.groups() else 0)
+        raise BadInput(
+            f"{function.__name__} raised {type(error).__name__}: {error}, which compiled code cannot catch; call it outside of the try"
+        ) from error
+    return np.int64(0), np.int64(0)

@@ -1,0 +1,128 @@
+"""Forward mode inside compiled code: ``jvp(f, primals, tangents)`` on traced values.
+
+As for ``transforms``, f becomes a typed function of its own; ``passes.forward`` adds the computation of tangents to it, and the
+result is inlined where ``jvp`` was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..ir.dynamic import Value
+from ..ir.typed import type_of
+from ..passes.columns import by_rows
+from ..passes.custom_derivatives import without_custom
+from ..passes.forward import forward
+from ..passes.inline import inline
+from ..passes.reverse.activity import may_have_cotangent
+from ..passes.reverse.cotangents import as_type
+from ..passes.side_by_side import products_of_loops
+from ..values.layout import Describe
+from ..values.tangents import as_arguments, check, once, paired
+from .entered import InStructure, is_python_int
+from .scopes import Choice
+from .traced import Array, Traced
+from .transforms import Run, differentiated, leaves_of
+
+
+def trace_jvp(trace: Any, f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """Return the value of ``f(*primals)`` in a program, and its tangent."""
+    return pushed(trace, f, *as_arguments(primals, tangents))
+
+
+def pushed(
+    trace: Any, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], kwargs: Any = None
+) -> tuple[Any, Any]:
+    pairs = once(trace.call(paired, primals, tangents), (np.ndarray, Array))
+    ints = [(path[0][1], dx is not None) for path, x, dx in pairs if is_python_int(x)]
+    of_ints = [[varies for k, varies in ints if k == i] for i in range(len(primals))]
+    run = Run(trace, f, primals, kwargs or {}, range(len(primals)), integers=of_ints)
+    pairs = [(path, x, dx) for path, x, dx in pairs if dx is not None or not is_python_int(x)]
+    made = run.made
+    kinds = [kind for e in run.entered for kind in e.types if kind is not None]
+    if len(kinds) != len(pairs):
+        raise BadInput("jvp: the tangents do not match the arguments; pass arguments of plain containers and objects")
+    given = [_tangent(trace, kind, path, dx) for kind, (path, _, dx) in zip(kinds, pairs)]
+    active = [dx is not None for dx in given] + [False] * len(made.free)
+    pushforward = forward(
+        by_rows(products_of_loops(made.function)), active, trace.target, trace.is_strong, trace.level > 0
+    )
+    trace.differentiates = True
+    pushforward = without_custom(pushforward, run.is_over)
+    seeds = [dx for dx in given if dx is not None]
+    found = inline(trace.builder, pushforward, [*run.arguments, *made.free, *seeds])
+    count = len(made.results)
+    varying = [v for v in made.function.block.results if may_have_cotangent(v)]
+    by_result = dict(zip(varying, found[count:]))
+    # Two results may become the same value of the program, with different tangents: they are told apart before that.
+    by_own = {own: by_result.get(result) for own, result in zip(made.results, made.function.block.results)}
+    leaves = leaves_of(made.outcome[1])  # type: ignore[index]
+    by_leaf = {id(leaf): by_own[own] for leaf, own in zip(leaves, made.asked, strict=True)}
+    run.settle(found[:count])
+    dy = _shown(trace, run.y, by_leaf)  # restoring the arguments changes lists and dicts
+    return run.restored(), dy
+
+
+class Linear:
+    """The linear map of tangents that ``linearize`` returns."""
+
+    def __init__(self, primals: tuple[Any, ...], fill: Callable[..., Any], transposed: Any) -> None:
+        self.primals, self.fill, self.transposed = primals, fill, transposed
+
+    def __morula_trace__(self, trace: Any, *tangents: Any) -> Any:
+        _, given = as_arguments(self.primals, tangents)
+        for path, x, dx in once(trace.call(paired, self.primals, given), (np.ndarray, Array)):
+            kind = x.type if isinstance(x, Traced) else type_of(x)
+            _tangent(trace, kind, path, dx)
+        return self.transposed.pull(trace.call(self.fill, self.primals, given))[0]
+
+    def __call__(self, *tangents: Any) -> Any:
+        return self.__morula_trace__(self.transposed.trace, *tangents)
+
+
+def trace_linearize(
+    trace: Any, ones: Callable[..., Any], fill: Callable[..., Any], f: Callable[..., Any], *primals: Any
+) -> tuple[Any, Linear]:
+    """Return the value of ``f(*primals)`` in a program, and the transpose of its pullback."""
+    y, back = differentiated(trace, f, primals, {}, range(len(primals)))
+    _, transposed = differentiated(trace, back, (trace.call(ones, y),), {}, (0,))
+    return y, Linear(primals, fill, transposed)
+
+
+def _tangent(trace: Any, kind: Any, path: Any, dx: Any) -> Value | None:
+    if dx is None:
+        return None
+    if not isinstance(dx, (Traced, int, float, complex, np.generic, np.ndarray)):
+        raise BadInput(f"tangents{path!r} is a {type(dx).__name__}: a tangent is a number or an array of numbers")
+    value = trace.value(dx)
+    check(path, kind, value.type.dtype, value.type.shape)
+    return trace.builder.cast(value, kind.dtype)
+
+
+def _shown(trace: Any, y: Any, tangents: dict[int, Value | None]) -> Any:
+    """Return the tangent of a result in its structure: None for what has none."""
+    if type(y) is Choice:
+        return Choice(y.which, [_shown(trace, e, tangents) for e in y.options])
+    if isinstance(y, tuple):
+        return getattr(y, "_make", type(y))([_shown(trace, e, tangents) for e in y])
+    if type(y) is list:
+        return trace.new([_shown(trace, e, tangents) for e in y])
+    if type(y) is dict:
+        return trace.new({k: _shown(trace, e, tangents) for k, e in y.items()})
+    found = Describe(Traced, shared=(Array, np.ndarray))
+    layout = found.describe(y)
+    return InStructure([_of_leaf(trace, leaf, tangents) for leaf in found.leaves], trace).build(layout)
+
+
+def _of_leaf(trace: Any, y: Any, tangents: dict[int, Value | None]) -> Any:
+    t = tangents.get(id(y))
+    kind = y.type if isinstance(y, Traced) else type_of(y)
+    if t is not None:
+        return trace.wrap(as_type(trace.builder, t, kind))
+    if kind.is_inexact:
+        return trace.wrap(as_type(trace.builder, trace.builder.zeros(kind.shape, kind.dtype), kind))
+    return 0 if kind.weak and kind.dtype.kind == "i" else None
