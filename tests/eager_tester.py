@@ -30,6 +30,15 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def close(a: Any, b: Any) -> bool:
+    """Equality of the leaves of two trees up to rounding in the last digits."""
+    one, other = leaves(a), leaves(b)
+    return len(one) == len(other) and all(
+        path == place and np.shape(x) == np.shape(y) and np.allclose(x, y, 1e-13, 1e-13, True)
+        for (path, x), (place, y) in zip(one, other)
+    )
+
+
 def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: float = 1e-8) -> tuple[Any, ...]:
     """Assert that f's value, its effects on its arguments and its gradient are right; return the gradient."""
     plain_args = copy.deepcopy(args)
@@ -44,7 +53,8 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
     assert same(run_args, plain_args), f"going back changed the arguments to {run_args!r} from {plain_args!r}"
     assert type(gradient) is tuple and len(gradient) == len(args)
     assert same(back(one), gradient), "going back a second time gave another gradient"
-    assert same(mo.gradient(f, *copy.deepcopy(args)), gradient), "gradient and vjp disagree"
+    again = mo.gradient(f, *copy.deepcopy(args))  # a later run fuses more operations, and may add in another order
+    assert close(again, gradient), "gradient and vjp disagree"
 
     # Good to about 1e-10 where f is smooth within the step; a branch must not switch within it.
     differences = dict(leaves(vjp_by_differences(f, 1.0, args, step=0.02, has_integers=False)[0]))

@@ -88,10 +88,16 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDe
 
 
 def _formula(function: FunctionType) -> ast.FunctionDef:
-    definition = definition_of(function.__code__)
+    code = function.__code__
+    definition = None if code in _without_formula else definition_of(code)
     if definition is None:
+        _without_formula.add(code)
         raise _no_source(function)
     return definition
+
+
+_without_formula: weakref.WeakSet[CodeType] = weakref.WeakSet()
+"""Code without source from which no formula can be read."""
 
 
 def owner_class(function: FunctionType) -> str | None:

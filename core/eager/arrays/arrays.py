@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections import deque
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...rules.methods import METHODS
-from ...rules.table import RULES
+from ...rules.registry import Handler
+from ...rules.table import RULES, Rule
 from ...values.numbers import INEXACT, NO_KEYWORDS, NUMBERS, Int, call_on, differentiable, is_exact
 from ...values.special_methods import answer, special
 from ..recorded.access import getitem, iterate, place
@@ -27,6 +29,7 @@ from .dispatch import dispatched
 from .integers import carries
 from .object_arrays import by_entries, by_operators, computes, is_by_entries, is_computing
 from .overwrite import apply_overwriting, overwritten
+from .plain_calls import FLOAT, array_of_numbers, shortened
 from .raw_memory import array_on, shows_memory
 from .subclasses import OPERATOR_UFUNCS, inherited, inherited_method, is_subclass
 
@@ -97,6 +100,14 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
             return y
         return record_rule(tape, rule, watched(tape, rule.function, *args, **kwargs), args, kwargs)
     return apply_rule(tape, rule, args, kwargs)
+
+
+@functools.cache
+def recorded_call(rule: Rule) -> Handler:
+    """Return the recorded form of a function with a rule."""
+    if rule.function is np.array or rule.function is np.asarray:
+        return array_of_numbers(rule, call_rule)
+    return shortened(rule, call_rule)
 
 
 PLAIN_OPERANDS = NUMBERS | {type(None), str}
@@ -181,6 +192,14 @@ def array_method(
 
     ``overridden`` skips a method that a subclass defines in Python, as for ``super().name``.
     """
+    found = METHODS.get(name)
+    if (
+        found is not None
+        and type(x) is np.ndarray
+        and x.dtype is FLOAT
+        and not (name in MUTATORS or name in OPERATOR_METHODS)
+    ):
+        return _by_function(tape, x, name, found, args, kwargs)
     if type(x) is not np.ndarray and not overridden:
         own = getattr(type(x), name, None)
         if isinstance(own, FunctionType):  # a method of a subclass written in Python
@@ -204,17 +223,23 @@ def array_method(
         return iter(iterate(tape, x))
     if isinstance(x, np.generic) and name in ("copy", "__copy__", "__deepcopy__"):
         return x
-    found = METHODS.get(name)
     if found is None or not (differentiable(x) or any(map(differentiable, args)) or carries(tape, x)):
         if found is not None and x.dtype.kind == "b" and kwargs.get("out") is None:
             return getattr(x, name)(*args, **kwargs)  # booleans have no derivative
         return call_opaque(tape, getattr(x, name), args, kwargs)
-    function, adapt = found
     if derived:
         return _inherited(tape, x, name, args, kwargs)
+    return _by_function(tape, x, name, found, args, kwargs)
+
+
+def _by_function(
+    tape: Tape, x: Any, name: str, found: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a method of an array as the function that has its rule."""
+    function, adapt = found
     args, kwargs = adapt(x, *args, **kwargs) if adapt is not None else ((x, *args), kwargs)
     rule = RULES.get(function)
-    y = tape.call(function, *args, **kwargs) if rule is None else call_rule(tape, rule, args, kwargs)
+    y = tape.call(function, *args, **kwargs) if rule is None else recorded_call(rule)(tape, *args, **kwargs)
     if isinstance(y, np.ndarray) and y is x and name in ("copy", "flatten"):
         return tape.call(np.copy, x)
     return y

@@ -138,7 +138,12 @@ def sum_(tape: Tape, iterable: Any, /, start: Any = 0) -> Any:
 
 def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
     """Return ``sum(run, start)``, by ``sum`` itself unless all are integers, for which repeated ``+`` is the same."""
-    if not run or not any(type(x) in (float, complex) for x in (start, *run)):
+    kinds = {type(start), *map(type, run)}
+    if kinds == FLOATS and tape.parent is None:
+        y = sum(run, start)
+        tape.records.append((to_each_float, y, [start, *run]))
+        return y
+    if not run or kinds.isdisjoint((float, complex)):
         return functools.reduce(lambda total, x: add(tape, total, x), run, start)
     if tape.parent is None:
         y = sum([int(x) if type(x) is Int else x for x in run], int(start) if type(start) is Int else start)
@@ -146,6 +151,25 @@ def _sum_of_numbers(tape: Tape, run: list[Any], start: Any) -> Any:
         y = tape.parent.call(sum, run, start)
     tape.records.append((to_each_term, y, [start, *run]))
     return y
+
+
+FLOATS = {int, float}
+"""The classes of numbers in a sum of floats, which begins with the integer 0."""
+
+
+def to_each_float(table: Cotangents, record: Record) -> None:
+    if table.evaluate is not None:
+        to_each_term(table, record)
+        return
+    _, y, terms = record
+    numbers = table.numbers
+    dy = numbers.pop(id(y), None)
+    if dy is not None:
+        for x in terms:
+            if type(x) is float:
+                key = id(x)
+                present = numbers.get(key)
+                numbers[key] = dy if present is None else present + dy
 
 
 def to_each_term(table: Cotangents, record: Record) -> None:

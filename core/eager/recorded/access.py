@@ -33,6 +33,8 @@ from . import known
 from .tape import Cotangents, Record, Tape, snapshot
 
 Operation = Callable[..., Any]
+FLOAT = np.dtype(float)
+
 INDICES = PLAIN | {slice, tuple, list, np.ndarray}
 """Classes of array indices that NumPy can use without calling an ``__index__`` written in Python."""
 
@@ -46,6 +48,10 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if kind is list or kind is dict or kind is tuple:
         return a[i] if type(i) in PLAIN else hashed_or_counted(tape, operator.getitem, a, i)
     if kind is np.ndarray:
+        if type(i) is int and a.dtype is FLOAT and a.ndim == 1 and tape.parent is None:
+            y = a[i]
+            tape.records.append((_entry_back, y, a, i))
+            return y
         return array_getitem(tape, a, i if type(i) in INDICES else place(tape, i))
     own = special(kind, "__getitem__")
     if own is not None:
@@ -130,11 +136,27 @@ def getitem_back(table: Cotangents, record: Record) -> None:
         table.add_at(a, index, dy)
 
 
+def _entry_back(table: Cotangents, record: Record) -> None:
+    """Pull back the read of one entry of a vector."""
+    _, y, a, i = record
+    dy = table.numbers.pop(id(y), None)
+    if dy is None:
+        return
+    if table.evaluate is None:
+        _, window, overlaps = table.entry(a)
+        if not overlaps:
+            window[i] += dy
+            return
+    table.add_at(a, i, dy)
+
+
 def iterate(tape: Tape, x: Any) -> Any:
     """Return the iterable over which a ``for`` loop, a call's ``*args`` or a built-in runs in place of ``x``."""
     kind = type(x)
     if kind is list or kind is tuple or kind is range or kind is dict or kind is str:
         return x
+    if kind in LAZY:
+        return followed(tape, x)
     if kind is np.ndarray or isinstance(x, np.ndarray) and special(kind, "__iter__") is None:
         one_by_one = x.ndim == 1 and (x.dtype.kind in "fc" or carries(tape, x)) or kind is not np.ndarray
         return _entries(tape, x) if one_by_one else x
@@ -160,8 +182,6 @@ def iterate(tape: Tape, x: Any) -> Any:
         return _by_index(tape, x)
     if kind in PROXIES:
         return iterate(tape, referent(x))
-    if kind in LAZY:
-        return followed(tape, x)
     return _noted(tape, x) if is_foreign(kind) else x
 
 
@@ -247,6 +267,9 @@ def get_attribute(tape: Tape, x: Any, name: str) -> Any:
     kind = type(x)
     if kind in known.classes("load", name):
         return getattr(x, name)
+    getter = known.getters(name).get(kind)
+    if getter is not None:
+        return known.functions[getter](tape, x)
     if kind is np.ndarray or issubclass(kind, (np.ndarray, np.generic)) and _is_numpys(kind, name):
         return _array_attribute(tape, x, name)
     if kind is ModuleType and not hasattr(kind, name) and name not in x.__dict__ and "__getattr__" in x.__dict__:
@@ -344,6 +367,8 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
     """Return ``x.name``, where ``raw`` is the class attribute of that name."""
     kind = type(raw)
     if is_property(raw, "__get__"):
+        if plainly is getattr and instance is x and kind is property and type(raw.fget) is FunctionType:
+            known.enter_getter(name, type(x), raw.fget)
         return tape.call(raw.fget, instance) if raw.fget is not None else plainly(x, name)
     getter = getattr(kind, "__get__", None)
     if type(getter) is FunctionType:

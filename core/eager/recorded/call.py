@@ -21,7 +21,15 @@ from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
-from ..arrays.arrays import array_method, call_rule, is_operator, number_method, operator_method, plain_number
+from ..arrays.arrays import (
+    array_method,
+    call_rule,
+    is_operator,
+    number_method,
+    operator_method,
+    plain_number,
+    recorded_call,
+)
 from ..arrays.dispatch import dispatched
 from ..arrays.integers import same_integer
 from ..arrays.models import call_compiled, call_model
@@ -29,6 +37,7 @@ from ..arrays.ufunc_methods import ufunc_method
 from ..rewriting.instrument import instrument, template_of
 from ..structured.functions import is_structured
 from ..unrecorded.opaque_calls import call_opaque, call_past_the_class
+from ..unrecorded.unasking import BOUND_BY_TYPE
 from ..unrecorded.unread import call_unread
 from . import known
 from .access import class_attribute, entry_of, get_attribute, getitem, load_attribute, next_entry, special
@@ -68,6 +77,12 @@ def bound(tape: Tape, x: Any, name: str) -> Callable[..., Any]:
 
 def _how(function: Any) -> Handler:
     """Return the recorded form of a function or a class, for any arguments."""
+    if type(function) is BuiltinFunctionType and type(function.__self__) is str and function.__name__ in OF_TEXT:
+        return lambda tape, /, *args, **kwargs: (
+            _call_other(tape, function, args, kwargs)
+            if kwargs or not all(type(x) in TEXTUAL for x in args)
+            else function(*args)
+        )
     if function in HANDLERS:
         return HANDLERS[function]
     rule = find_rule(function)
@@ -80,7 +95,7 @@ def _how(function: Any) -> Handler:
             )
         if rule.is_zero:
             return _of_zero(rule)
-        return lambda tape, /, *args, **kwargs: call_rule(tape, rule, args, kwargs)
+        return recorded_call(rule)
     if type(function) is FunctionType:
         model = find_model(function)
         if model is not None:
@@ -91,6 +106,25 @@ def _how(function: Any) -> Handler:
     if isinstance(function, type):
         return maker(function)
     return lambda tape, /, *args, **kwargs: _call_other(tape, function, args, kwargs)
+
+
+OF_TEXT = {
+    "startswith",
+    "endswith",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "split",
+    "rsplit",
+    "lower",
+    "upper",
+    "replace",
+    "find",
+}
+OF_TEXT |= {"isdigit", "isalpha", "isidentifier", "casefold", "title", "rfind", "splitlines", "partition", "rpartition"}
+"""Methods of strings that only move text."""
+
+TEXTUAL = {str, int, bool, type(None)}
 
 
 def _of_zero(rule: Any) -> Handler:
@@ -109,6 +143,9 @@ def _of_zero(rule: Any) -> Handler:
 
 def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call something that is neither a Python function nor a bound Python method."""
+    kind = type(function)
+    if kind is types.MethodWrapperType and function.__name__ in ("__get__", "__setattr__"):
+        return _call_bound(tape, function, function.__self__, args, kwargs)
     if type(type(function).__hash__) is FunctionType and not any(f is function for f in ADJOINTS):
         return _call_object(tape, function, args, kwargs)  # its ``__hash__`` is user code, which must not run here
     try:
@@ -117,7 +154,6 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
         return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
-    kind = type(function)
     if isinstance(function, type):
         return _how(function)(tape, *args, **kwargs)
     rule = find_rule(function)
@@ -259,6 +295,11 @@ def _call_bound(tape: Tape, function: Any, x: Any, args: tuple[Any, ...], kwargs
     """Call a C method bound to ``x``; ``super()`` gives one that a Python class overrides."""
     kind = type(x)
     name = function.__name__
+    if type(function) is types.MethodWrapperType:
+        if name == "__get__" and kind in BOUND_BY_TYPE and not kwargs:
+            return function(*args)
+        if name == "__setattr__" and function.__objclass__ is object and not issubclass(kind, np.ndarray):
+            return store_attribute(tape, x, *args)
     handler = HANDLERS.get(getattr(kind, name, None))
     if handler is not None:
         return handler(tape, x, *args, **kwargs)

@@ -31,6 +31,9 @@ SEQUENCES = {list, tuple, dict}
 CHANGED = {list, dict}
 """Classes whose items are stored without running Python code."""
 
+ITERABLES = {list, tuple, range, dict, str}
+"""Classes over whose instances a loop runs without Python code and without a record."""
+
 CONTAINERS = {list, tuple, dict, set, str, deque}
 """Classes whose methods only move references."""
 
@@ -51,7 +54,9 @@ class Functions(dict[Any, Callable[..., Any]]):
             code, defaults, named, is_current, found = entry
             same = function.__code__ is code and function.__defaults__ is defaults and function.__kwdefaults__ is named
             if same and is_current():
-                self.enter(function, found)
+                self.passing.append(function)  # what ``enter`` does, without another frame
+                self[function] = found
+                self.passing.append(function)
                 return found
         found = connected.how(function)
         kind = type(function)
@@ -122,6 +127,17 @@ def methods(name: str) -> Methods:
     """Return the cached methods of that name, by class."""
     found = _by_name.get(("method", name))
     return _by_name.setdefault(("method", name), Methods(name)) if found is None else found
+
+
+def getters(name: str) -> dict[type, Any]:
+    """Return the functions of plain properties of one name, by class."""
+    found = _by_name.get(("getter", name))
+    return _by_name.setdefault(("getter", name), {}) if found is None else found
+
+
+def enter_getter(name: str, cls: type, function: Any) -> None:
+    """Cache the function of a property of a class."""
+    _enter(getters(name), cls, function, _lasts(cls))
 
 
 def is_plain(kind: str, cls: type, name: str, raw: Any = MISSING) -> None:

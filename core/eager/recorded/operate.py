@@ -23,6 +23,7 @@ from ...values.special_methods import answer
 from ..arrays.apply import apply_rule, pull_back, pull_back_binary
 from ..arrays.integers import carries, follow
 from ..arrays.object_arrays import by_entries, computes, record_objects
+from ..arrays.plain_calls import FLOAT, pull_elementwise
 from ..arrays.subclasses import OPERATOR_UFUNCS, overrides
 from ..structured.fusible import call, leaf
 from ..unrecorded.opaque import note
@@ -44,6 +45,13 @@ def of_real_numbers(function: Operation) -> Callable[..., Any]:
     return connected.site(call(function, leaf(0), leaf(1)), 2)
 
 
+SCALARS = REAL | {int}
+
+
+def _is_of_floats(kind: type, x: Any) -> bool:
+    return x.dtype is FLOAT if kind is np.ndarray else kind in SCALARS
+
+
 def _of_objects(x: Any) -> bool:
     return type(x) is np.ndarray and x.dtype is OBJECT
 
@@ -55,9 +63,17 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
         ka, kb = type(a), type(b)
         if ka in NUMBERS and kb in NUMBERS:
-            if ka in REAL and kb in REAL and tape.parent is None:
+            if ka in SCALARS and kb in SCALARS and tape.parent is None:
+                if ka is int and kb is int:
+                    return function(a, b)
                 y = of_real_numbers(function)(tape, a, b)
                 if y is not AGAIN:
+                    return y
+            elif tape.parent is None and tape.integers is None and _is_of_floats(ka, a) and _is_of_floats(kb, b):
+                y = function(a, b)
+                rule = RULES.get(function)
+                if type(y) is np.ndarray and y.dtype is FLOAT and rule is not None and rule.partials:
+                    tape.records.append((pull_elementwise, y, rule, (a, b), NO_KEYWORDS))
                     return y
             if (ka is np.ndarray and a.dtype is OBJECT or kb is np.ndarray and b.dtype is OBJECT) and (
                 calls_back(a) or calls_back(b)  # record the operators that the entries' classes define

@@ -25,6 +25,10 @@ class Conditions(ast.NodeTransformer):
     def temporary(self) -> str:
         raise NotImplementedError
 
+    def is_asked(self, node: Node) -> bool:
+        """Whether an expression is a call of a built-in function that returns a bool."""
+        raise NotImplementedError
+
     def visit_BoolOp(self, node: ast.BoolOp) -> Node:
         """Rewrite ``a and b``, which returns an operand and asks all but the last for their truth."""
         *first, last = node.values
@@ -38,6 +42,7 @@ class Conditions(ast.NodeTransformer):
             return node
         if (
             isinstance(node, (ast.Compare, ast.Constant))
+            or self.is_asked(node)
             or isinstance(node, ast.UnaryOp)
             and isinstance(node.op, ast.Not)
         ):
@@ -88,9 +93,9 @@ class Conditions(ast.NodeTransformer):
         if isinstance(test, ast.BoolOp):
             test.values = [self.condition(v) for v in test.values]
             return test
+        if isinstance(test, (ast.Compare, ast.Constant)) or self.is_asked(test):
+            return self.visit(test)
         new = self.visit(test)
-        if isinstance(test, (ast.Compare, ast.Constant)):
-            return new
         return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("truth", x, at=test), test)
 
     def unless_plain(

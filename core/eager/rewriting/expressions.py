@@ -19,6 +19,7 @@ from ...source.private_names import PrivateNames
 from ...source.trees import copied, nodes
 from ..recorded.known import classes, methods
 from ..structured.fusible import fuse
+from .builtin_calls import ASKED, classes_of_operand, runs_no_code
 from .conditions import Conditions, Node, is_simple, located
 
 # These functions look at the frame that calls them.
@@ -55,6 +56,7 @@ class Expressions(Conditions):
         self.names = {*_names(code)}
         self.first = code.co_varnames[0] if code.co_argcount else None
         self.temporaries = 0
+        self.held: list[str] = []  # temporaries of the statement that hold any objects, to be released after it
         self.in_comprehension = False  # where assignment expressions are not allowed everywhere
         self.in_class = False  # whether assignments create attributes of a class
         self.fusing = True
@@ -105,23 +107,45 @@ class Expressions(Conditions):
         self.cells[name] = description
         return name
 
-    def has_plain(self, container: ast.Name, name: str) -> Node:
-        """Return a test whether loading an attribute of a variable runs no code."""
-        if isinstance(self.constant(container), type):
-            return self.is_in(self.load(copied(container)), "own", name)
-        return self.is_of(container, "load", name)
+    @property
+    def keeps(self) -> bool:
+        """Whether a temporary may hold the value of an expression, so that it can be loaded again."""
+        return not (self.in_comprehension or self.in_class)
 
-    def is_of(self, variable: ast.Name, kind: str, name: str) -> Node:
-        """Return a test whether the class of a variable is in one of the sets of ``known``."""
-        variable = self.load(copied(variable))
-        return self.is_in(ast.Call(ast.Name(self.prefix + "type", ast.Load()), [variable], []), kind, name)
+    def twice(self, node: Node) -> tuple[Node, Node]:
+        """Return an expression and a second load of its value, from a temporary unless it is a name or a constant."""
+        return (node, copied(node)) if is_simple(node) else self.kept_apart(node)
+
+    def of_classes(self, node: Node, classes: str, plain: Callable[[Node], Node], recorded: str) -> Node:
+        """Return ``plain(node)`` if the class of the value is in ``classes``, else the engine's ``recorded(tape, node)``."""
+        if not (self.keeps or is_simple(node)):
+            return self.runtime(recorded, node, at=node)
+        first, again = self.twice(node)
+        test = ast.Compare(ast.Call(self.runtime_name("type"), [first], []), [ast.In()], [self.runtime_name(classes)])
+        return located(ast.IfExp(test, plain(again), self.runtime(recorded, copied(again), at=node)), node)
+
+    def iterated(self, node: Node, recorded: str = "iterate") -> Node:
+        """Return the iterable that a loop or a call reads in place of ``node``."""
+        return self.of_classes(node, "iterables", lambda x: x, recorded)
+
+    def has_plain(self, container: Node, name: str) -> Node:
+        """Return a test whether loading an attribute of a variable, or of a plain part of one, runs no code."""
+        loaded = self.load(copied(container))
+        if isinstance(self.constant(container), type):
+            return self.is_in(loaded, "own", name)
+        return self.is_in(ast.Call(self.runtime_name("type"), [loaded], []), "load", name)
+
+    def is_an_int(self, variable: ast.Name) -> Node:
+        kind = ast.Call(self.runtime_name("type"), [self.load(copied(variable))], [])
+        return ast.Compare(kind, [ast.Is()], [self.runtime_name("int")])
 
     def is_in(self, node: Node, kind: str, name: str) -> Node:
         self.cells[f"{kind}_{name}"] = classes(kind, name)
         return ast.Compare(node, [ast.In()], [ast.Name(f"{self.prefix}{kind}_{name}", ast.Load())])
 
-    def is_one_of(self, variable: ast.Name, classes: str) -> Node:
-        kind = ast.Call(self.runtime_name("type"), [self.load(copied(variable))], [])
+    def is_one_of(self, node: Node, classes: str) -> Node:
+        """Return a test whether the class of a value is in one of the engine's sets; a name is mangled."""
+        kind = ast.Call(self.runtime_name("type"), [self.load(copied(node)) if is_simple(node) else node], [])
         return ast.Compare(kind, [ast.In()], [self.runtime_name(classes)])
 
     def load(self, node: Node) -> Node:
@@ -138,7 +162,8 @@ class Expressions(Conditions):
             node.operand = self.condition(node.operand)
             return node
         if isinstance(node.operand, ast.Constant):
-            return node
+            is_number = isinstance(node.op, ast.USub) and type(node.operand.value) in (int, float)
+            return located(ast.Constant(-node.operand.value), node) if is_number else node  # type: ignore[operator]
         fused = self.fused(node, self.visit) if isinstance(node.op, ast.USub) else None
         if fused is not None:
             return fused
@@ -147,33 +172,55 @@ class Expressions(Conditions):
     def visit_Attribute(self, node: ast.Attribute) -> Node:
         if isinstance(self.constant(node.value), ModuleType):
             return node
+        of_class = isinstance(self.constant(node.value), type)
         node.attr = self.mangle(node.attr)
         node.value = self.visit(node.value)
         if not isinstance(node.ctx, ast.Load):
             return node
-        recorded = self.runtime("getattr", node.value, ast.Constant(node.attr), at=node)
-        if not isinstance(node.value, ast.Name):
-            return recorded
-        plain = copied(node)
-        return located(ast.IfExp(self.has_plain(node.value, node.attr), plain, recorded), node)
+        if not (self.keeps or is_simple(node.value)):
+            return self.runtime("getattr", node.value, ast.Constant(node.attr), at=node)
+        first, again = self.twice(node.value)
+        test = (
+            self.is_in(first, "own", node.attr)
+            if of_class
+            else self.is_in(ast.Call(self.runtime_name("type"), [first], []), "load", node.attr)
+        )
+        plain = located(ast.Attribute(again, node.attr, ast.Load()), node)
+        recorded = self.runtime("getattr", copied(again), ast.Constant(node.attr), at=node)
+        return located(ast.IfExp(test, plain, recorded), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Node:
+        many = isinstance(node.slice, ast.Tuple)  # a container in Python has no such index
         node.value, index = self.visit(node.value), self.index(node.slice)
         if not isinstance(node.ctx, ast.Load):
             node.slice = index
             return node
-        recorded = self.runtime("getitem", node.value, index, at=node)
-        if not (isinstance(node.value, ast.Name) and is_simple(index)):
-            return recorded
-        plain = ast.Subscript(copied(node.value), copied(index), ast.Load())
-        return located(ast.IfExp(self.plainly_indexed(node.value, "sequences", index), plain, recorded), node)
+        if many or not (self.keeps or is_simple(node.value) and is_simple(index)):
+            return self.runtime("getitem", node.value, index, at=node)
+        if is_simple(index):
+            first, again = self.twice(node.value)
+        else:  # the index may rebind the container's name
+            first, again = self.kept_apart(node.value)
+        place, place_again = self.twice(index)
+        plain = located(ast.Subscript(again, place_again, ast.Load()), node)
+        recorded = self.runtime("getitem", copied(again), copied(place_again), at=node)
+        return located(ast.IfExp(self.plainly_indexed(first, "sequences", place), plain, recorded), node)
 
-    def plainly_indexed(self, container: Node, kinds: str, index: Node) -> Node:
+    def kept_apart(self, node: Node) -> tuple[Node, Node]:
+        """Do what ``twice`` does, with a temporary even for a name, which may be rebound before the second load."""
+        name = self.temporary()
+        self.held.append(name)
+        return located(ast.NamedExpr(ast.Name(name, ast.Store()), node), node), ast.Name(name, ast.Load())
+
+    def plainly_indexed(self, container: Node, kinds: str, index: Node, indices: str = "compared") -> Node:
         """Return a test whether a container is built in and indexing it calls no ``__hash__`` or ``__index__``."""
         test = self.is_one_of(container, kinds)
         if isinstance(index, ast.Constant) or isinstance(index, ast.Name) and index.id in self.counters:
             return test
-        return ast.BoolOp(ast.And(), [test, self.is_one_of(index, "compared")])
+        of_index = self.is_one_of(index, indices)
+        if is_simple(index):
+            return ast.BoolOp(ast.And(), [test, of_index])
+        return ast.BinOp(test, ast.BitAnd(), of_index)  # the index has to be evaluated
 
     def index(self, node: Node) -> Node:
         """Return a subscript's index as an expression: ``a:b`` becomes ``slice(a, b, None)``."""
@@ -192,6 +239,9 @@ class Expressions(Conditions):
             return new
         return self.unless_plain([new], "compared", lambda x: x, lambda x: self.runtime("place", x, at=node), node)
 
+    def is_asked(self, node: Node) -> bool:
+        return isinstance(node, ast.Call) and any(self.constant(node.func) is asked for asked in ASKED)
+
     def visit_Call(self, node: ast.Call) -> Node:
         fused = self.fused(node, self.visit)
         if fused is not None:
@@ -208,6 +258,15 @@ class Expressions(Conditions):
             if function.id == "super" and not node.args:
                 names: list[Node] = [ast.Name("__class__", ast.Load()), ast.Name(str(self.first), ast.Load())]
                 return located(ast.Call(function, names, []), node)
+            target = self.constant(function)
+            if runs_no_code(target, node):
+                return self.generic_visit(node)
+            known = classes_of_operand(target, node)
+            if known is not None and (self.keeps or is_simple(node.args[0])):
+                first, again = self.twice(self.visit(node.args[0]))
+                recorded = self.known_call(function, function, [copied(again)])
+                plain = located(ast.Call(copied(function), [again], []), node)
+                return located(ast.IfExp(self.is_one_of(first, known), plain, recorded), node)
         arguments = [self.argument(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         for keyword in keywords:
@@ -234,15 +293,15 @@ class Expressions(Conditions):
     def method_call(self, function: ast.Attribute, arguments: list[Node], at: Node) -> ast.Call:
         """Rewrite ``x.f(y)`` to known[method_f[type(x)]](tape, x, y), guarded: no attribute of x may hide the method."""
         name = self.mangle(function.attr)
-        if name in MOVING and isinstance(function.value, ast.Name):
+        if name in MOVING and (self.keeps or isinstance(function.value, ast.Name)):
             # x.append(y) of a built-in container only moves references
-            test = self.is_one_of(function.value, "containers")
+            first, container = self.twice(self.visit(function.value))
+            test = self.is_one_of(first, "containers")
             if name in HASHING and arguments and not isinstance(arguments[0], ast.Constant):
                 if isinstance(arguments[0], ast.Name):
                     test = ast.BoolOp(ast.And(), [test, self.is_one_of(arguments[0], "compared")])
                 else:
-                    test = ast.Constant(False)
-            container = self.load(copied(function.value))
+                    test = ast.BinOp(test, ast.BitAnd(), ast.Constant(False))
             found = ast.Attribute(container, name, ast.Load())
             other = ast.Call(self.runtime_name("bound"), [self.tape(), copied(container), ast.Constant(name)], [])
             return ast.Call(ast.IfExp(test, found, other), arguments, [])
@@ -283,7 +342,7 @@ class Expressions(Conditions):
 
     def argument(self, node: Node) -> Node:
         if isinstance(node, ast.Starred):
-            node.value = self.runtime("listed", self.visit(node.value), at=node)
+            node.value = self.iterated(self.visit(node.value), "listed")
             return node
         return self.visit(node)
 
@@ -311,7 +370,7 @@ class Expressions(Conditions):
         return self.runtime("dict_of", items, at=node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Node:
-        node.iter = self.runtime("iterate", self.visit(node.iter), at=node.iter)
+        node.iter = self.iterated(self.visit(node.iter))
         node.ifs = [self.condition(test) for test in node.ifs]
         node.target = self.visit(node.target)
         if isinstance(node.target, (ast.Tuple, ast.List)):
@@ -373,7 +432,9 @@ class Expressions(Conditions):
 
     def temporary(self) -> str:
         self.temporaries += 1
-        return f"{self.prefix}t{self.temporaries}"
+        name = f"{self.prefix}t{self.temporaries}"
+        self.local.add(name)
+        return name
 
     def constant(self, node: Node) -> Any:
         """Return the object to which a global name or a module's attribute is bound, or None."""
@@ -395,6 +456,6 @@ class Expressions(Conditions):
 
 
 def _unpacked(visitor: Expressions, iterable: Node, name: str) -> Node:
-    element = visitor.runtime("unpack", ast.Name(name, ast.Load()), at=iterable)
+    element = visitor.iterated(located(ast.Name(name, ast.Load()), iterable), "unpack")
     generator = ast.comprehension(ast.Name(name, ast.Store()), iterable, [], 0)
     return located(ast.GeneratorExp(element, [generator]), iterable)

@@ -24,10 +24,12 @@ from ...values.numbers import AGAIN, NUMBERS, PASSIVE
 from ...values.passing import forgets, pass_by
 from ..recorded import access, comparison, containers, known, operate, stores, text
 from ..recorded.construct import class_made
-from ..recorded.sizes import listed
+from ..recorded.sizes import UNASKED, listed
 from ..unrecorded.frames import REWRITTEN
 from ..unrecorded.opaque_calls import evaluate_text
+from ..unrecorded.unasking import PLAIN
 from . import matching
+from .builtin_calls import FLOATS
 from .statements import Rewriter
 
 # By code and globals: equal code in two modules may read different globals.
@@ -75,7 +77,8 @@ def _compile(function: FunctionType) -> Template:
     tree = syntax_tree(function)
     names = {**connected.calls, "slice": slice, "text": evaluate_text}
     names |= {"again": AGAIN, "type": type, "sequences": known.SEQUENCES, "known": known.functions}
-    names |= {"containers": known.CONTAINERS}
+    names |= {"containers": known.CONTAINERS, "iterables": known.ITERABLES, "sized": UNASKED, "floats": FLOATS}
+    names |= {"keys": PLAIN}
     names |= {
         "hashable": known.HASHABLE,
         "slotted": known.slotted,

@@ -54,10 +54,30 @@ class Rewriter(Patterns):
 
     def statements(self, body: list[Node]) -> list[Node]:
         result: list[Node] = []
+        outer = self.held
         for statement in body:
+            self.held = []
             new = self.visit(statement)
-            result += new if isinstance(new, list) else [new]
+            result += self.released(statement, new if isinstance(new, list) else [new])
+        self.held = outer
         return result
+
+    def released(self, statement: Node, new: list[Node]) -> list[Node]:
+        """Add to a rewritten statement the release of its temporaries, as they must not keep objects alive.
+
+        The temporaries of a test or an iterable are released where the block begins.
+        """
+        if not self.held or isinstance(statement, (ast.Return, ast.Raise)):
+            return new
+        names: list[Node] = [ast.Name(name, ast.Store()) for name in self.held]
+        release = located(ast.Assign(names, ast.Constant(None)), statement)
+        if not isinstance(statement, (ast.If, ast.While, ast.For, ast.With)):
+            return [*new, release]
+        block = new[-1]
+        block.body.insert(0, release)
+        if isinstance(statement, (ast.If, ast.While)):
+            block.orelse.insert(0, copied(release))
+        return new
 
     def visit_If(self, node: Any) -> Node:
         node.test = self.condition(node.test)
@@ -160,7 +180,7 @@ class Rewriter(Patterns):
             elements.append(ast.Starred(new, ast.Store()) if star else new)
         names = ast.Tuple(elements, ast.Store())
         if not isinstance(value, ast.Tuple) or any(isinstance(e, ast.Starred) for e in value.elts):
-            value = self.runtime("unpack", value, at=at)
+            value = self.iterated(value, "unpack")
         result = [located(ast.Assign([names], value), at)]
         for inner, temporary in later:
             result += self.assign(inner, ast.Name(temporary, ast.Load()), at)
@@ -168,27 +188,28 @@ class Rewriter(Patterns):
 
     def store(self, kind: str, container: Node, key: Node, value: Node, at: Node) -> list[Node]:
         before: list[Node] = []
-        if not is_simple(value) and not (is_simple(container) and is_simple(key)):
+        is_plain = self.keeps or isinstance(container, ast.Name) and (kind == "setattr" or is_simple(key))
+        if not is_simple(value) and (is_plain or not (is_simple(container) and is_simple(key))):
             # Python evaluates the value before the container and the key.
             name = self.temporary()
             before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
             value = ast.Name(name, ast.Load())
-        recorded = located(ast.Expr(self.runtime(kind, container, key, value, at=at)), at)
-        if isinstance(container, ast.Name) and (kind == "setattr" or is_simple(key)):
-            if not is_simple(value):
-                name = self.temporary()
-                before = [located(ast.Assign([ast.Name(name, ast.Store())], value), value)]
-                recorded.value.args[3] = value = ast.Name(name, ast.Load())
-            container, key = copied(container), copied(key)
-            if kind == "setattr":
-                test: Node = self.is_of(container, "store", key.value)
-                target: Node = ast.Attribute(container, key.value, ast.Store())
-            else:
-                test = self.plainly_indexed(container, "changed", key)
-                target = ast.Subscript(container, key, ast.Store())
-            plain = ast.Assign([target], copied(value))
-            return [*before, located(ast.If(test, [plain], [recorded]), at)]
-        return [*before, recorded]
+        if not is_plain or _is_of_many(key):
+            return [*before, located(ast.Expr(self.runtime(kind, container, key, value, at=at)), at)]
+        if is_simple(key):
+            first, again = self.twice(container)
+        else:  # the key may rebind the container's name
+            first, again = self.kept_apart(container)
+        place, place_again = self.twice(key)
+        if kind == "setattr":
+            test: Node = self.is_in(ast.Call(self.runtime_name("type"), [first], []), "store", key.value)
+            target: Node = ast.Attribute(again, key.value, ast.Store())
+        else:
+            test = self.plainly_indexed(first, "changed", place, "keys")
+            target = ast.Subscript(again, place_again, ast.Store())
+        recorded = self.runtime(kind, copied(again), copied(place_again), value, at=at)
+        plain = located(ast.Assign([target], copied(value)), at)
+        return [*before, located(ast.If(test, [plain], [located(ast.Expr(recorded), at)]), at)]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Node:
         if node.value is None:
@@ -215,20 +236,58 @@ class Rewriter(Patterns):
             whole = located(ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value), node)
             new = self.fused(whole, apart, in_place=True) or apart(whole)
             return located(ast.Assign([self.visit(node.target)], new), node)
-        container = self.kept(self.visit(node.target.value))
-        if isinstance(node.target, ast.Attribute):
-            kind, read, key = "update_attr", "getattr", ast.Constant(self.mangle(node.target.attr))
+        target: Any = node.target
+        is_attribute = isinstance(target, ast.Attribute)
+        index: Any = None if is_attribute else self.index(target.slice)
+        may_be_plain = self.keeps and (is_attribute or not _is_of_many(index))
+        container = self.visit(target.value)
+        if may_be_plain and not is_attribute and not is_simple(index):  # the index may rebind the container's name
+            container = self.kept_apart(container)[0]
         else:
-            kind, read, key = "update_item", "getitem", self.kept(self.index(node.target.slice))
-        old = self.runtime(read, _again(container), _again(key), at=node.target)  # before the value is evaluated
+            container = self.kept(container)
+        if is_attribute:
+            name = self.mangle(target.attr)
+            kind, read, key = "update_attr", "getattr", ast.Constant(name)
+        else:
+            name, kind, read, key = "", "update_item", "getitem", self.kept(index)
         update = ast.Name(self.prefix + in_place, ast.Load())
-        return located(ast.Expr(self.runtime(kind, container, key, old, update, self.visit(node.value), at=node)), node)
+
+        def recorded(container: Node, first_key: Node) -> Node:
+            old = self.runtime(read, _again(container), _again(key), at=node.target)  # before the value is evaluated
+            value = self.visit(copied(node.value))
+            return located(ast.Expr(self.runtime(kind, container, first_key, old, update, value, at=node)), node)
+
+        if not may_be_plain:
+            return recorded(container, key)
+        plain = self.update_plainly(node, _again(container), _again(key), in_place)
+        other = recorded(_again(container), _again(key))
+        if is_attribute:
+            test = self.is_in(ast.Call(self.runtime_name("type"), [container], []), "load", name)
+        else:
+            test = self.plainly_indexed(container, "changed", key, "keys")
+        return located(ast.If(test, plain, [other]), node)
+
+    def update_plainly(self, node: Any, container: Node, key: Node, in_place: str) -> list[Node]:
+        """Return the statements of ``x.name op= v`` or ``x[i] op= v`` where the old value is loaded without a record.
+
+        They store as an assignment does, as the value may have changed the class.
+        """
+
+        def apart(sum_: Any) -> Node:
+            return self.runtime(in_place, self.visit(sum_.left), self.visit(sum_.right), at=node)
+
+        if isinstance(node.target, ast.Attribute):
+            old: Node = ast.Attribute(container, node.target.attr, ast.Load())
+        else:
+            old = ast.Subscript(container, key, ast.Load())
+        whole = located(ast.BinOp(located(old, node.target), node.op, copied(node.value)), node)
+        new = self.fused(whole, apart, in_place=True) or apart(whole)
+        kind = "setattr" if isinstance(node.target, ast.Attribute) else "setitem"
+        return self.store(kind, copied(container), copied(key), new, node)
 
     def kept(self, node: Node) -> Node:
         """Return an expression that ``_again`` can repeat, through a temporary if needed, but that is evaluated once."""
-        if is_simple(node):
-            return node
-        return located(ast.NamedExpr(ast.Name(self.temporary(), ast.Store()), node), node)
+        return self.twice(node)[0]
 
     def visit_Delete(self, node: ast.Delete) -> Node:
         result: list[Node] = []
@@ -249,7 +308,7 @@ class Rewriter(Patterns):
         over_range = isinstance(node.iter, ast.Call) and self.constant(node.iter.func) is range
         node.iter = self.visit(node.iter)
         if not over_range:
-            node.iter = self.runtime("iterate", node.iter, at=node.iter)
+            node.iter = self.iterated(node.iter)
         body = self.statements(node.body)
         if isinstance(target, ast.Name):
             node.target = self.visit(target)
@@ -288,6 +347,11 @@ class Rewriter(Patterns):
         return node
 
     visit_Nonlocal = visit_Global
+
+
+def _is_of_many(key: Node) -> bool:
+    """Whether an index is a display of a tuple or of a slice, which select entries of an array or a part of a list."""
+    return isinstance(key, ast.Tuple) or isinstance(key, ast.Call) and getattr(key.func, "id", "").endswith("_slice")
 
 
 def _again(node: Node) -> Node:

@@ -145,31 +145,43 @@ class Expression:
         return leaf(place)
 
     def is_plain(self, node: Node) -> bool:
-        """Whether loading ``node`` runs no code; the guards under which that holds are added to ``guards``."""
+        """Whether loading ``node`` runs no code; the guards under which that holds are added to ``guards``, in order."""
         if isinstance(node, ast.Name):
             return True
-        container = getattr(node, "value", None)
-        if not isinstance(container, ast.Name):
+        if not isinstance(node, (ast.Attribute, ast.Subscript)):
+            return False
+        container = node.value
+        if isinstance(node, ast.Attribute) and isinstance(self.rewriter.constant(container), ModuleType):
+            return isinstance(container, ast.Name)
+        if not self.is_plain(container):
             return False
         if isinstance(node, ast.Attribute):
-            if not isinstance(self.rewriter.constant(container), ModuleType):
-                name = self.rewriter.mangle(node.attr)
-                self.guards[f"{container.id}.{name}"] = self.rewriter.has_plain(container, name)
+            name = self.rewriter.mangle(node.attr)
+            self.guards.setdefault(f"{_text(container)}.{name}", self.rewriter.has_plain(container, name))
             return True
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Name, ast.Constant)):
-            self.guards[f"{container.id}[]"] = self.rewriter.is_one_of(container, "sequences")
+        if not self.counts_or_names(node.slice):
+            return False
+        self.guards.setdefault(f"{_text(container)}[]", self.rewriter.is_one_of(copied(container), "sequences"))
+        return True
+
+    def counts_or_names(self, index: Node) -> bool:
+        """Whether an index is a name, a constant, or a name plus or minus an integer constant."""
+        if isinstance(index, (ast.Name, ast.Constant)):
             return True
-        return False
+        if isinstance(index, ast.UnaryOp):
+            return isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant)
+        if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
+            return False
+        left, right = index.left, index.right
+        if not (isinstance(left, ast.Name) and isinstance(right, ast.Constant) and type(right.value) is int):
+            return False
+        self.guards.setdefault(f"{left.id}+", self.rewriter.is_an_int(left))
+        return True
 
 
 def _text(node: Node) -> str:
-    """Return the source text of a name, or of an attribute or an item of a name."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return f"{node.value.id}.{node.attr}"  # type: ignore[attr-defined]
-    key = node.slice
-    return f"{node.value.id}[{key.id if isinstance(key, ast.Name) else repr(key.value)}]"
+    """Return the source text of a leaf that runs no code."""
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def fuse(rewriter: Expressions, node: Node, apart: Callable[[Node], Node], in_place: bool = False) -> Node | None:
@@ -216,7 +228,6 @@ def _write(
     if expression.counts and not expression.runs_code and not expression.guards:
         # An int counter has no derivative, and even one call of a site costs more than the operation.
         (variable,) = (rewriter.load(copied(x)) for x in expression.leaves)
-        kind = ast.Call(ast.Name(rewriter.prefix + "type", ast.Load()), [variable], [])
-        test = ast.Compare(kind, [ast.Is()], [ast.Name(rewriter.prefix + "int", ast.Load())])
+        test = rewriter.is_an_int(variable)
         return ast.IfExp(test, rewriter.load(copied(node)), new)
     return new

@@ -34,6 +34,10 @@ LAZY |= {x for x in OF_ITERTOOLS if hasattr(x, "__next__")}
 CALCULATING = (itertools.accumulate,)
 """Iterators that compute even if they are given no function."""
 
+QUIET = {type(iter(x)) for x in ((), [], range(0), {}, set(), "", {}.values(), {}.items())}
+QUIET |= {list, tuple, dict, set, int, float, str, bool, type(None)}
+"""Iterators in C over containers, and data: they call nothing."""
+
 RECORDED = "generators that record"
 """Key in a tape's memory for weak references to such generators, by identity."""
 
@@ -47,6 +51,8 @@ MOVING = PASSIVE | {float, complex, list, tuple, dict, set, frozenset}
 def is_recorded(tape: Tape, x: Any) -> bool:
     """Whether the computations of ``x``, an iterator or a function that it calls, are recorded on ``tape``."""
     kind = type(x)
+    if kind in QUIET:
+        return True
     if kind is GeneratorType:
         return x.gi_frame is None or runs_recorded(tape, x.gi_frame)  # without a frame it has ended
     if kind is CoroutineType:
@@ -63,7 +69,10 @@ def is_recorded(tape: Tape, x: Any) -> bool:
         return False
     if isinstance(x, CALCULATING) and not any(type(p) is Recording for p in parts):
         return False
-    return all(is_recorded(tape, p) for p in parts)
+    for p in parts:
+        if type(p) not in QUIET and not is_recorded(tape, p):
+            return False
+    return True
 
 
 def runs_recorded(tape: Tape, frame: FrameType) -> bool:
@@ -148,7 +157,12 @@ def take(tape: Tape, iterator: Any, step: Callable[..., Any], *sent: Any) -> Any
 
 def followed(tape: Tape, x: Any) -> Any:
     """Return the iterator to use in place of ``x``: one that notes each value if ``x`` runs unrecorded."""
-    return x if all(is_recorded(enclosing, x) for enclosing in enclosing_tapes(tape)) else _taken(tape, x)
+    enclosing: Tape | None = tape
+    while enclosing is not None:
+        if not is_recorded(enclosing, x):
+            return _taken(tape, x)
+        enclosing = enclosing.parent
+    return x
 
 
 def _taken(tape: Tape, x: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...rules.connected import connected
+from ...rules.table import Rule
 from ...source.definitions import describe, example, user_frame
 from ...values.memory import identity, is_about_memory, owner
 from ...values.numbers import NUMBER_TYPES, PASSIVE, differentiable, is_exact, is_of_exact
@@ -247,6 +248,26 @@ def _entries(y: Any) -> Iterator[Any]:
         yield y
 
 
+def _identify(values: Any, found: set[int], seen: set[int] | None = None) -> None:
+    """Do what ``reached`` does, with a shortcut for numbers, arrays and rules, of which most records consist."""
+    seen = set() if seen is None else seen
+    for x in values:
+        kind = type(x)
+        if kind in NUMBER_TYPES:
+            found.add(id(x))
+        elif kind is np.ndarray and x.dtype.kind != "O":
+            found.add(id(x) if x.base is None else id(owner(x)))
+        elif kind is tuple or kind is list:
+            if id(x) not in seen:
+                seen.add(id(x))
+                _identify(x, found, seen)
+        elif kind not in NEVER_REACHING:
+            reached(x, found, seen)
+
+
+NEVER_REACHING = PASSIVE - {FunctionType, bytes} | {Rule}
+
+
 def judge(tape: Tape | None) -> None:
     """Determine for each opaque call on a tape whether it depends on the inputs, and which of its results are old."""
     if tape is None:
@@ -258,9 +279,9 @@ def judge(tape: Tape | None) -> None:
     for _, y, *saved in tape.records:
         taken: set[int] = set()
         opaque = next((s for s in saved if type(s) is Opaque), None)
-        reached(opaque.inputs if opaque is not None else saved, taken)
+        _identify(opaque.inputs if opaque is not None else saved, taken)
         given: set[int] = set()
-        reached(y, given)
+        _identify((y,), given)
         depends = tape.inputs is None or not taken.isdisjoint(active)
         if opaque is not None and opaque.later and not depends:
             later: set[int] = set()

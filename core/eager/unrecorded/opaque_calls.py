@@ -128,9 +128,13 @@ def call_within_reach(
 def _defaults(objects: tuple[Any, ...]) -> Iterator[Any]:
     """Yield the numbers that are defaults of fields in the classes of some objects."""
     classes = {cls for x in objects if has_dict(x) and not _is_code(x) for cls in type(x).__mro__}
-    for attribute in (a for cls in classes for a in vars(cls).values()):
+    for attribute in (a for cls in classes for a in vars(cls).values() if type(a) not in METHODS):
         for field in attribute.values() if isinstance(attribute, dict) else (attribute,):
             yield from (x for x in (field, getattr(field, "default", None)) if type(x) in NUMBER_TYPES)
+
+
+METHODS = {FunctionType, classmethod, staticmethod, property, str, type(None)}
+"""Classes of attributes of a class that are no fields."""
 
 
 def _written_since(tape: Tape, first: int) -> set[int]:

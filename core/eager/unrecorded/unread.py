@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import builtins
 import dis
-from types import CellType, FunctionType
+import weakref
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ..recorded.tape import Tape
@@ -20,25 +21,38 @@ LOOKING_AROUND = {"locals", "vars", "dir", "globals", "super", "eval", "exec"}
 
 def call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a Python function without source; note what it stores in arguments, closure and globals as well."""
-    stored = [i.argval for i in dis.get_instructions(function) if i.opname == "STORE_GLOBAL"]
+    stored, called = _globals_of(function.__code__)
     constants = [c for c in function.__code__.co_consts if type(c) in NUMBER_TYPES]
 
     def reach() -> Any:
         return args, kwargs, function, [function.__globals__.get(name) for name in stored]
 
     def form(inputs: tuple[Any, ...]) -> FunctionType:
-        return function if stored else _calling_back(tape, function, inputs)
+        return function if stored else _calling_back(tape, function, called, inputs)
 
     return call_within_reach(tape, function, form, args, kwargs, reach, constants)
 
 
-def _calling_back(tape: Tape, function: FunctionType, given: tuple[Any, ...]) -> FunctionType:
+def _globals_of(code: CodeType) -> tuple[list[str], set[str]]:
+    """Return the names of the globals that code stores, and of those that it only calls."""
+    found = _found.get(code)
+    if found is None:
+        instructions = list(dis.get_instructions(code))
+        stored = [i.argval for i in instructions if i.opname == "STORE_GLOBAL"]
+        loads = [i for i in instructions if i.opname == "LOAD_GLOBAL"]
+        called = {i.argval for i in loads if i.arg is not None and i.arg & 1}  # the low bit pushes NULL for a call
+        named = {i.argval for i in loads if i.arg is not None and not i.arg & 1}
+        found = _found[code] = stored, called - named - LOOKING_AROUND
+    return found
+
+
+_found: weakref.WeakKeyDictionary[CodeType, tuple[list[str], set[str]]] = weakref.WeakKeyDictionary()
+
+
+def _calling_back(tape: Tape, function: FunctionType, called: set[str], given: tuple[Any, ...]) -> FunctionType:
     """Return a function of the same code in which globals that it only calls are wrapped to record."""
-    loads = [i for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"]
-    called = {i.argval for i in loads if i.arg is not None and i.arg & 1}  # the low bit pushes NULL for a call
-    named = {i.argval for i in loads if i.arg is not None and not i.arg & 1}
     scope = {**vars(builtins), **function.__globals__}
-    recording = {n: Recording(tape, scope[n], (function, given)) for n in called - named - LOOKING_AROUND if n in scope}
+    recording = {n: Recording(tape, scope[n], (function, given)) for n in called if n in scope}
     inside = FunctionType(
         function.__code__,
         {**function.__globals__, **recording},
