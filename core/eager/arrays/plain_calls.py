@@ -79,7 +79,7 @@ def array_of_numbers(rule: Rule, general: Callable[..., Any]) -> Handler:
                 kinds = {*map(type, entries)}
                 if kinds <= SCALARS and kinds != INTEGERS and kinds:
                     y = function(entries)
-                    tape.records.append((_pull_entries, y, rule, tuple(entries)))
+                    tape.records.append((pull_entries, y, rule, tuple(entries)))
                     return y
         return general(tape, rule, args, kwargs)
 
@@ -90,7 +90,7 @@ SCALARS = REAL | {int}
 INTEGERS = {int}
 
 
-def _pull_entries(table: Cotangents, record: Record) -> None:
+def pull_entries(table: Cotangents, record: Record) -> None:
     _, y, rule, entries = record
     if table.evaluate is not None:
         pull_back(table, (pull_back, y, rule, ([*entries],), NO_KEYWORDS))

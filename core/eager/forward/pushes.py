@@ -18,7 +18,7 @@ from ...rules.table import push, push_strongly
 from ...values.memory import blank_memory, corresponding, owner
 from ...values.numbers import call_on
 from ...values.strong_zero import is_nan
-from ..arrays import apply, implicit, integers, models, mutation, records, subclasses
+from ..arrays import apply, implicit, integers, models, mutation, plain_calls, records, subclasses
 from ..arrays.apply import SINGULAR, unknown_operands
 from ..arrays.arrays import pass_on
 from ..libraries import builtin_functions
@@ -43,7 +43,7 @@ def pushes(*kinds: Any) -> Callable[[Any], Any]:
 # Functions with a rule
 
 
-@pushes(apply.pull_back)
+@pushes(apply.pull_back, plain_calls.pull_elementwise)
 def _by_rule(tangents: Tangents, record: Record) -> None:
     _, y, rule, args, kwargs = record
     ts = [tangents.get(x) for x in args]
@@ -89,6 +89,14 @@ def _is_nan(t: Any) -> bool:
 # Moves of numbers
 
 
+@pushes(plain_calls.pull_entries)
+def _entries(tangents: Tangents, record: Record) -> None:
+    _, y, _, entries = record
+    ts = [tangents.get(x) for x in entries]
+    if any(t is not None for t in ts):
+        tangents.set(y, tangents.run(np.array, [0.0 if t is None else t for t in ts]))
+
+
 @pushes(pass_on, subclasses.of_equal)
 def _equal(tangents: Tangents, record: Record) -> None:
     _, y, x = record
@@ -97,7 +105,7 @@ def _equal(tangents: Tangents, record: Record) -> None:
         tangents.set(y, tangents.run(np.copy, t) if isinstance(t, np.ndarray) else t)
 
 
-@pushes(access.getitem_back)
+@pushes(access.getitem_back, access.entry_back)
 def _getitem(tangents: Tangents, record: Record) -> None:
     _, y, a, index = record
     t = tangents.get(a)
@@ -105,7 +113,7 @@ def _getitem(tangents: Tangents, record: Record) -> None:
         tangents.set(y, tangents.run(_read, t, index))
 
 
-@pushes(builtin_functions.to_each_term)
+@pushes(builtin_functions.to_each_term, builtin_functions.to_each_float)
 def _sum(tangents: Tangents, record: Record) -> None:
     _, y, terms = record
     ts = [t for t in map(tangents.get, terms) if t is not None]

@@ -15,6 +15,7 @@ from ...errors import NoDerivative
 from ...values.memory import owner
 from ...values.numbers import PASSIVE, call_on
 from ...values.reachable import reached
+from ..arrays.records import numeric_fields
 from ..recorded.call import call
 from ..recorded.structure import same_number
 from ..recorded.tape import Cotangents, NotANumber, Record, Tape, sweep
@@ -75,7 +76,9 @@ def _transposed(tangents: Tangents, record: Record, is_strong: bool) -> Any:
             memory = tangents.arrays[key][1]
             if g.dtype == np.uint8:  # of a buffer
                 g, memory = _as_numbers(g, key, record), _as_numbers(memory, key, record)
-            table.add(g, memory if memory.shape == g.shape else np.ndarray(g.shape, g.dtype, memory, 0, g.strides))
+            memory = memory if memory.shape == g.shape else np.ndarray(g.shape, g.dtype, memory, 0, g.strides)
+            for part, t in zip(numeric_fields(g), numeric_fields(memory)):
+                table.add(part, t)
     sweep(inner, table)
     return _taken(table, dy)
 

@@ -50,7 +50,7 @@ def getitem(tape: Tape, a: Any, i: Any) -> Any:
     if kind is np.ndarray:
         if type(i) is int and a.dtype is FLOAT and a.ndim == 1 and tape.parent is None:
             y = a[i]
-            tape.records.append((_entry_back, y, a, i))
+            tape.records.append((entry_back, y, a, i))
             return y
         return array_getitem(tape, a, i if type(i) in INDICES else place(tape, i))
     own = special(kind, "__getitem__")
@@ -136,7 +136,7 @@ def getitem_back(table: Cotangents, record: Record) -> None:
         table.add_at(a, index, dy)
 
 
-def _entry_back(table: Cotangents, record: Record) -> None:
+def entry_back(table: Cotangents, record: Record) -> None:
     """Pull back the read of one entry of a vector."""
     _, y, a, i = record
     dy = table.numbers.pop(id(y), None)
