@@ -20,7 +20,7 @@ os.environ.setdefault("MORULA_CACHE", "0")
 import numpy as np
 
 import morula as mo
-from morula.core.testing.differences import leaves
+from morula.core.testing.differences import numeric_leaves
 
 TARGETS = ("native", "xla")
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -97,7 +97,7 @@ def attempt(example: Example, target: str) -> str:
         found = compiled(*xs)
     except Exception as error:
         return f"{word}; gradient refused: {_reason(error)}"
-    _same([x for _, x in leaves(found)], [x for _, x in leaves(slopes)], "gradient")
+    _same([x for _, x in numeric_leaves(found)], [x for _, x in numeric_leaves(slopes)], "gradient")
     return word if word != "compiles" else _word(compiled)
 
 
@@ -129,7 +129,7 @@ def _within(seconds: int, f: Callable[..., str], *args: Any) -> str:
 
 
 def _varies(x: Any) -> bool:
-    found = [] if isinstance(x, (bool, int, str)) else leaves(x)
+    found = [] if isinstance(x, (bool, int, str)) else numeric_leaves(x)
     return bool(found) and np.asarray(found[0][1]).dtype.kind in "fc"
 
 

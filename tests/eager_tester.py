@@ -10,7 +10,7 @@ import numpy as np
 
 import morula as mo
 from morula.core.errors import NoDerivative
-from morula.core.testing.differences import leaves, vjp_by_differences
+from morula.core.testing.differences import numeric_leaves, vjp_by_differences
 
 
 def same(a: Any, b: Any) -> bool:
@@ -32,7 +32,7 @@ def same(a: Any, b: Any) -> bool:
 
 def close(a: Any, b: Any) -> bool:
     """Equality of the leaves of two trees up to rounding in the last digits."""
-    one, other = leaves(a), leaves(b)
+    one, other = numeric_leaves(a), numeric_leaves(b)
     return len(one) == len(other) and all(
         path == place and np.shape(x) == np.shape(y) and np.allclose(x, y, 1e-13, 1e-13, True)
         for (path, x), (place, y) in zip(one, other)
@@ -57,9 +57,9 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
     assert close(again, gradient), "gradient and vjp disagree"
 
     # Good to about 1e-10 where f is smooth within the step; a branch must not switch within it.
-    differences = dict(leaves(vjp_by_differences(f, 1.0, args, step=0.02, has_integers=False)[0]))
-    found = dict(leaves(gradient))
-    for path, x in leaves(args):
+    differences = dict(numeric_leaves(vjp_by_differences(f, 1.0, args, step=0.02, has_integers=False)[0]))
+    found = dict(numeric_leaves(gradient))
+    for path, x in numeric_leaves(args):
         if isinstance(x, int):  # a count, an index: differences have no meaning
             continue
         got, expected = found.get(path), differences[path]

@@ -17,7 +17,7 @@ import numpy as np
 
 import morula as mo
 from morula.core.errors import NoDerivative
-from morula.core.testing.differences import leaves, numerical_vjp
+from morula.core.testing.differences import numeric_leaves, numerical_vjp
 
 PATHS = tuple(os.environ.get("MORULA_TEST_PATHS", "eager native xla").split())
 """All there are, or those that the variable names."""
@@ -57,7 +57,7 @@ def check_gradient(
     ``argnums``: by default the arguments that hold a number or array that is not an integer.
     """
     if argnums is None:
-        argnums = tuple(i for i, a in enumerate(args) if any(not isinstance(x, int) for _, x in leaves(a)))
+        argnums = tuple(i for i, a in enumerate(args) if any(not isinstance(x, int) for _, x in numeric_leaves(a)))
     expected_args, given = copy.deepcopy(args), copy.deepcopy(args)
     expected = f(*expected_args)
     value, gradient = run_on(path)(gradient_of(f, argnums))(*given)
@@ -72,10 +72,10 @@ def check_gradient(
 
     active = tuple(args[i] for i in argnums)
     slopes, errors = numerical_vjp(at, 1.0, *active)
-    found, uncertainties = dict(leaves(gradient)), dict(leaves(errors))
-    single = any(np.asarray(x).dtype in (np.float32, np.complex64) for _, x in leaves(args))
+    found, uncertainties = dict(numeric_leaves(gradient)), dict(numeric_leaves(errors))
+    single = any(np.asarray(x).dtype in (np.float32, np.complex64) for _, x in numeric_leaves(args))
     rtol = (2e-3 if single else 1e-6) if rtol is None else rtol
-    for where, slope in leaves(slopes):
+    for where, slope in numeric_leaves(slopes):
         if np.any(np.isnan(slope)):
             continue  # a count: moved, it is no argument of the program
         got = found.get(where)

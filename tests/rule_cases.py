@@ -16,7 +16,7 @@ import numpy as np
 import rule_tester
 
 from morula.core.rules import find_rule
-from morula.core.testing.differences import leaves
+from morula.core.testing.differences import numeric_leaves
 
 FOLDER = Path(__file__).parent / "rules"
 FILES = tuple(p.stem for p in sorted(FOLDER.glob("test_*.py")) if "rule_tester import check_rule" in p.read_text())
@@ -64,7 +64,7 @@ def cases_of(file: str) -> tuple[Case, ...]:
         kwargs = {name: x for name, x in kwargs.items() if name not in rule_tester.OPTIONS}
         rule = find_rule(f)
         known = [i for i in range(len(args)) if not rule_tester.left_out(rule, i, args[i])] if known is None else known
-        active = tuple(i for i in known if any(not isinstance(x, int) for _, x in leaves(args[i])))
+        active = tuple(i for i in known if any(not isinstance(x, int) for _, x in numeric_leaves(args[i])))
         if active and not any(isinstance(x, tuple) and hasattr(x, "_fields") for x in args):
             found.append(Case(f, args, kwargs, active))
 

@@ -22,7 +22,7 @@ from strong_zero_tester import check_strong_zero
 from morula.core.errors import BadInput, NoDerivative
 from morula.core.rules.table import RULES, pull
 from morula.core.testing import check_pullback, gradient_program
-from morula.core.testing.differences import leaves, numerical_vjp, rebuild
+from morula.core.testing.differences import numeric_leaves, numerical_vjp, rebuild_numbers
 
 OPTIONS = ("complex_step", "order", "rtol", "atol", "known")
 ENGINE = find_spec("morula.core.api") is not None
@@ -77,7 +77,7 @@ def check_rule(
         kwargs: passed on to ``f``.
     """
     rule = RULES[f]
-    single = any(getattr(x, "dtype", None) in (np.float32, np.complex64) for _, x in leaves(args))
+    single = any(getattr(x, "dtype", None) in (np.float32, np.complex64) for _, x in numeric_leaves(args))
     rtol = (2e-3 if single else 1e-7) if rtol is None else rtol
     atol = (2e-3 if single else 1e-7) if atol is None else atol
     random = np.random.default_rng(7)
@@ -103,7 +103,7 @@ def check_rule(
                 assert_close(both, wanted, args[i], max(rtol, 1e-9), max(atol, 1e-9), f"{f}: not linear in dy")
         vanishing = table(_combine(lambda a, b: 0 * a, dy, dy))
         for g in [vanishing[i] for i in known]:
-            assert all(np.all(np.asarray(x) == 0) for _, x in leaves(g)), f"{f}: a zero cotangent gives {g}"
+            assert all(np.all(np.asarray(x) == 0) for _, x in numeric_leaves(g)), f"{f}: a zero cotangent gives {g}"
         check_strong_zero(rule, y, dy, args, kwargs, known, max(rtol, 1e-9))
         _assert_same(before, (y, args, kwargs), f"the rule of {f} has changed its arguments")
         if complex_step:
@@ -118,9 +118,9 @@ def check_rule(
 
 def assert_close(g: Any, expected: Any, x: Any, rtol: float, atol: float, what: str) -> None:
     """``g`` is a cotangent in the form of ``x`` and agrees with ``expected``; None stands for zero."""
-    found = dict(leaves(g))
-    wanted = dict(leaves(expected))
-    for path, leaf in leaves(x):
+    found = dict(numeric_leaves(g))
+    wanted = dict(numeric_leaves(expected))
+    for path, leaf in numeric_leaves(x):
         mine = found.get(path, 0.0)
         if path in found and isinstance(leaf, (np.ndarray, np.inexact)):
             assert np.shape(mine) == np.shape(leaf), f"{what} has shape {np.shape(mine)}, not {np.shape(leaf)}"
@@ -141,12 +141,12 @@ def cotangent(y: Any, random: np.random.Generator) -> Any:
             return np.asarray(value, x.dtype)[() if isinstance(x, np.generic) else ...]
         return complex(value) if np.iscomplexobj(x) else float(value)
 
-    return rebuild(y, draw, other=lambda _: None)
+    return rebuild_numbers(y, draw, other=lambda _: None)
 
 
 def _combine(of: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    other = dict(leaves(b))
-    return rebuild(a, lambda path, x: of(x, other[path]))
+    other = dict(numeric_leaves(b))
+    return rebuild_numbers(a, lambda path, x: of(x, other[path]))
 
 
 def left_out(rule: Any, i: int, x: Any) -> bool:
@@ -154,13 +154,13 @@ def left_out(rule: Any, i: int, x: Any) -> bool:
     if rule.is_zero:
         return False
     if rule.together is not None:
-        return all(isinstance(leaf, int) for _, leaf in leaves(x))  # an axis, a count
+        return all(isinstance(leaf, int) for _, leaf in numeric_leaves(x))  # an axis, a count
     given = rule.partials or rule.pullbacks
     return i >= len(given) or given[i] is None
 
 
 def _assert_same(before: Any, after: Any, what: str) -> None:
-    for (_, a), (_, b) in zip(leaves(before), leaves(after), strict=True):
+    for (_, a), (_, b) in zip(numeric_leaves(before), numeric_leaves(after), strict=True):
         assert np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True), what
 
 
@@ -187,7 +187,7 @@ def _check_eager(
     The structured tier takes a program that calls ``f`` only if it knows the call.
     """
     # What the rule knows no derivative for (an order, a count) is held fixed, as a program that means it would do.
-    active = [i for i in expected if leaves(args[i])]
+    active = [i for i in expected if numeric_leaves(args[i])]
     if not active:
         return None
     point = tuple(args[i] for i in active)
@@ -197,7 +197,7 @@ def _check_eager(
     def check(tier: str, y: Any, gradients: Any) -> None:
         _assert_same(f(*args, **kwargs), y, f"{f}: the primal of the {tier} tier differs")
         for i, g in zip(active, gradients, strict=True):
-            missing = [path for path, x in leaves(args[i]) if path not in dict(leaves(g))]
+            missing = [path for path, x in numeric_leaves(args[i]) if path not in dict(numeric_leaves(g))]
             assert not missing, f"{f}: the {tier} tier gives no gradient of argument {i} at {missing}"
             assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the {tier} tier's gradient of argument {i}")
 
@@ -232,8 +232,8 @@ class Second:
 
 def without_integers(x: Any, dx: Any) -> Any:
     """``dx`` with zeros in the places of integers, of which compiled programs give no derivative."""
-    of = dict(leaves(x))
-    return rebuild(dx, lambda path, d: 0.0 if isinstance(of[path], int) else d)
+    of = dict(numeric_leaves(x))
+    return rebuild_numbers(dx, lambda path, d: 0.0 if isinstance(of[path], int) else d)
 
 
 def _check_compiled(
@@ -250,7 +250,7 @@ def _check_compiled(
 
     Compiled programs refuse some forms of the functions in ``REFUSED_IN_PART``, and of no others.
     """
-    active = [i for i in expected if any(not isinstance(x, int) for _, x in leaves(args[i]))]
+    active = [i for i in expected if any(not isinstance(x, int) for _, x in numeric_leaves(args[i]))]
     if not active or f in OF_ANY_ORDER:
         return
     point = copy.deepcopy(tuple(args[i] for i in active))
@@ -261,14 +261,14 @@ def _check_compiled(
         if is_refused(f, error):
             return
         raise
-    for (_, a), (_, b) in zip(leaves(f(*args, **kwargs)), leaves(y), strict=True):
+    for (_, a), (_, b) in zip(numeric_leaves(f(*args, **kwargs)), numeric_leaves(y), strict=True):
         np.testing.assert_allclose(b, a, rtol=max(rtol, 1e-9), atol=1e-12, err_msg=f"{f}: the compiled primal")
     for i, g in zip(active, gs, strict=True):
         assert_close(g, expected[i], args[i], rtol, atol, f"{f}: the compiled gradient of argument {i}")
     if second is not None:
-        of = [dict(leaves(x)) for x in point]
+        of = [dict(numeric_leaves(x)) for x in point]
         dg = tuple(
-            rebuild(second.cotangents[i], lambda path, d, k=k: None if isinstance(of[k][path], int) else d)
+            rebuild_numbers(second.cotangents[i], lambda path, d, k=k: None if isinstance(of[k][path], int) else d)
             for k, i in enumerate(active)
         )
         for i, h in zip(active, interpreted(second_of(program))(dy, dg, *point), strict=True):
@@ -283,7 +283,7 @@ def check_forward(
 
     Forward over reverse mode gives the second derivatives that reverse mode gave.
     """
-    active = [i for i in expected if any(not isinstance(x, int) for _, x in leaves(args[i]))]
+    active = [i for i in expected if any(not isinstance(x, int) for _, x in numeric_leaves(args[i]))]
     if not active or f in OF_ANY_ORDER:
         return
     point = copy.deepcopy(tuple(args[i] for i in active))
@@ -296,18 +296,18 @@ def check_forward(
         wanted, size = wanted + product, size + scale
 
     def check(path: str, y: Any, ty: Any) -> None:
-        for (_, a), (_, b) in zip(leaves(f(*args, **kwargs)), leaves(y), strict=True):
+        for (_, a), (_, b) in zip(numeric_leaves(f(*args, **kwargs)), numeric_leaves(y), strict=True):
             np.testing.assert_allclose(
                 b, a, rtol=max(rtol, 1e-9), atol=1e-12, err_msg=f"{f}: the primal of {path} mode"
             )
-        for _, t in leaves(ty):
+        for _, t in numeric_leaves(ty):
             assert not isinstance(t, np.ndarray) or np.isfinite(t).all(), f"{f}: {path} mode gives {ty}"
         found, scale = _product(dy, ty)
         np.testing.assert_allclose(
             found, wanted, rtol=rtol, atol=atol + rtol * (size + scale), err_msg=f"{f}: the tangent by {path} mode"
         )
-        by_path = dict(leaves(ty))
-        for path_, e in leaves(y):
+        by_path = dict(numeric_leaves(ty))
+        for path_, e in numeric_leaves(y):
             if isinstance(e, np.ndarray) and e.dtype.kind in "fc":
                 t = by_path[path_]
                 assert (t.shape, t.dtype) == (e.shape, e.dtype), (
@@ -333,8 +333,8 @@ def check_forward(
 
 def _product(dy: Any, ty: Any) -> tuple[float, float]:
     """The real product of a cotangent and a tangent, and the sum of the sizes of its terms."""
-    tangents = dict(leaves(ty))
-    terms = [(np.asarray(g), np.asarray(tangents[path])) for path, g in leaves(dy) if path in tangents]
+    tangents = dict(numeric_leaves(ty))
+    terms = [(np.asarray(g), np.asarray(tangents[path])) for path, g in numeric_leaves(dy) if path in tangents]
     total = sum(float(np.sum(np.real(np.conj(g) * t))) for g, t in terms)
     return total, sum(float(np.sum(np.abs(g) * np.abs(t))) for g, t in terms)
 

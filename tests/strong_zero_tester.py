@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from morula.core.rules.table import Rule, pull, pull_strongly
-from morula.core.testing.differences import leaves, rebuild
+from morula.core.testing.differences import numeric_leaves, rebuild_numbers
 
 OF_WHOLE_MATRICES = {
     "qr",
@@ -59,7 +59,7 @@ def check_strong_zero(rule: Rule, y: Any, dy: Any, args: Any, kwargs: Any, known
                     y_bad = f(*bad, **kwargs)
                 except REFUSED:
                     continue
-                if [np.shape(x) for _, x in leaves(y_bad)] != [np.shape(x) for _, x in leaves(y)]:
+                if [np.shape(x) for _, x in numeric_leaves(y_bad)] != [np.shape(x) for _, x in numeric_leaves(y)]:
                     continue
                 if not _agree(y, y_bad, masked):
                     continue
@@ -92,12 +92,12 @@ def _variants(f: Callable[..., Any], args: Any, kwargs: Any, y: Any) -> Iterator
 
 def _masked(dy: Any, y: Any, moved: list[Any]) -> tuple[Any, bool]:
     """The cotangent with zeros where any result differs from ``y``, and whether it has zeros and others."""
-    others = [dict(leaves(m)) for m in moved]
+    others = [dict(numeric_leaves(m)) for m in moved]
     zeros = rest = False
 
     def mask(path: Any, d: Any) -> Any:
         nonlocal zeros, rest
-        mine = dict(leaves(y)).get(path)
+        mine = dict(numeric_leaves(y)).get(path)
         same = np.ones(np.shape(d), bool)
         for other in others:
             with np.errstate(all="ignore"):
@@ -106,22 +106,22 @@ def _masked(dy: Any, y: Any, moved: list[Any]) -> tuple[Any, bool]:
         rest |= bool(np.any(same))
         return np.where(same, d, 0).astype(np.asarray(d).dtype) if isinstance(d, np.ndarray) else d * bool(same)
 
-    return rebuild(dy, mask, other=lambda d: d), zeros and rest
+    return rebuild_numbers(dy, mask, other=lambda d: d), zeros and rest
 
 
 def _agree(y: Any, y_bad: Any, masked: Any) -> bool:
     """Whether the results that are asked for are those of the finite operands: Inf may move more than a number does."""
-    mine, other = dict(leaves(y)), dict(leaves(y_bad))
+    mine, other = dict(numeric_leaves(y)), dict(numeric_leaves(y_bad))
     return all(
         np.allclose(np.where(d == 0, 0, other[path]), np.where(d == 0, 0, mine[path]), rtol=1e-9, atol=1e-12)
-        for path, d in leaves(masked)
+        for path, d in numeric_leaves(masked)
     )
 
 
 def _assert_close(found: Any, expected: Any, known: Any, rtol: float, what: str) -> None:
     for i in known:
         if i < len(expected) and expected[i] is not None:
-            for (_, a), (_, b) in zip(leaves(found[i]), leaves(expected[i]), strict=True):
+            for (_, a), (_, b) in zip(numeric_leaves(found[i]), numeric_leaves(expected[i]), strict=True):
                 size = float(np.max(np.abs(b), initial=0.0))
                 single = np.asarray(b).dtype in (np.float32, np.complex64)
                 atol = (1e-6 if single else 1e-9) * (1 + size)

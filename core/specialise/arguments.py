@@ -25,7 +25,7 @@ from .traced import Array, Scalar, Storage, Traced
 _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 
-def type_of(x: Any) -> ArrayType | None:
+def type_of_argument(x: Any) -> ArrayType | None:
     """Return the type of a number or an array; None for anything else."""
     kind = type(x)
     if kind is np.ndarray:

@@ -20,7 +20,7 @@ from ..values.attributes import bound_to
 from ..values.holders import blank
 from ..values.items import items_of
 from . import classes_of_results, ufunc_protocol
-from .arguments import type_of
+from .arguments import type_of_argument
 from .array_methods_in_python import METHODS as IN_PYTHON
 from .classes_of_results import reached
 from .functions_of_subclasses import ELSEWHERE, OWN
@@ -78,7 +78,7 @@ def _is_complex(name: str, array: Array) -> bool:
 
 def is_of_numbers(x: Any) -> bool:
     """Whether x is an array of a class, of a dtype that compiled code has."""
-    return is_subclass_array(x) and (is_traced_array(x) or type_of(array_in(x)) is not None)
+    return is_subclass_array(x) and (is_traced_array(x) or type_of_argument(array_in(x)) is not None)
 
 
 def _is_numpys(function: Any, owner: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
-from ..values.array_classes import ARRAY, array_in, is_array_class, is_traced_array, parts_of, put
+from ..values.array_classes import ARRAY, array_and_attributes, array_in, is_array_class, is_traced_array, put
 from ..values.attributes import attributes
 from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
@@ -184,7 +184,7 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
     if type(x) in (list, dict):
         return found
     if is_traced_array(x):
-        return [(put, name, e) for name, e in parts_of(x).items()]
+        return [(put, name, e) for name, e in array_and_attributes(x).items()]
     return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
 
 

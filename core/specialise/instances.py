@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
-from ..values.array_classes import ARRAY, is_subclass_array, is_traced_array, parts_of, put
+from ..values.array_classes import ARRAY, array_and_attributes, is_subclass_array, is_traced_array, put
 from ..values.attributes import attributes, has_dict
 from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict
@@ -54,7 +54,7 @@ def is_array_like(x: Any) -> bool:
 def held_by_instance(x: Any) -> dict[str, Any]:
     """Return an object's attributes; those of an array of a class include its plain array."""
     if is_subclass_array(x):
-        return parts_of(x)
+        return array_and_attributes(x)
     return dict(attributes(x)) if _has_slots(type(x)) else x.__dict__
 
 

@@ -22,7 +22,7 @@ from ..values.array_classes import ARRAY, array_in, is_subclass_array, is_traced
 from ..values.attributes import has_dict
 from ..values.holders import blank
 from ..values.items import item_of
-from .arguments import type_of
+from .arguments import type_of_argument
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_equal_in_form, is_unchanged
 from .instances import Slots, held_by_instance, hold, is_instance
 from .keys import fixed
@@ -211,7 +211,7 @@ class Outside:
         """Return the program's object for an array of a class derived from ``ndarray``."""
         if id(x) not in self.arrays_of_classes:
             source = ArrayOfClass(holder, key, x)
-            if type_of(source.found) is None:
+            if type_of_argument(source.found) is None:
                 return x
             made = blank(type(x))
             self.arrays_of_classes[id(x)] = x, made

@@ -22,7 +22,7 @@ from ..recursion import DeepRecursion
 from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
-from .arguments import traced_leaf, type_of
+from .arguments import traced_leaf, type_of_argument
 from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
@@ -171,7 +171,7 @@ class Interpreter(Branches):
             return present if x.view is None else x.view.read(present)
         if isinstance(x, Value):
             return x
-        if type_of(x) is not None:
+        if type_of_argument(x) is not None:
             return self.builder.constant(x)
         if type(x) is int:
             if self.sees(OverflowError):
@@ -266,7 +266,7 @@ class Interpreter(Branches):
     # Inputs from outside
 
     def hidden(self, x: np.ndarray) -> Array:
-        parameter = Value("hidden", type_of(x))
+        parameter = Value("hidden", type_of_argument(x))
         self.hidden_parameters.append(parameter)
         made = traced_leaf(parameter, x, not x.flags.writeable)
         made.storage.region = None
@@ -274,7 +274,7 @@ class Interpreter(Branches):
         return made
 
     def hidden_number(self, x: Any) -> Scalar:
-        self.hidden_parameters.append(Value("hidden", type_of(x)))
+        self.hidden_parameters.append(Value("hidden", type_of_argument(x)))
         return Scalar(self.hidden_parameters[-1])
 
     def constant_array(self, x: np.ndarray) -> Any:
@@ -394,7 +394,7 @@ def _traced(
     originals, _ = scan(given)
     layout = layout_of(given)
     names = names_of_arguments(f, layout)
-    parameters = [Value(_identifier(n), type_of(x)) for n, x in zip(names, originals)]
+    parameters = [Value(_identifier(n), type_of_argument(x)) for n, x in zip(names, originals)]
     trace.positions = {p: i for i, p in enumerate(parameters)}
     kept = [i for i in range(len(originals)) if i not in static]
     block = Block()

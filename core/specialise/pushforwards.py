@@ -26,7 +26,7 @@ from ..values.tangents import as_arguments, check, once, paired
 from .entered import InStructure, is_python_int
 from .scopes import Choice
 from .traced import Array, Traced
-from .transforms import Run, differentiated, leaves_of
+from .transforms import Run, differentiated, traced_leaves
 
 
 def trace_jvp(trace: Any, f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -60,7 +60,7 @@ def pushed(
     by_result = dict(zip(varying, found[count:]))
     # Two results may become the same value of the program, with different tangents: they are told apart before that.
     by_own = {own: by_result.get(result) for own, result in zip(made.results, made.function.block.results)}
-    leaves = leaves_of(made.outcome[1])  # type: ignore[index]
+    leaves = traced_leaves(made.outcome[1])  # type: ignore[index]
     by_leaf = {id(leaf): by_own[own] for leaf, own in zip(leaves, made.asked, strict=True)}
     run.settle(found[:count])
     dy = _shown(trace, run.y, by_leaf)  # restoring the arguments changes lists and dicts

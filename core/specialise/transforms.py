@@ -169,7 +169,7 @@ def differentiated(
     forward, backward = (without_custom(f, run.is_over) for f in (sweeps.forward, sweeps.backward))
     found = inline(trace.builder, forward, [*run.arguments, *made.free])
     count = len(made.results)
-    own = {id(leaf): value for leaf, value in zip(leaves_of(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
+    own = {id(leaf): value for leaf, value in zip(traced_leaves(made.outcome[1]), made.asked, strict=True)}  # type: ignore[index]
     y = run.result(found[:count])
     pull = Pull(trace, f, run.shown, run.parameters, run.entered)
     pull.is_linear = run.is_linear
@@ -218,7 +218,7 @@ class Run:
                 trace.tries_around = around
                 for e in entered:
                     e.leave(Restore(self.own))
-            asked = [trace.value(x) for x in leaves_of(shown)]
+            asked = [trace.value(x) for x in traced_leaves(shown)]
             return asked, (y, shown, written)
 
         self.made = made = Captured(trace, getattr(f, "__name__", "f"), self.parameters, run)
@@ -298,7 +298,7 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
     return objects[id(y)]
 
 
-def leaves_of(y: Any) -> list[Any]:
+def traced_leaves(y: Any) -> list[Any]:
     found = Describe(Traced)
     found.describe(_with_options(y))
     return [x for x in found.leaves if isinstance(x, Traced)]

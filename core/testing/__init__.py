@@ -21,8 +21,8 @@ from .differences import (
     fresh_arguments,
     is_of_numpy,
     is_single,
-    leaves,
-    rebuild,
+    numeric_leaves,
+    rebuild_numbers,
     slope_along,
     units,
     variables,
@@ -107,7 +107,7 @@ def check_pullback(
             f"check_gradients({name}): {len(args)} arguments, but the pullback returned {gradients!r}; "
             "expected a tuple with one cotangent per argument"
         )
-    single = any(is_single(x) for _, x in [*leaves(args), *leaves(plain)])
+    single = any(is_single(x) for _, x in [*numeric_leaves(args), *numeric_leaves(plain)])
     rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
     atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
 
@@ -143,7 +143,7 @@ def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, 
     """Check that all places of one array hold the same cotangent."""
     for i, x in enumerate(args):
         first: dict[int, Path] = {}
-        for path, leaf in leaves(x):
+        for path, leaf in numeric_leaves(x):
             if not isinstance(leaf, np.ndarray) or id(leaf) not in first:
                 first[id(leaf)] = path
                 continue
@@ -191,7 +191,7 @@ def _random_like(x: Any, random: np.random.Generator) -> Any:
 
 
 def _random_cotangent(y: Any, random: np.random.Generator) -> Any:
-    return rebuild(y, lambda path, x: _random_like(x, random), other=lambda _: None)
+    return rebuild_numbers(y, lambda path, x: _random_like(x, random), other=lambda _: None)
 
 
 def _at(value: Any, path: Path) -> Any:
@@ -223,7 +223,7 @@ def _first_difference(a: Any, b: Any) -> str | None:
     """Describe the first difference of two results; None if they agree in structure, type, dtype and value."""
     if not isinstance(b, type(a)):  # a NumPy double is a float
         return f"f returns a {type(a).__name__}, and a {type(b).__name__} when differentiated"
-    left, right = leaves(a), leaves(b)
+    left, right = numeric_leaves(a), numeric_leaves(b)
     if [path for path, _ in left] != [path for path, _ in right]:
         return "f returns another structure when it is differentiated"
     for (_, x), (_, y) in zip(left, right, strict=True):

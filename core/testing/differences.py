@@ -121,20 +121,20 @@ def vjp_by_differences(
     return pick(slopes), pick(errors)
 
 
-def leaves(value: Any, is_shared: bool = False) -> list[tuple[Path, Any]]:
+def numeric_leaves(value: Any, is_shared: bool = False) -> list[tuple[Path, Any]]:
     """Return the differentiable leaves of a structure in order, each with its path.
 
     With ``is_shared`` an array that occurs in two places is one leaf, at the first of them.
 
-    >>> [x for _, x in leaves({"w": [1.0, "name"], "n": (2, None)})]
+    >>> [x for _, x in numeric_leaves({"w": [1.0, "name"], "n": (2, None)})]
     [1.0, 2]
     """
     found: list[tuple[Path, Any]] = []
-    rebuild(value, lambda path, x: found.append((path, x)), is_shared=is_shared)
+    rebuild_numbers(value, lambda path, x: found.append((path, x)), is_shared=is_shared)
     return found
 
 
-def rebuild(
+def rebuild_numbers(
     value: Any,
     leaf: Callable[[Path, Any], Any],
     other: Callable[[Any], Any] = lambda x: x,
@@ -142,7 +142,7 @@ def rebuild(
 ) -> Any:
     """Return a copy of a structure, with ``leaf(path, x)`` for each differentiable leaf and ``other(x)`` for the rest.
 
-    >>> rebuild({"w": [1.0, "name"]}, lambda path, x: 2 * x)
+    >>> rebuild_numbers({"w": [1.0, "name"]}, lambda path, x: 2 * x)
     {'w': [2.0, 'name']}
     """
     return tree.rebuild(value, leaf, is_leaf=_is_leaf, constant=lambda _, x: other(x), is_shared=is_shared)
@@ -151,7 +151,7 @@ def rebuild(
 def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Rebuild each argument; an array that occurs twice within one argument is one variable."""
     return tuple(
-        rebuild(x, lambda path, leaf_, i=i: leaf((("item", i), *path), leaf_), other, is_shared=True)
+        rebuild_numbers(x, lambda path, leaf_, i=i: leaf((("item", i), *path), leaf_), other, is_shared=True)
         for i, x in enumerate(args)
     )
 
@@ -174,7 +174,7 @@ def _is_leaf(x: Any) -> bool:
 
 def fresh(value: Any) -> Any:
     """Return a copy that shares nothing writable with ``value``, so that a function may write into its arguments."""
-    return rebuild(value, lambda path, x: copy.copy(x), other=_copied)
+    return rebuild_numbers(value, lambda path, x: copy.copy(x), other=_copied)
 
 
 def fresh_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ def _copied(x: Any) -> Any:
 
 def weighted_result(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[Path, Any], float]:
     """Return the real inner product of ``dy`` with ``f``, as a function of a displacement of one leaf of ``args``."""
-    weights = dict(leaves(dy))
+    weights = dict(numeric_leaves(dy))
 
     def loss(path: Path, displacement: Any) -> float:
         def displace(p: Path, x: Any) -> Any:
@@ -203,7 +203,7 @@ def weighted_result(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> C
             return type(x)(x + displacement) if is_of_numpy(x) else x + displacement
 
         y = f(*_of_each(args, displace, _copied), **fresh(kwargs))
-        outputs = dict(leaves(y))
+        outputs = dict(numeric_leaves(y))
         # Summed exactly: a rounded sum would be the largest error in a difference of two nearly equal losses.
         terms = [np.ravel(np.real(np.conj(w) * np.asarray(outputs[p], np.clongdouble))) for p, w in weights.items()]
         return float(np.sum(np.concatenate(terms))) if terms else 0.0

@@ -99,7 +99,7 @@ def put(x: Any, name: str, value: Any) -> None:
         x.__dict__[name] = value
 
 
-def parts_of(x: Any) -> dict[str, Any]:
+def array_and_attributes(x: Any) -> dict[str, Any]:
     """Return the plain array and the attributes of an array object."""
     return {ARRAY: array_in(x), **getattr(x, "__dict__", {})}
 

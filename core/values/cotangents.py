@@ -153,6 +153,6 @@ def filled(g: Any, x: Any) -> Any:
     return g if isinstance(g, np.ndarray) and g.shape == np.shape(x) else buffer_like(x, g)
 
 
-def parts_of(dy: Any, y: tuple[Any, ...]) -> Any:
+def zeros_for_none(dy: Any, y: tuple[Any, ...]) -> Any:
     """Return the cotangent of a tuple with ``None`` replaced by zeros."""
     return [(np.zeros_like(e) if isinstance(e, np.ndarray) else 0) if d is None else d for d, e in zip(dy, y)]

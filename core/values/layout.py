@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from .array_classes import is_array_class, parts_of, put
+from .array_classes import array_and_attributes, is_array_class, put
 from .attributes import attributes
 from .holders import blank
 from .items import count_of, entries_of, items_of
@@ -133,7 +133,7 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     if kind is MethodType:
         return x.__func__, (x.__self__,)
     if is_array_class(kind):
-        parts = parts_of(x)
+        parts = array_and_attributes(x)
         return (0, *parts), list(parts.values())
     if kind is functools.partial:
         return tuple(x.keywords), (x.func, *x.args, *x.keywords.values())

@@ -14,7 +14,7 @@ from kinks import FINITE, KINKS, Kink
 from rule_paths import recorded
 
 import morula as mo
-from morula.core.testing.differences import leaves, rebuild
+from morula.core.testing.differences import numeric_leaves, rebuild_numbers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
 PATHS = ("structured", "recorded", "native", "xla")
@@ -52,7 +52,7 @@ def flat(x: Any) -> list[Any]:
 
 def single(args: Any) -> Any:
     """The same arguments in single precision."""
-    return rebuild(
+    return rebuild_numbers(
         args,
         lambda _, x: x if isinstance(x, int) else np.asarray(x, np.complex64 if np.iscomplexobj(x) else np.float32)[()],
     )
@@ -108,7 +108,7 @@ def test_single_precision_takes_the_same_side_of_a_kink(row, path):
     got = found(path, row, np.float32)
     for kink in KINKS[row]:
         assert_gradient(got[kink.name][0], kink.gradient, 1e-5)
-        for (_, x), (_, dx) in zip(leaves(single(kink.args)), leaves(got[kink.name][0]), strict=True):
+        for (_, x), (_, dx) in zip(numeric_leaves(single(kink.args)), numeric_leaves(got[kink.name][0]), strict=True):
             assert isinstance(x, int) or np.asarray(dx).dtype == np.asarray(x).dtype
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.testing.differences import leaves, numerical_vjp, rebuild, ridders
+from morula.core.testing.differences import numeric_leaves, numerical_vjp, rebuild_numbers, ridders
 
 
 @dataclass
@@ -99,8 +99,8 @@ def test_leaves_are_numbers_and_inexact_arrays_and_cycles_end():
     node = Node()
     node.value, node.next = 1.0, node
     structure = (True, 1, 2.0, 1j, "text", None, np.arange(3), np.ones(2), np.float32(1), print, node)
-    assert len(leaves(structure)) == 6
-    copied = rebuild(node, lambda path, x: x + 1)
+    assert len(numeric_leaves(structure)) == 6
+    copied = rebuild_numbers(node, lambda path, x: x + 1)
     assert copied.value == 2.0
     assert copied.next is copied
 
@@ -211,7 +211,7 @@ def test_an_array_in_two_places_is_perturbed_as_one(f, make):
     w = np.array([1.5, -2.0])
     mo.testing.check_gradients(f, make(w))
     ((g,), _) = numerical_vjp(f, np.ones(2), make(w))
-    assert all(np.allclose(x, 2 * w) for _, x in leaves(g)) and len(leaves(g)) == 2
+    assert all(np.allclose(x, 2 * w) for _, x in numeric_leaves(g)) and len(numeric_leaves(g)) == 2
     mo.testing.check_gradients(lambda x, y: x * y**2, w, w)  # two arguments are two variables
 
 

@@ -19,7 +19,7 @@ from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused
 
 import morula as mo
 from morula.core.errors import BadInput, NoDerivative
-from morula.core.testing.differences import leaves, numerical_vjp
+from morula.core.testing.differences import numeric_leaves, numerical_vjp
 
 pytestmark = pytest.mark.paths
 
@@ -81,7 +81,7 @@ class Paths:
             y = self.program(*point)
         except Exception:  # these are no arguments of the function
             return []
-        if not leaves(y):
+        if not numeric_leaves(y):
             return []
         random = np.random.default_rng(7)
         given = cotangent(y, random), cotangent(point, random), *point
@@ -116,13 +116,13 @@ def compared(expected: Any, found: Any) -> list[str]:
 
 
 def _finite(x: Any) -> bool:
-    return all(np.all(np.isfinite(leaf)) for _, leaf in leaves(x))
+    return all(np.all(np.isfinite(leaf)) for _, leaf in numeric_leaves(x))
 
 
 def _differences(what: str, expected: Any, found: Any, rtol: float = 0.0) -> list[str]:
-    there = dict(leaves(found))
+    there = dict(numeric_leaves(found))
     differences = []
-    for path, e in leaves(expected):
+    for path, e in numeric_leaves(expected):
         x = there.get(path, 0.0 * np.asarray(e))
         single = np.asarray(e).dtype in (np.float32, np.complex64) or np.asarray(x).dtype in (np.float32, np.complex64)
         rtol = max(rtol, 2e-3 if single else 1e-6)
@@ -154,7 +154,7 @@ def _against_differences(case: Case) -> list[str]:
         expected, errors = numerical_vjp(program, dy, *case.point)
     except (*EXPECTED, *UNDEFINED):
         return []
-    if not _finite(expected) or not all(np.all(e < 1e-7) for _, e in leaves(errors)):
+    if not _finite(expected) or not all(np.all(e < 1e-7) for _, e in numeric_leaves(errors)):
         return []
     return _differences("the gradient", expected, gradient, 1e-5)
 

@@ -19,7 +19,7 @@ from ...ir.dynamic import Link, Operation, verify
 from ...ir.vocabulary import Unstructured, hold
 from ...source.definitions import NoSource
 from ...source.statements import STATIC, lower
-from ...values.cotangents import parts_of
+from ...values.cotangents import zeros_for_none
 from ...values.numbers import NUMBERS
 from ...values.passing import drop, forgets, pass_by
 from .inference import OBJECT, Inference, Type, type_of
@@ -55,7 +55,7 @@ class Compiled:
 
     def pull(self, saved: Any, dy: Any, y: Any) -> tuple[Any, ...]:
         if self.result.kind == "tuple":
-            dy = parts_of(dy, y)
+            dy = zeros_for_none(dy, y)
         return self.backward(saved, dy)  # type: ignore[misc]
 
 
