@@ -17,7 +17,7 @@ from ..ir.dynamic import Value
 from ..ir.traced_text import Text
 from ..values.array_classes import ARRAY, as_class, is_array_class, put
 from ..values.attributes import attributes, has_dict
-from ..values.holders import blank, layout_of_class
+from ..values.holders import blank, kind_of as kind_of_holder, layout_of_class
 from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
@@ -77,8 +77,12 @@ class Results:
         shared = self.shared.get(id(x))
         if shared is None:
             return self.plan_of_holder(x)
-        if shared.plan is None:
+        if shared.is_planning:
+            shared.like = x
+        elif shared.plan is None:
+            shared.is_planning = True
             shared.plan = self.plan_of_holder(x)
+            shared.is_planning = False
         return shared
 
     def plan_of_result(self, y: Any) -> Plan:
@@ -100,6 +104,8 @@ class Results:
             elif not isinstance(x, tuple):
                 continue
             waiting += _parts(x).values()
+            if isinstance(x, (list, tuple, dict)):
+                waiting += (e for _, e in attributes(x))
             waiting += filter(_is_object, items_of(x)) if isinstance(x, dict) else ()
         self.refuse_names_on_a_path(seen)
         return self.plan(y)
@@ -350,18 +356,30 @@ class Results:
 
 
 class _Shared:
-    """Builds an object once per run for several places of a result; a dict at the end of the run's results keeps it."""
+    """Builds an object once per run for several places of a result, before its contents if it contains itself.
+
+    A dict at the end of the results of a run holds what is built.
+    """
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
+        self.is_planning = False
+        self.like: Any = None  # the object, if it contains itself
 
     def __call__(self, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
         assert self.plan is not None and isinstance(results, list)
         if not results or type(results[-1]) is not dict:
             results.append({})
         made = results[-1]
-        if id(self) not in made:
+        if id(self) in made:
+            return made[id(self)]
+        if self.like is None:
             made[id(self)] = self.plan(results, leaves, objects)
+        else:
+            kind = kind_of_holder(type(self.like))
+            new = made[id(self)] = kind.blank(self.like)
+            entries = kind.entries(self.plan(results, leaves, objects))
+            kind.fill(new, [k for k, _ in entries], [e for _, e in entries])
         return made[id(self)]
 
 

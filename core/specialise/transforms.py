@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, two_arguments
+from ..faults import kind_of as name_of_kind
 from ..ir.builder import Builder, Shape, text_of_shape
 from ..ir.dynamic import Function, Operation, Value
 from ..ir.typed import STACK, custom, type_of
@@ -29,7 +30,7 @@ from ..values.array_classes import ARRAY, array_in, is_traced_array
 from ..values.attributes import WithAttributes, attributes
 from ..values.holders import Objects, blank, is_engines_own, kind_of
 from ..values.items import entries_of, items_of
-from ..values.layout import Describe
+from ..values.layout import Describe, held_by
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
 from .instances import held_by_instance, hold
@@ -208,7 +209,9 @@ class Run:
                 for i, e in zip(chosen, entered):
                     given[i] = e.enter()
                     self.own.update(e.originals)
-                y = _without_views(trace, trace.call(f, *given, **kwargs))
+                y = trace.call(f, *given, **kwargs)
+                _refuse_cycles(y, {})
+                y = _without_views(trace, y)
                 if aux and isinstance(y, tuple) and len(y) == 2:
                     y = (y[0], _constant(trace, y[1], self.own))
                 shown = _shown(y)
@@ -296,6 +299,26 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
         objects[id(y)] = made = SimpleNamespace()
         vars(made).update((name, _shown(e, objects)) for name, e in attributes(y))
     return objects[id(y)]
+
+
+def _refuse_cycles(y: Any, within: dict[int, bool]) -> None:
+    """Refuse a result that contains itself, which has no finite tree of cotangents.
+
+    ``within`` tells of each object that was visited whether its contents are being visited.
+    """
+    if isinstance(y, Traced) or within.get(id(y)) is False:
+        return
+    if id(y) in within:
+        raise BadInput(
+            f"the result of a differentiated function contains a {name_of_kind(y)} that contains itself, so compiled code cannot "
+            "give its cotangent; return the numbers"
+        )
+    held = (0, y.options) if type(y) is Choice else held_by(y)
+    if held is not None:
+        within[id(y)] = True
+        for part in held[1]:
+            _refuse_cycles(part, within)
+        within[id(y)] = False
 
 
 def traced_leaves(y: Any) -> list[Any]:
