@@ -81,14 +81,25 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
     return register
 
 
-def distinct(y: Any) -> Any:
-    """Return a copy of ``y`` with a new identity, because a custom pullback may return an argument or a constant."""
+def distinct(y: Any, made: dict[int, Any] | None = None) -> Any:
+    """Return a copy of ``y`` with a new identity, because a custom pullback may return an argument or a constant.
+
+    An array or a list in two places of ``y`` is in two places of the copy; ``made`` holds their copies, by identity.
+    """
+    made = {} if made is None else made
+    if id(y) in made:
+        return made[id(y)]
     if isinstance(y, np.ndarray):
-        return np.copy(y)
+        new = made[id(y)] = np.copy(y)
+        return new
     if type(y) in (float, complex) or isinstance(y, np.inexact):
         return same_number(y)
-    if type(y) in (list, tuple):
-        return type(y)([distinct(e) for e in y])
+    if type(y) is list:
+        filled = made[id(y)] = []
+        filled.extend([distinct(e, made) for e in y])
+        return filled
+    if type(y) is tuple:
+        return tuple([distinct(e, made) for e in y])
     return Int(y) if type(y) in (int, Int) else y
 
 
