@@ -161,7 +161,9 @@ class Expression:
             return True
         if not self.counts_or_names(node.slice):
             return False
-        self.guards.setdefault(f"{_text(container)}[]", self.rewriter.is_one_of(self.rewriter.load(copied(container)), "sequences"))
+        self.guards.setdefault(
+            f"{_text(container)}[]", self.rewriter.is_one_of(self.rewriter.load(copied(container)), "sequences")
+        )
         return True
 
     def counts_or_names(self, index: Node) -> bool:
