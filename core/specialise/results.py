@@ -377,6 +377,7 @@ class _Shared:
             made[id(self)] = self.plan(results, leaves, objects)
         else:
             kind = kind_of_holder(type(self.like))
+            assert kind is not None
             new = made[id(self)] = kind.blank(self.like)
             entries = kind.entries(self.plan(results, leaves, objects))
             kind.fill(new, [k for k, _ in entries], [e for _, e in entries])
