@@ -22,7 +22,7 @@ KINDS = (AssertionError, AttributeError, LookupError, NameError, NotImplementedE
 """Exceptions that indicate a bug in the engine; bad operands raise other classes."""
 
 WORDS = {
-    "Scalar": "number", "Traced": "number", "Storage": "numpy.ndarray", "Sequence": "range", "Late": "value",
+    "Scalar": "number", "Traced": "number", "Storage": "numpy.ndarray", "Sequence": "range", "Late": "value", "Choice": "value", "Rows": "list",
     "Conflict": "value", "Unread": "value", "Unbound": "value", "Jump": "value", "Region": "value", "Flat": "numpy.flatiter",
     "Generator": "generator", "Suspended": "generator", "Items": "iterator", "Entries": "iterator", "Walk": "iterator",
 }  # fmt: skip

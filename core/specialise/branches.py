@@ -20,7 +20,7 @@ from .identity import Candidates
 from .instances import hold_part, is_instance
 from .iterators import VIEWS, Iterator
 from .keys import refuse_change_of_key
-from .merging import Merger
+from .merging import Merger, difference
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
@@ -402,7 +402,7 @@ class Branches(Raising):
             if rows is not None:
                 return [rows]
             self.uneven()
-            raise BadInput(merger.conflict(of_items(holder, a), of_items(holder, b), "a container").text)
+            raise BadInput(difference(of_items(holder, a), of_items(holder, b), "a container"))
         if isinstance(holder, (set, *RAW)):
             if a == b:
                 return a

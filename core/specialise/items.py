@@ -13,6 +13,7 @@ from ..faults import kind_of
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
+from ..passes.simplify import is_total
 from ..values.items import count_of, items_of
 from .forms import NUMBERS
 from .growing_lists import tie
@@ -65,7 +66,7 @@ def would_be_known(trace: Any, index: Value) -> bool:
         if v in seen or v.is_constant or v in trace.unrollable:
             continue
         seen.add(v)
-        if v not in made_by or made_by[v].blocks:
+        if v not in made_by or made_by[v].blocks or not is_total(made_by[v]):
             return False
         waiting += made_by[v].operands
     return True

@@ -366,8 +366,12 @@ class Merger:
         self.trace.uneven()
         if self.trace.may_choose and can_choose(a, b):
             return self.choice(a, b, name)
-        text = f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another"
-        return Conflict(text + remedy(a, b, "on both"))
+        return Conflict(difference(a, b, name))
+
+
+def difference(a: Any, b: Any, name: str) -> str:
+    """Say that a place holds values of two forms on two paths, and what to do."""
+    return f"{name or 'a value'} is {describe(a)} on one path and {describe(b)} on another{remedy(a, b, 'on both')}"
 
 
 def remedy(a: Any, b: Any, where: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput, MorulaError
+from ..faults import fault, is_fault
 from ..ir.dynamic import Block, Value
 from ..ir.exceptions import Recipe
 from ..ir.places import calls_to
@@ -201,6 +202,8 @@ class Raising(Trace):
         except MorulaError:
             raise
         except Exception as error:
+            if is_fault(error):
+                raise fault(error) from error
             raised = Raised.of(error)
         while len(self.guards) > mark:
             result, raised = self.close_guard(result, raised, default)

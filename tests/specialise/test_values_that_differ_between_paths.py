@@ -157,3 +157,17 @@ def test_results_and_errors_are_pythons(path):
     assert mo.jit(missing_key, target=path)(0.4, V) == missing_key(0.4, V)
     with pytest.raises(KeyError, match="2"):
         mo.jit(missing_key, target=path)(0.7, V)
+
+
+def counts_of_python(n):
+    return n % 3
+
+
+def at_what_python_returns(x, v):
+    table = {0: [x, "none"], 1: [2.0 * x, None], 2: [3.0 * x, ValueError]}
+    return table[mo.callback(counts_of_python, 0, 7)][0] + v[0]
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_a_key_from_python_is_not_known_while_compiling(path):
+    check_gradient(path, at_what_python_returns, 0.7, V)
