@@ -142,7 +142,7 @@ def is_operation(found: Compilation) -> bool:
     """Return whether a call does not mutate its arguments and returns a new object, of one structure for all runs."""
     program = found.program
     return not (
-        program.gives_rows or program.written or program.updates or program.knows_objects or program.gives_arguments
+        program.is_irregular or program.written or program.updates or program.knows_objects or program.gives_arguments
     )
 
 

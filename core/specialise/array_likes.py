@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from .instances import has_array
+from .instances import has_array, is_sequence
 from .range_in_python import Range
 from .traced import Traced
 
 
 def from_object(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what ``np.array`` or ``np.asarray`` does with a range, or an object whose class defines ``__array__``."""
+    """Return what ``np.array`` or ``np.asarray`` does with a range, an object with ``__array__``, or a sequence."""
 
     def convert(trace: Any, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if isinstance(x, Range):
             return trace.call(function, trace.call(np.arange, x.start, x.stop, x.step), dtype, *args, **kwargs)
         if not has_array(x):
-            return NotImplemented
+            return (
+                trace.call(function, list(trace.iterate(x)), dtype, *args, **kwargs)
+                if is_sequence(x)
+                else NotImplemented
+            )
         method: Any = getattr(type(x), "__array__")  # noqa: B009
         wanted = kwargs.pop("copy", True if function is np.array else None)
         given = () if dtype is None else (np.dtype(dtype),)

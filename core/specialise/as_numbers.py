@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-import types
 from collections.abc import Callable
 from typing import Any
 
-from .instances import is_instance
+from .instances import is_instance, special
 from .surface.arguments import NUMBERS
 from .traced import Traced
 
@@ -25,14 +24,13 @@ _METHODS: dict[Any, tuple[tuple[str, ...], type]] = {
 """The methods that a function looks for, in this order, and the class of what they must return."""
 
 
-def method_of(x: Any, function: Any) -> types.FunctionType | None:
-    """Return the method, written in Python, that a function calls to convert an object; None leaves it to Python."""
+def method_of(x: Any, function: Any) -> Callable[[], Any] | None:
+    """Return the bound method, written in Python, that a function calls to convert an object; None leaves it to Python."""
     if isinstance(x, Traced) or not is_instance(x):
         return None
     for name in _METHODS[function][0]:
-        method = getattr(type(x), name, None)
-        if method is not None:
-            return method if isinstance(method, types.FunctionType) else None
+        if getattr(type(x), name, None) is not None:
+            return special(x, name)
     return None
 
 
@@ -41,7 +39,7 @@ def _by_method(function: Any, kind: type, class_of: Callable[[Any], type]) -> Ca
         method = method_of(args[0], function) if args and not kwargs else None
         if method is None:
             return NotImplemented
-        found = trace.call(method, *args)
+        found = trace.call(method, *args[1:])
         if not issubclass(class_of(found), kind) and method.__name__ not in ("__index__", "__trunc__"):
             if function is not complex or method.__name__ == "__complex__":
                 name, made = type(args[0]).__name__, class_of(found).__name__

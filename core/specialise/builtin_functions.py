@@ -22,7 +22,7 @@ from .copying import deep, shallow
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .frames import OF_FRAMES
 from .identity import has_choice
-from .instances import held_by_instance, is_instance
+from .instances import held_by_instance, is_instance, special
 from .iterators import (
     Count,
     Enumerate,
@@ -104,9 +104,9 @@ def _reversed(trace: Any, x: Any) -> Any:
         found = entries(trace, x, "keys")
         found.keys.reverse()
         return found
-    method = getattr(type(x), "__reversed__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x)
+    method = special(x, "__reversed__")
+    if method is not None:
+        return trace.call(method)
     return NotImplemented if isinstance(x, Iterator) else walked(trace, reversed, x) or iterator_of(trace, reversed(x))
 
 
@@ -203,8 +203,8 @@ def _len(trace: Any, x: Any) -> Any:
     if rows is not None:
         return rows.length
     trace.refuse_unknown_entries(x, order=False)
-    method = getattr(type(x), "__len__", None)
-    return trace.call(method, x) if isinstance(method, types.FunctionType) else len(x)
+    method = special(x, "__len__")
+    return len(x) if method is None else trace.call(method)
 
 
 def as_python_bool(trace: Any, test: Any) -> Any:

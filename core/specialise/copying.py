@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..values.array_classes import is_traced_array
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
 from .forms import of_entries, of_items
-from .instances import held_by_instance, hold, is_instance
+from .instances import held_by_instance, hold, is_instance, special
 from .scopes import Choice
 from .traced import Array, Traced
 
@@ -33,9 +32,9 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     """Return a copy of x whose parts are mapped by ``part``."""
     if isinstance(x, Traced):
         return trace.call(np.copy, x) if isinstance(x, Array) else x
-    own = getattr(type(x), hook, None)
-    if isinstance(own, FunctionType):
-        return trace.call(own, x, *memo)
+    own = special(x, hook)
+    if own is not None:
+        return trace.call(own, *memo)
     if is_traced_array(x):
         return trace.call(getattr(x, hook), *memo)
     if type(x) is Choice:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ..values.array_classes import ARRAY, array_and_attributes, is_subclass_array, is_traced_array, put
-from ..values.attributes import attributes, has_dict
+from ..values.attributes import attributes, class_attribute, has_dict
 from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict
 from .traced import Traced
@@ -40,10 +42,26 @@ def _has_slots(kind: type) -> bool:
     return any(cls.__dict__.get("__slots__") for cls in kind.__mro__)
 
 
+def special(x: Any, name: str) -> Callable[..., Any] | None:
+    """Return a special method of an object, bound as Python binds it; None if the class has none that is written in Python."""
+    found = class_attribute(type(x).__mro__, name)
+    if isinstance(found, FunctionType):
+        return MethodType(found, x)
+    of_class = isinstance(found, (staticmethod, classmethod)) and isinstance(found.__func__, FunctionType)
+    return found.__get__(x, type(x)) if of_class else None
+
+
 def has_array(x: Any) -> bool:
     """Whether x is an object of a Python class that defines ``__array__``."""
     method = getattr(type(x), "__array__", None)
     return isinstance(method, FunctionType) and not isinstance(x, (Traced, Conflict)) and is_instance(x)
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether NumPy converts an object to an array as a sequence, by methods that its class has in Python."""
+    if not is_instance(x) or isinstance(x, (list, tuple, dict, deque, Traced)):
+        return False
+    return special(x, "__len__") is not None and special(x, "__getitem__") is not None
 
 
 def is_array_like(x: Any) -> bool:

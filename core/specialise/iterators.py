@@ -12,7 +12,6 @@ import gc
 import operator
 from collections import deque
 from collections.abc import Iterator as AnyIterator
-from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from ..errors import BadInput
 from ..values.array_classes import is_traced_array
 from . import growing_lists
+from .instances import special
 from .range_in_python import Range
 from .rows import rows_of
 from .scopes import Choice, Conflict, Late
@@ -285,9 +285,9 @@ def iterator_of(trace: Any, x: Any) -> Any:
     if isinstance(x, Iterator):
         return x
     trace.outside.read_whole(x)
-    method = getattr(type(x), "__iter__", None)
-    if isinstance(method, FunctionType) and not isinstance(x, Array):
-        return trace.call(method, x)
+    method = None if isinstance(x, Array) else special(x, "__iter__")
+    if method is not None:
+        return trace.call(method)
     if isinstance(x, Conflict):
         raise BadInput(x.text)
     if isinstance(x, Scalar):
@@ -322,11 +322,11 @@ def advance(trace: Any, x: Any) -> Any:
         return x.step(trace)
     if isinstance(x, Conflict):
         raise BadInput(x.text)
-    method = getattr(type(x), "__next__", None)
-    if isinstance(method, FunctionType):
+    method = special(x, "__next__")
+    if method is not None:
         trace.stops.append(len(trace.changes))
         try:
-            return trace.call(method, x)
+            return trace.call(method)
         finally:
             trace.stops.pop()
     if not hasattr(type(x), "__next__"):

@@ -16,7 +16,7 @@ from ..values.items import entries_of, items_of
 from .arguments import has_traced
 from .containers import CONTAINERS
 from .identity import has_choice, identical
-from .instances import has_array, is_instance
+from .instances import has_array, is_instance, is_sequence, special
 from .lists_in_python import are_equal, extend, is_before, joined, repeated
 from .rows import rows_of
 from .surface.operators import UFUNCS
@@ -88,17 +88,13 @@ class Operators:
             if found is not NotImplemented:
                 return found
         if function in _UNARY:
-            method = getattr(type(args[0]), _UNARY[function], None)
             if is_subclass_array(args[0]):
                 own = self.trace.arrays.own(args[0], _UNARY[function])
                 return (
                     self.trace.arrays.operator(args[0], _UNARY[function], ()) if own is None else self.trace.call(own)
                 )
-            return (
-                self.trace.call(method, *args)
-                if isinstance(method, types.FunctionType)
-                else self.trace.uninterpreted.call_real(function, args, {})
-            )
+            method = special(args[0], _UNARY[function])
+            return self.trace.uninterpreted.call_real(function, args, {}) if method is None else self.trace.call(method)
         a, b = args
         if function in _IN_PLACE:
             plain, name = _IN_PLACE[function]
@@ -114,9 +110,9 @@ class Operators:
                     f"an in-place operation on an array with a {kind_of(b)} cannot be compiled; assign the result to a new "
                     "array, or to a[:]"
                 )
-            method = getattr(type(a), name, None)
-            if isinstance(method, types.FunctionType) and not isinstance(a, Traced):
-                return self.trace.call(method, a, b)
+            method = None if isinstance(a, Traced) else special(a, name)
+            if method is not None:
+                return self.trace.call(method, b)
             if isinstance(a, CONTAINERS):
                 self.trace.touch(a)
                 return self.trace.uninterpreted.call_real(function, args, {})
@@ -130,16 +126,15 @@ class Operators:
                 found = self.with_numpys(function, x, y, a is x)
                 if found is not NotImplemented:
                     return found
-            method, is_negated = getattr(type(x), name, None), False
-            if name == "__ne__" and method is object.__ne__:  # it negates __eq__
-                method, is_negated = type(x).__eq__, True
+            is_negated = name == "__ne__" and type(x).__ne__ is object.__ne__  # it negates __eq__
+            method = None if isinstance(x, Traced) else special(x, "__eq__" if is_negated else name)
             if is_subclass_array(x):
                 own = self.trace.arrays.own(x, name)
                 found = self.trace.arrays.operator(x, name, (y,)) if own is None else self.trace.call(own, y)
                 if found is not NotImplemented:
                     return found
-            elif isinstance(method, types.FunctionType) and not isinstance(x, Traced):
-                found = self.trace.call(method, x, y)
+            elif method is not None:
+                found = self.trace.call(method, y)
                 if found is not NotImplemented:
                     return self.trace.call(operator.not_, self.trace.expressions.truth(found)) if is_negated else found
         if any(isinstance(x, Traced) for x in args):
@@ -192,7 +187,7 @@ class Operators:
         if hasattr(type(y), "__array_ufunc__"):
             ufunc = _UFUNCS[function]
             return self.trace.call(ufunc, *((x, y) if is_left else (y, x)))
-        if has_array(y):
+        if has_array(y) or is_sequence(y):
             other = self.trace.call(np.asarray, y)
             return self.trace.call(function, *((x, other) if is_left else (other, x)))
         if isinstance(x, Array):

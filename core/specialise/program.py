@@ -320,7 +320,7 @@ class Program:
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
     has_capacity: bool  # whether a list may grow longer than its capacity: see ``growing_lists``
-    gives_rows: bool  # whether the result contains a list of traced length
+    is_irregular: bool  # whether the result contains a list of traced length, or contains itself
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
 
@@ -477,7 +477,7 @@ def _traced(
         isinstance(y, Scalar),
         trace.differentiates,
         trace.has_capacity,
-        results.gives_rows,
+        results.is_irregular,
         {} if has_one_memory else trace.outside.holders(),
     )
 

@@ -49,7 +49,7 @@ class Results:
         self.made = made
         self.before = {number: dict(_parts(x)) for number, x in made.items()}
         self.knows_objects = False
-        self.gives_rows = False  # whether it contains a list of traced length
+        self.is_irregular = False  # whether it contains a list of traced length, or contains itself
         self.gives_numbers = False  # whether the result contains a number of the arguments
         self.outside: dict[int, Any] = {}  # the outside holders that the program changes
         self.constants: set[int] = set()  # the objects that are results as they are
@@ -78,7 +78,7 @@ class Results:
         if shared is None:
             return self.plan_of_holder(x)
         if shared.is_planning:
-            shared.like = x
+            shared.like, self.is_irregular = x, True
         elif shared.plan is None:
             shared.is_planning = True
             shared.plan = self.plan_of_holder(x)
@@ -190,7 +190,7 @@ class Results:
                 "compiled code returns a list whose length is known only at run time, and that may hold arrays or objects of the "
                 "arguments themselves; put copies of them into the list"
             )
-        self.gives_rows = True
+        self.is_irregular = True
         length = self.plan(x.length)
         places = [self.give(column.ir) for column in x.columns]
         make = maker(x)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import types
 from collections import deque
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..faults import kind_of
 from .arguments import has_traced
 from .contents import opened
 from .growing_lists import cut, item_at as item_of_growing, make_growing, part, put_into
-from .instances import is_instance
+from .instances import is_instance, special
 from .items import insert_missing, is_index, item_at, present_or_missing, put_at
 from .keys import use_as_key
 from .lists_in_python import delete
@@ -35,8 +34,8 @@ def _of_index(trace: Any, x: Any, index: Any) -> Any:
         return index if all(map(operator.is_, made, index)) else tuple(made)
     if isinstance(index, Traced) or isinstance(x, dict) or not is_instance(index):
         return index
-    method = getattr(type(index), "__index__", None)
-    return trace.call(method, index) if isinstance(method, types.FunctionType) else index
+    method = special(index, "__index__")
+    return index if method is None else trace.call(method)
 
 
 def getitem(trace: Any, x: Any, index: Any) -> Any:
@@ -45,9 +44,9 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
-    method = getattr(type(x), "__getitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index)
+    method = special(x, "__getitem__")
+    if method is not None:
+        return trace.call(method, index)
     index = _of_index(trace, x, index)
     if isinstance(index, Array) and not index.type.shape:
         index = Scalar(trace.value(index))
@@ -74,8 +73,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
             return present_or_missing(trace, x, index, late)
         if dict.__contains__(x, index):
             found = trace.expressions.settled(x, index, KeyError)
-        elif isinstance(getattr(type(x), "__missing__", None), types.FunctionType):
-            return trace.call(getattr(type(x), "__missing__"), x, index)  # noqa: B009
+        elif special(x, "__missing__") is not None:
+            return trace.call(special(x, "__missing__"), index)
         else:
             insert_missing(trace, x, index)
             found = x[index]
@@ -93,9 +92,9 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Traced):
         own = _of_index(trace, x, index)
         return NotImplemented if own is index else trace.call(operator.setitem, x, own, value)
-    method = getattr(type(x), "__setitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index, value)
+    method = special(x, "__setitem__")
+    if method is not None:
+        return trace.call(method, index, value)
     index = _of_index(trace, x, index)
     if rows_of(x) is not None:
         return put_into(trace, x, index, value)
@@ -118,9 +117,9 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
 def delitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
-    method = getattr(type(x), "__delitem__", None)
-    if isinstance(method, types.FunctionType):
-        return trace.call(method, x, index)
+    method = special(x, "__delitem__")
+    if method is not None:
+        return trace.call(method, index)
     if rows_of(x) is not None:
         return _delete_from(trace, x, index)
     if isinstance(index, Traced) and type(x) is list and trace.may_grow and make_growing(trace, x, []):

@@ -302,11 +302,11 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
 
 
 def _refuse_cycles(y: Any, within: dict[int, bool]) -> None:
-    """Refuse a result that contains itself, which has no finite tree of cotangents.
+    """Refuse containers that contain themselves, not through an object: they have no finite tree of cotangents.
 
-    ``within`` tells of each object that was visited whether its contents are being visited.
+    ``within`` tells of each container that was visited whether its contents are being visited.
     """
-    if isinstance(y, Traced) or within.get(id(y)) is False:
+    if isinstance(y, Traced) or within.get(id(y)) is False or isinstance(kind_of(type(y)), Objects):
         return
     if id(y) in within:
         raise BadInput(

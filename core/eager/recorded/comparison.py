@@ -55,6 +55,8 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
         attempts.reverse()
     for function, name, x, y in attempts:
         if isinstance(x, np.ndarray) and not overrides(x):
+            if _leaves_to(y) and (other if x is a else own) is not None:
+                continue
             return tape.call(OPERATOR_UFUNCS[name], x, y)
         z = tape.call(function, x, y) if function is not None else getattr(type(x), name, _not_implemented)(x, y)
         if z is not NotImplemented:
@@ -63,6 +65,13 @@ def compare(tape: Tape, method: str, a: Any, b: Any) -> Any:
         return (a is b) is (method == "__eq__")
     symbol = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}[method]
     raise TypeError(f"'{symbol}' not supported between instances of '{ka.__name__}' and '{kb.__name__}'")
+
+
+def _leaves_to(y: Any) -> bool:
+    """Whether NumPy leaves the comparison of an array to the class of ``y``."""
+    if hasattr(type(y), "__array_ufunc__"):
+        return type(y).__array_ufunc__ is None
+    return getattr(y, "__array_priority__", 0) > 0
 
 
 class _Negated:

@@ -127,7 +127,7 @@ def _binary_protocol(
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
         elif isinstance(x, np.ndarray) and overrides(x) or isinstance(x, NUMPYS) and special(type(other), "__array__"):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
-        elif isinstance(x, np.ndarray) and is_sequence(other):
+        elif isinstance(x, NUMPYS) and is_sequence(other):
             y = tape.call(OPERATOR_UFUNCS[name], a, b)
         elif isinstance(x, np.ndarray) and computes(other):
             y = by_entries(tape, function, (a, b))
@@ -151,7 +151,8 @@ def _gives_way(a: Any, b: Any) -> bool:
     if hasattr(type(b), "__array_ufunc__"):
         own = type(b).__array_ufunc__
         return own is None or own is np.ndarray.__array_ufunc__ and not isinstance(a, np.ndarray)
-    return _defers(b) or (not isinstance(a, np.ndarray) or not a.ndim) and special(type(b), "__array__") is None
+    is_array = special(type(b), "__array__") is not None or is_sequence(b)
+    return _defers(b) or (not isinstance(a, np.ndarray) or not a.ndim) and not is_array
 
 
 def _defers(b: Any) -> bool:
