@@ -18,13 +18,16 @@ from ..faults import kind_of
 from ..source.definitions import describe
 from ..values.array_classes import is_array_class, is_traced_array
 from ..values.attributes import has_dict
-from .arguments import has_traced
+from .arguments import depends_on_traced, has_traced
 from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .traced import ATTRIBUTES, METHODS, Array, Traced, current
+
+_BINDING = ("builtins", "types", "functools")
+"""Modules of descriptors in C that only bind or read, or that are followed."""
 
 LIBRARIES = frozenset(
     (
@@ -251,7 +254,15 @@ class Objects:
             lookup = getattr(type(x), "__getattr__", None)
             if isinstance(lookup, types.FunctionType):
                 return self.trace.calls.call_function(lookup, (x, name), {})
-        found = self.of_class(x, name)
+        try:
+            found = self.of_class(x, name)
+        except TypeError as error:
+            if getter is None or type(static).__module__ in _BINDING or not depends_on_traced((x,)):
+                raise
+            raise BadInput(
+                f"the attribute {name} of a {kind_of(x)} is computed by code written in C, which cannot be compiled; read it outside of "
+                f"the compiled function, or through mo.callback ({error})"
+            ) from None
         if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()) and self.trace.outside.is_outside(x):
             return self.trace.outside.read(self.trace, x, type(x)._fields.index(name), found)  # type: ignore[attr-defined]
         is_slot = isinstance(static, types.MemberDescriptorType) and self.trace.outside.is_outside(x)

@@ -64,3 +64,11 @@ def test_refused_where_the_dispatch_is_not_known(made, monkeypatch):
     monkeypatch.delitem(HANDLERS, maybe_dispatch_ufunc_to_dunder_op)
     with pytest.raises(mo.NoDerivative):
         mo.grad(lambda a: (np.float64(2.0) * MADE[made](a)).to_numpy().sum())(A)
+
+
+def test_an_attribute_that_c_computes_is_refused():
+    def grouped(x):
+        return pd.Series(x * 2.0, index=x).groupby(level=0).mean().to_numpy().sum()
+
+    with pytest.raises(mo.BadInput, match="the attribute _engine of a .*Index is computed by code written in C"):
+        mo.jit(grouped)(np.array([1.0, 2.0, 1.0]))
