@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core import BadInput, MorulaError, value_and_grad
+from ..core import BadInput, MorulaError, jit as compiled, value_and_grad
 from .optimisers import Optimiser
 
 Model = TypeVar("Model")
@@ -40,6 +40,7 @@ def train(
     data: int | Iterable[Any],
     optimiser: Optimiser,
     *,
+    jit: bool = True,
     progress: bool = True,
     callback: Callable[[int, Model, float], Any] | None = None,
 ) -> tuple[Model, list[float]]:
@@ -52,7 +53,9 @@ def train(
             tuple is passed to the loss as several arguments, anything else as one. For several epochs see
             ``minibatches``.
         optimiser: such as ``adam(0.01)``.
-        progress: show a progress bar with the loss.
+        jit: compile the loss and its gradient, for each shape of the batches; a loss that cannot be compiled runs eagerly.
+            For a few quick steps compiling, some tenths of a second, is not worth while.
+        progress: show a progress bar with the loss, which says whether the loss is compiled, and if not, why.
         callback: called as ``callback(step, model, loss)`` after every step, with the step number (from 1), the model
             after the step and the loss before it; training stops when it returns a true value.
 
@@ -79,12 +82,19 @@ def train(
 
     batches, steps = _batches(data)
     state = optimiser.init(model)
-    differentiated = value_and_grad(loss)
+    gradient_of = _Gradient(loss, jit)
     losses: list[float] = []
     with tqdm(batches, desc="train", total=steps, disable=not progress) as bar:
         for batch in bar:
-            value, gradient = differentiated(model, *batch)
+            value, gradient = gradient_of(model, *batch)
             value = float(value)
+            if progress and not losses:
+                bar.set_description_str(
+                    f"train, {'eager' if gradient_of.compiled is None else 'compiled'}", refresh=False
+                )
+            if gradient_of.refusal and progress:
+                bar.write(f"train runs eagerly, since the loss cannot be compiled: {gradient_of.refusal}")
+                gradient_of.refusal = ""
             if not isfinite(value):
                 raise Diverged(
                     f"train: the loss is {value} in step {len(losses) + 1}; try a smaller learning rate, and check the"
@@ -98,6 +108,27 @@ def train(
             if callback is not None and callback(len(losses), model, value):
                 break
     return model, losses
+
+
+class _Gradient:
+    """The loss and its gradient, compiled unless ``jit`` is false or the loss is refused; ``refusal`` says why."""
+
+    def __init__(self, loss: Callable[..., Any], jit: bool) -> None:
+        self.eager = value_and_grad(loss)
+        self.compiled = compiled(self.eager) if jit else None
+        if isinstance(loss, type(compiled(loss))):  # it has compiled derivatives of its own
+            self.compiled = self.eager
+        self.refusal = ""
+
+    def __call__(self, *args: Any) -> Any:
+        if self.compiled is not None:
+            try:
+                return self.compiled(*args)
+            except BadInput as error:
+                found = self.eager(*args)  # raises what is wrong with the program itself
+                self.compiled, self.refusal = None, str(error)
+                return found
+        return self.eager(*args)
 
 
 def minibatches(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import morula as mo
+from morula import BadInput
 from morula.ml import Chain, Dense, Diverged, adam, cross_entropy, minibatches, sgd, train
 
 # Theophylline in the blood of subject 1 after 4.02 mg/kg by mouth: Boeckmann, Sheiner & Beal (1994), R's datasets::Theoph.
@@ -128,3 +129,40 @@ def test_a_loss_that_is_not_finite_ends_the_training_and_keeps_what_there_is():
 def test_bad_input_is_refused_with_a_remedy(call, message):
     with pytest.raises(mo.MorulaError, match=message):
         call()
+
+
+class Line:
+    def __init__(self, slope, offset):
+        self.slope, self.offset, self.steps = slope, offset, 3
+
+
+def squares(line, x, y):
+    return np.mean((line.slope * x + line.offset - y) ** 2)
+
+
+def test_a_loss_is_compiled_and_trains_as_eagerly(capsys):
+    x = np.linspace(0.0, 1.0, 11)
+    batches = list(minibatches(x, 2.0 * x + 1.0, size=4, epochs=20, rng=np.random.default_rng(1)))
+    found, losses = train(squares, Line(0.0, np.zeros(1)), batches, adam(0.1))
+    assert "train, compiled" in capsys.readouterr().err
+    expected, plain = train(squares, Line(0.0, np.zeros(1)), batches, adam(0.1), jit=False)
+    assert "train, eager" in capsys.readouterr().err
+    assert np.allclose(losses, plain, rtol=1e-12)
+    assert np.isclose(found.slope, expected.slope) and np.allclose(found.offset, expected.offset) and found.steps == 3
+
+
+def test_a_loss_that_cannot_be_compiled_runs_eagerly_and_says_why(capsys):
+    def drawn(p):
+        return (p - np.random.default_rng().uniform(1.0, 1.0)) ** 2
+
+    found, losses = train(drawn, 0.0, 50, sgd(0.25))
+    shown = capsys.readouterr()
+    assert shown.out.count("train runs eagerly, since the loss cannot be compiled:") == 1 and "default_rng" in shown.out
+    assert "train, eager" in shown.err and np.isclose(found, 1.0)
+    train(drawn, 0.0, 2, sgd(0.25), progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_error_of_the_loss_is_the_losss_own():
+    with pytest.raises(BadInput, match="a gradient needs a real scalar output"):
+        train(lambda p: p * np.ones(2), 1.0, 3, sgd(), progress=False)
