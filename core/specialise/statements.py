@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import os
 from collections import deque
 from collections.abc import Callable, Sequence as Statements
 from itertools import islice
@@ -13,6 +12,7 @@ from typing import Any
 
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
+from ..source.definitions import is_of_library
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
@@ -22,8 +22,10 @@ from .scopes import Closure
 from .warned import without_warnings
 from .ways import Fork, Ways, shows
 
-_LIBRARIES = (str(Path(os.__file__).parent), str(Path(__file__).parent))
-"""The folders of Python's libraries, and of the functions interpreted in place of C's."""
+_IN_PYTHON = str(Path(__file__).parent)
+"""The folder of the functions interpreted in place of C's."""
+_REMEDY = ", which calls the library; mo.jit(partial=True) runs such parts in Python"
+"""What a user can do about a construct in the code of others."""
 
 
 class StatementsOf:
@@ -151,10 +153,12 @@ class StatementsOf:
 
     def locate(self, error: MorulaError, node: ast.AST) -> None:
         """Add the innermost function, file and line to a message, and the user's too if that is a library's."""
-        is_library = self.trace.scope.filename.startswith(_LIBRARIES)
+        filename = self.trace.scope.filename
+        is_library = is_of_library(filename) or filename.startswith(_IN_PYTHON)
         if not getattr(error, "is_located", False) and not (is_library and getattr(error, "is_in_library", False)):
+            remedy = _REMEDY if getattr(error, "is_in_library", False) else ""
             error.is_located, error.is_in_library = not is_library, is_library  # type: ignore[attr-defined]
-            text = f"{error.args[0] if error.args else ''}\n  {self.where(getattr(node, 'lineno', None))}"
+            text = f"{error.args[0] if error.args else ''}\n  {self.where(getattr(node, 'lineno', None))}{remedy}"
             error.args = (text, *error.args[1:])
 
     def where(self, line: int | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import threading
@@ -131,3 +132,26 @@ def test_a_refusal_names_the_line_the_construct_and_the_remedy(target, f, args, 
     if marked:
         assert re.search(rf"in {f.__name__} \({re.escape(__file__)}:{marked[0]}\)", str(refused.value))
     assert str(refused.value).count(__file__) <= 1
+
+
+def test_a_construct_in_an_installed_package_is_told_with_the_users_line(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "package_of_others.py").write_text(
+        "def keyed(x):\n    found = {}\n    found[x] = 1.0\n    return found\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    keyed = importlib.import_module("package_of_others").keyed
+
+    def uses(x):
+        return len(keyed(x * 2.0))
+
+    with pytest.raises(mo.BadInput) as refusal:
+        mo.jit(uses)(0.5)
+    what, library, users = str(refusal.value).split("\n")
+    assert what.startswith("the index or key of a write to a dict must be known while compiling")
+    assert re.fullmatch(r"  in keyed \(.*package_of_others.py:3\)", library)
+    assert re.fullmatch(
+        r"  in .*uses \(.*test_refusals.py:\d+\), which calls the library; mo.jit\(partial=True\) runs such parts in Python",
+        users,
+    )
