@@ -52,6 +52,8 @@ _DESCRIPTORS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
 )
+_STANDING_FOR = (SPECIAL, FUNCTIONS, TANGENTS, ADJOINTS, BY_RULE)
+"""What is done in place of interpreting a library's function."""
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 
 
@@ -390,7 +392,11 @@ def _has_loop(code: types.CodeType) -> bool:
 
 
 def _takes_choices(function: Any) -> bool:
-    """Whether a function is interpreted, so that its arguments may be choices."""
+    """Whether a function is interpreted, so that its arguments may be choices: they are distributed inside of it.
+
+    Distributed over its call, they would have it interpreted once for each combination of their options.
+    """
     if type(function) is types.FunctionType:
-        return (function.__module__ or "").partition(".")[0] not in LIBRARIES
+        is_library = (function.__module__ or "").partition(".")[0] in LIBRARIES
+        return not is_library or not any(function in table for table in _STANDING_FOR) and not surface.find(function)
     return type(function) in (Closure, types.MethodType) or isinstance(function, type) and is_of_python(function)
