@@ -142,7 +142,9 @@ class _Walk:
         self.bounds = Bounds()
         self.proofs = Proofs()
         self.made = {result: op for op in walk(function.block) for result in op.results}
-        self.refuted: set[Value] = set()  # carried ints whose guesses are wrong: loops inside of others are analysed several times
+        self.refuted: set[Value] = (
+            set()
+        )  # carried ints whose guesses are wrong: loops inside of others are analysed several times
 
     def block(self, block: Block) -> None:
         for op in block.operations:
@@ -264,9 +266,7 @@ class _Walk:
                     found[parameter] = steps
         return found
 
-    def steps(
-        self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]
-    ) -> Interval | None:
+    def steps(self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]) -> Interval | None:
         """The interval of x - parameter if x is the parameter plus constants on every path through branches.
 
         ``seen`` holds the intervals found so far: many paths may lead through one value.
@@ -277,9 +277,7 @@ class _Walk:
             seen[x] = self._steps(x, parameter, depth, seen)
         return seen[x]
 
-    def _steps(
-        self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]
-    ) -> Interval | None:
+    def _steps(self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]) -> Interval | None:
         op = self.made.get(x)
         if op is None or depth > 20:
             return None

@@ -64,9 +64,9 @@ class Calls:
         self.trace = trace
 
     def eval_Call(self, node: ast.Call) -> Any:
-        if self.trace.may_grow and isinstance(node.func, ast.Attribute):
+        if self.trace.may_choose and isinstance(node.func, ast.Attribute):
             owner, name = self.trace.expressions.expression(node.func.value), node.func.attr
-            if type(owner) is Choice:  # each option has a method of its own
+            if type(owner) is Choice and self.trace.allows("may_grow"):  # each option has a method of its own
                 args, kwargs = self.arguments(node)
                 return distributed(
                     self.trace, owner, lambda o: self.call(self.trace.attribute(o, name), *args, **kwargs)
@@ -371,7 +371,6 @@ class Calls:
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
-                self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(sequence.length), "the number of iterations")
             return (sequence.item(i) for i in range(int(sequence.length)))
         return self.drawn(iterator_of(self.trace, x))

@@ -149,7 +149,7 @@ class Loop:
 
     def carry_choice(self, slot: Slot, last: Any) -> None:
         """Carry a choice in a place whose value has another form after an iteration than before the loop, if possible."""
-        if self.trace.may_choose and can_choose(slot.first, last):
+        if can_choose(slot.first, last) and self.trace.allows("may_choose"):
             chosen = chosen_before(self.trace, slot.first, last)
             if chosen is not None:
                 slot.first, slot.types = chosen, None
@@ -314,7 +314,6 @@ class Loop:
                 found = chosen_after(trace, slot.general, last)
             last = last if found is None else found
         if not same_form(slot.first, last):
-            trace.is_uneven = True
             if carries_rows(trace, slot, last, self.slots):
                 raise Retry(self)
             self.carry_choice(slot, last)
