@@ -256,14 +256,15 @@ class Branches(Raising):
 
     def uneven(self) -> None:
         """Note that two branches leave objects that cannot be merged; fork if possible."""
-        if self.allows("may_fork") and self.ways is not None and self.ways.open is not None and self.forks > 0:
+        is_open = self.ways is not None and self.ways.open is not None
+        if is_open and self.allows("may_fork") and self.forks > 0:
             raise Fork(*self.ways.open)
 
     def way_of(self, condition: Value) -> bool | None:
         """Return the branch of a condition that decides the program's structure; None if its body cannot fork here."""
         self.uneven()
         ways = self.ways
-        if ways is None or self.forks <= 0 or self.builder.out is not ways.out:
+        if ways is None or self.builder.out is not ways.out or not self.allows("may_fork") or self.forks <= 0:
             return None
         taken = ways.take(condition)
         if taken is None:

@@ -298,7 +298,7 @@ class Calls:
                 return started(self.trace, node, scope)
             jump = (
                 self.trace.statements.run(node.body)
-                if self.trace.ways is not None or not self.trace.may_fork
+                if self.trace.ways is not None
                 else self.trace.statements.run_forking(node.body)
             )
         finally:
